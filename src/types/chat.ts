@@ -1,0 +1,48 @@
+import type { RunStream } from "./events.ts";
+import type { AgentId, RunId, SessionKey } from "./ids.ts";
+import type { MediaItem } from "./message.ts";
+import type { ChatMessage, ThinkLevel } from "./model.ts";
+import type { RunFacts } from "./run.ts";
+import type { Approval, ApprovalDecision } from "./tool.ts";
+
+/** A message of a web, RPC, HTTP or command-line client. */
+export interface ChatRequest {
+  readonly sessionKey: SessionKey;
+  readonly text: string;
+  readonly media: readonly MediaItem[];
+  /** Becomes the run id. The same one again starts nothing. */
+  readonly idempotencyKey: string;
+  readonly thinking?: ThinkLevel;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  readonly senderName?: string;
+}
+
+/** A request that brings its own history and leaves none (OpenAI-compatible endpoints). */
+export interface OneShotRequest {
+  readonly agentId: AgentId;
+  readonly system?: string;
+  /** Ends with the user's turn. */
+  readonly messages: readonly ChatMessage[];
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
+/** What `server/` may ask of `dispatch/`. */
+export interface ChatPort {
+  /** Durable when it resolves. `queued`: waits behind a run of the session. `duplicate`: known key. */
+  send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;
+  oneShot(request: OneShotRequest): Promise<RunStream>;
+  /** Ends runs of a session; the ids of those that it ended. */
+  abort(key: SessionKey, only?: RunId): Promise<readonly RunId[]>;
+  active(key?: SessionKey): readonly RunFacts[];
+  /** A running or lately ended run. */
+  stream(runId: RunId): RunStream | undefined;
+  /** Every run from now on, as it begins. */
+  runs(signal: AbortSignal): AsyncIterable<RunStream>;
+  approvals: {
+    list(): readonly Approval[];
+    /** False when nothing waits under this id. */
+    resolve(id: string, decision: Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">): boolean;
+  };
+}

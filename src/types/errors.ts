@@ -1,0 +1,52 @@
+/**
+ * What the operator must mend. Each code stands in `docs/errors.md` with its cause and fix (a test compares both ways).
+ * `exit` is the process's exit code when it reaches the command line: 1 failed, 2 usage, 75 try again, 78 configuration.
+ */
+export const ERROR_CODES = {
+  CONFIG_SYNTAX: { exit: 78 },
+  CONFIG_INVALID: { exit: 78 },
+  CONFIG_UNREADABLE: { exit: 78 },
+  CONFIG_WRITE: { exit: 1 },
+  SECRET_MISSING: { exit: 78 },
+  STATE_LOCKED: { exit: 78 },
+  STATE_UNWRITABLE: { exit: 78 },
+  STATE_FOREIGN: { exit: 78 },
+  STATE_PERMISSIONS: { exit: 78 },
+  JOURNAL_NEWER: { exit: 78 },
+  JOURNAL_BROKEN: { exit: 78 },
+  DISK_FULL: { exit: 75 },
+  DISK_WRITE: { exit: 75 },
+  SESSIONS_UNREADABLE: { exit: 1 },
+  TRANSCRIPT_NEWER: { exit: 1 },
+  TRANSCRIPT_BROKEN: { exit: 1 },
+  PORT_IN_USE: { exit: 78 },
+  BIND_REFUSED: { exit: 78 },
+  GATEWAY_UNREACHABLE: { exit: 75 },
+  GATEWAY_UNAUTHORIZED: { exit: 78 },
+  GATEWAY_BUSY: { exit: 75 },
+  CHANNEL_CONFIG: { exit: 78 },
+  CHANNEL_AUTH: { exit: 78 },
+  CHANNEL_MISSING: { exit: 2 },
+  MODEL_UNKNOWN: { exit: 78 },
+  MODEL_KEY_MISSING: { exit: 78 },
+  MEDIA_UNAVAILABLE: { exit: 1 },
+  MEDIA_TOO_LARGE: { exit: 1 },
+  NODE_TOO_OLD: { exit: 78 },
+  USAGE: { exit: 2 },
+  NOT_FOUND: { exit: 1 },
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** An error for a person: what happened, and what to do about it, a sentence each. */
+export class OpenClawError extends Error {
+  override readonly name = "OpenClawError";
+  readonly code: ErrorCode;
+  readonly fix: string;
+
+  constructor(code: ErrorCode, problem: { message: string; fix: string; cause?: unknown }) {
+    super(problem.message, problem.cause === undefined ? undefined : { cause: problem.cause });
+    this.code = code;
+    this.fix = problem.fix;
+  }
+}

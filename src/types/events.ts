@@ -1,0 +1,60 @@
+import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
+import type { FailureKind, Receipt, RunFacts, RunResult } from "./run.ts";
+import type { NoticeCause } from "./reply.ts";
+import type { Approval, ApprovalDecision } from "./tool.ts";
+
+/** What happens in a run, in order. Text is already free of think and final tags. */
+export type RunEventBody =
+  | { readonly type: "run_start"; readonly facts: RunFacts; readonly startedAt: number }
+  | {
+      readonly type: "attempt_start";
+      readonly number: number;
+      readonly model: ModelRef;
+      readonly thinking: ThinkLevel;
+      readonly messages: number;
+      readonly estimatedTokens: number;
+    }
+  | { readonly type: "prompt_stage"; readonly stage: string; readonly added: number }
+  | { readonly type: "message_start" }
+  | { readonly type: "text_delta"; readonly delta: string; readonly text: string }
+  | { readonly type: "thinking_delta"; readonly delta: string }
+  | {
+      readonly type: "message_end";
+      readonly message: AssistantMessage;
+      readonly text: string;
+      readonly entryId: string;
+    }
+  | {
+      readonly type: "tool_start";
+      readonly callId: string;
+      readonly name: string;
+      readonly args: Record<string, unknown>;
+    }
+  | { readonly type: "tool_update"; readonly callId: string; readonly name: string; readonly partial: string }
+  | {
+      readonly type: "tool_end";
+      readonly callId: string;
+      readonly name: string;
+      readonly isError: boolean;
+      readonly text: string;
+      readonly durationMs: number;
+    }
+  | { readonly type: "approval_request"; readonly approval: Approval }
+  | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
+  | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
+  | { readonly type: "retry"; readonly because: FailureKind; readonly remedy: string; readonly message: string }
+  | { readonly type: "notice"; readonly text: string; readonly because: "window" | "steered" | "repair" }
+  /** Text for the user that no model wrote: a command's answer, an error told kindly. */
+  | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
+  | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };
+
+/** `seq` starts at 1 and grows by one per run; `ts` is epoch milliseconds. */
+export type RunEvent = RunEventBody & { readonly seq: number; readonly ts: number };
+
+/** The event log of one run. Each watcher has its own cursor and sees every event from `from` on; it ends after `run_end`. */
+export interface RunStream {
+  readonly facts: RunFacts;
+  watch(from?: number): AsyncIterable<RunEvent>;
+  /** Resolves with the result when the run has ended. Never rejects. */
+  readonly done: Promise<RunResult>;
+}

@@ -1,0 +1,174 @@
+import type { MediaId, RunId, SessionKey } from "./ids.ts";
+import type { InboundMessage, Peer } from "./message.ts";
+import type { ReplyButton, OutboundPart } from "./reply.ts";
+import type { Receipt } from "./run.ts";
+
+/** The one visible end of an accepted message. */
+export type Outcome =
+  | { readonly kind: "replied" }
+  | { readonly kind: "silent" }
+  | { readonly kind: "command"; readonly name: string }
+  | { readonly kind: "steered" }
+  | { readonly kind: "merged"; readonly into: number }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "dropped"; readonly why: string }
+  | { readonly kind: "failed"; readonly why: string };
+
+export interface InboxRow {
+  /** Grows with arrival. */
+  readonly id: number;
+  readonly message: InboundMessage;
+  readonly state: "accepted" | "claimed" | "done";
+  /** Set by the claim. */
+  readonly sessionKey?: SessionKey;
+  readonly runId?: RunId;
+  /** Transcript id of the user turn that this row became part of. */
+  readonly turnId?: string;
+  /** How many boots have claimed it. */
+  readonly attempts: number;
+  readonly outcome?: Outcome;
+}
+
+export interface Claim {
+  readonly sessionKey: SessionKey;
+  readonly runId: RunId;
+  readonly turnId: string;
+}
+
+/** Every method resolves after its transaction is on disk, and rejects with `OpenClawError` when that failed. */
+export interface Inbox {
+  /** Stores events. One known before comes back with `isNew: false`. */
+  accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
+  /** The rows become one turn of one run of this boot. */
+  claim(ids: readonly number[], claim: Claim): Promise<void>;
+  finish(ids: readonly number[], outcome: Outcome): Promise<void>;
+  /** Rows without an outcome, oldest first. */
+  open(): Promise<readonly InboxRow[]>;
+  find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
+}
+
+/** planned → sending → sent | unknown | failed */
+export type OutboxState = "planned" | "sending" | "sent" | "unknown" | "failed";
+
+/** One chunk of one logical reply. */
+export interface OutboxRow {
+  readonly id: number;
+  /** Names the logical reply for ever: planning it again changes nothing. */
+  readonly replyKey: string;
+  readonly part: number;
+  readonly inboxId?: number;
+  readonly to: Peer;
+  readonly body: OutboundPart;
+  readonly replyTo?: string;
+  readonly buttons?: readonly ReplyButton[];
+  readonly state: OutboxState;
+  readonly attempts: number;
+  readonly messageId?: string;
+  /** A preview on the platform that this row's text replaces. */
+  readonly editOf?: string;
+  readonly error?: string;
+  readonly createdAt: number;
+}
+
+export interface PlannedReply {
+  readonly replyKey: string;
+  readonly inboxId?: number;
+  readonly to: Peer;
+  readonly parts: readonly OutboundPart[];
+  readonly replyTo?: string;
+  readonly buttons?: readonly ReplyButton[];
+  readonly editOf?: string;
+}
+
+export interface OutboxChange {
+  readonly state: OutboxState;
+  readonly messageId?: string;
+  readonly error?: string;
+}
+
+export interface OutboxJournal {
+  /** Stores the chunks in one transaction. A reply planned before gives back its rows unchanged. */
+  plan(reply: PlannedReply): Promise<readonly OutboxRow[]>;
+  /** `sending` is durable before the platform is called and counts one attempt. */
+  mark(id: number, change: OutboxChange): Promise<void>;
+  /** Rows that are neither sent nor failed, oldest first. */
+  open(): Promise<readonly OutboxRow[]>;
+  of(inboxId: number): Promise<readonly OutboxRow[]>;
+  /** Remembers the preview message of a turn, so that its final can be an edit of it after a crash. */
+  notePreview(inboxId: number, to: Peer, messageId: string): Promise<void>;
+  previewOf(inboxId: number): Promise<string | undefined>;
+}
+
+export interface PairingRequest {
+  readonly channel: string;
+  readonly account: string;
+  readonly senderId: string;
+  readonly name?: string;
+  /** 8 characters out of A–Z and 2–9 without O and I. */
+  readonly code: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+export interface PairingDesk {
+  /** A stranger wrote. `full`: three others are waiting at this account. `again`: has a valid code already. */
+  request(from: {
+    channel: string;
+    account: string;
+    senderId: string;
+    name?: string;
+  }): Promise<{ readonly kind: "new" | "again"; readonly request: PairingRequest } | { readonly kind: "full" }>;
+  list(): Promise<readonly PairingRequest[]>;
+  /** Undefined when the code is unknown or over. The sender is let in from now on. */
+  approve(channel: string, code: string): Promise<PairingRequest | undefined>;
+  isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
+}
+
+/** A finished run, kept for `status`, `usage` and `why`. */
+export interface RunRecord {
+  readonly runId: RunId;
+  readonly sessionKey: SessionKey;
+  readonly at: number;
+  readonly receipt: Receipt;
+  readonly result: string;
+}
+
+export interface RunLedger {
+  record(run: RunRecord): Promise<void>;
+  recent(limit: number): Promise<readonly RunRecord[]>;
+  /** Sums since an epoch millisecond. */
+  totals(since: number): Promise<{ runs: number; failed: number; input: number; output: number; costUsd: number }>;
+}
+
+export interface ApprovalRules {
+  /** Commands that a person allowed for good, per agent. */
+  isAllowed(agent: string, command: string): Promise<boolean>;
+  allow(agent: string, command: string): Promise<void>;
+}
+
+/** Small durable values (adopted marker, learned limits, idempotency results). */
+export interface KeyValue {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+}
+
+/** The durable journal of one state directory. */
+export interface Journal {
+  readonly inbox: Inbox;
+  readonly outbox: OutboxJournal;
+  readonly pairing: PairingDesk;
+  readonly runs: RunLedger;
+  readonly approvals: ApprovalRules;
+  readonly values: KeyValue;
+  close(): Promise<void>;
+}
+
+/** Bytes by id; the id is the name under `media/`, never a sender's path. */
+export interface MediaStore {
+  put(
+    bytes: Uint8Array,
+    facts: { mime?: string; name?: string },
+  ): Promise<{ id: MediaId; mime: string; path: string; bytes: number }>;
+  path(id: MediaId): string;
+  read(id: MediaId): Promise<Uint8Array>;
+}

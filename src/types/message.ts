@@ -1,0 +1,82 @@
+import type { AccountId, ChannelId, MediaId, SessionKey } from "./ids.ts";
+import type { ThinkLevel } from "./model.ts";
+
+/** Where a message came from and where its answer goes. Ids are the platform's own, as strings. */
+export interface Peer {
+  readonly channel: ChannelId;
+  readonly account: AccountId;
+  readonly chat: { readonly kind: "direct" | "group"; readonly id: string; readonly title?: string };
+  /** Forum topic, Slack thread …; absent in the chat's main stream. */
+  readonly thread?: string;
+}
+
+export interface Sender {
+  readonly id: string;
+  readonly name?: string;
+  readonly username?: string;
+  /** Phone number with leading plus, where the platform has one. */
+  readonly e164?: string;
+  readonly isBot?: boolean;
+}
+
+export type MediaKind = "image" | "audio" | "voice" | "video" | "document" | "sticker";
+
+/** A file beside a message: either already in the media store or still on the platform. */
+export interface MediaItem {
+  readonly kind: MediaKind;
+  readonly mime?: string;
+  readonly name?: string;
+  readonly bytes?: number;
+  readonly durationSeconds?: number;
+  readonly source: { readonly at: "store"; readonly id: MediaId } | { readonly at: "platform"; readonly ref: string };
+}
+
+export interface QuotedMessage {
+  readonly id: string;
+  readonly sender?: string;
+  readonly text?: string;
+  readonly fromBot?: boolean;
+}
+
+/** A line of a chat that the bot saw but was not asked to answer. */
+export interface HistoryLine {
+  readonly sender: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+/** What a channel adapter makes of one platform event; stored in the journal as JSON, so plain data only. */
+export interface InboundMessage {
+  /** The platform's message id. */
+  readonly id: string;
+  /** Unique per (channel, account) for ever: a redelivered event has the same one. */
+  readonly eventKey: string;
+  readonly from: Peer;
+  readonly sender: Sender;
+  readonly text: string;
+  readonly media: readonly MediaItem[];
+  /** The bot was named, or one of its messages was replied to. True in direct chats. */
+  readonly mentionsBot: boolean;
+  readonly replyTo?: QuotedMessage;
+  readonly isEdit?: boolean;
+  /** First message of the thread, when it is not this one. */
+  readonly threadStarter?: string;
+  /** Forward headers, captions of shared contacts and locations: shown to the model as untrusted. */
+  readonly untrusted?: readonly string[];
+  /** Epoch milliseconds of arrival here. */
+  readonly receivedAt: number;
+  /** Epoch milliseconds given by the platform. */
+  readonly sentAt?: number;
+  /** What a web, RPC or CLI client may ask for beside the text. */
+  readonly options?: MessageOptions;
+}
+
+export interface MessageOptions {
+  /** Given session instead of the one that the route would name. */
+  readonly sessionKey?: SessionKey;
+  readonly thinking?: ThinkLevel;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  /** The client is an operator: owner rights, no admission. */
+  readonly operator?: boolean;
+}

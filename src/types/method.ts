@@ -1,0 +1,65 @@
+import type { z } from "zod";
+
+export type Scope = "operator.read" | "operator.write" | "operator.admin" | "operator.approvals" | "operator.pairing";
+
+/** Who calls: one connection of the protocol. */
+export interface Caller {
+  readonly connId: string;
+  readonly scopes: ReadonlySet<string>;
+  readonly client: { readonly id: string; readonly version: string; readonly platform: string; readonly mode: string };
+}
+
+/** One method of the WebSocket protocol. `run` may throw `MethodError`; another throw is answered as `UNAVAILABLE` and logged. */
+export interface Method<Params = unknown, Result = unknown> {
+  readonly name: string;
+  readonly scope: Scope;
+  /** Unknown keys are let through: clients of other versions send more. */
+  readonly params: z.ZodType<Params>;
+  /** Name of the parameter whose value makes a repeated call return the first one's answer. */
+  readonly idempotencyKey?: string;
+  run(params: Params, caller: Caller): Promise<Result>;
+}
+
+export type MethodErrorCode =
+  | "INVALID_REQUEST"
+  | "NOT_FOUND"
+  | "FORBIDDEN"
+  | "UNAVAILABLE"
+  | "CONFLICT"
+  | "RATE_LIMITED";
+
+/** An answer of a method that is not a result. */
+export class MethodError extends Error {
+  override readonly name = "MethodError";
+  readonly code: MethodErrorCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: MethodErrorCode,
+    message: string,
+    more: { details?: Record<string, unknown>; retryAfterMs?: number } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.details = more.details;
+    this.retryAfterMs = more.retryAfterMs;
+  }
+}
+
+/** Binds parameter and result types so that a table of methods of many types can be built. */
+export function defineMethod<Params, Result>(method: Method<Params, Result>): Method {
+  return {
+    ...method,
+    run: async (params, caller) => method.run(method.params.parse(params), caller),
+  };
+}
+
+/** An event for every connected client. `delta: true`: a slow client may miss it, since a later one says it all. */
+export interface GatewayEvent {
+  readonly event: string;
+  readonly payload: unknown;
+  readonly delta?: boolean;
+  /** Clients without this scope do not get it. */
+  readonly scope?: Scope;
+}

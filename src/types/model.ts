@@ -1,0 +1,79 @@
+export const THINK_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
+export type ThinkLevel = (typeof THINK_LEVELS)[number];
+
+export interface ModelRef {
+  readonly provider: string;
+  readonly id: string;
+}
+
+export interface ModelInfo extends ModelRef {
+  readonly name: string;
+  /** Tokens. */
+  readonly contextWindow: number;
+  readonly maxTokens: number;
+  readonly reasoning: boolean;
+  readonly input: readonly ("text" | "image")[];
+  /** The built-in echo model. */
+  readonly demo?: boolean;
+}
+
+export interface TextContent {
+  type: "text";
+  text: string;
+}
+export interface ThinkingContent {
+  type: "thinking";
+  thinking: string;
+  thinkingSignature?: string;
+}
+export interface ImageContent {
+  type: "image";
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+export interface ToolCallContent {
+  type: "toolCall";
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** Tokens; `cost` in US dollars. */
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  totalTokens: number;
+  cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
+}
+
+export interface UserMessage {
+  role: "user";
+  content: string | (TextContent | ImageContent)[];
+  timestamp: number;
+}
+export interface AssistantMessage {
+  role: "assistant";
+  content: (TextContent | ThinkingContent | ToolCallContent)[];
+  api: string;
+  provider: string;
+  model: string;
+  usage: Usage;
+  stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
+  errorMessage?: string;
+  timestamp: number;
+}
+export interface ToolResultMessage {
+  role: "toolResult";
+  toolCallId: string;
+  toolName: string;
+  content: (TextContent | ImageContent)[];
+  details?: unknown;
+  isError: boolean;
+  timestamp: number;
+}
+
+/** The words of a transcript; the same shapes as pi-ai's `Message`. */
+export type ChatMessage = UserMessage | AssistantMessage | ToolResultMessage;

@@ -1,0 +1,131 @@
+import type { AgentId, SessionKey } from "./ids.ts";
+import type { ChatMessage, ThinkLevel } from "./model.ts";
+
+/** A row of `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
+export interface SessionEntry {
+  sessionId: string;
+  updatedAt: number;
+  sessionFile?: string;
+  spawnedBy?: string;
+  systemSent?: boolean;
+  abortedLastRun?: boolean;
+  chatType?: "direct" | "group" | "thread";
+  thinkingLevel?: ThinkLevel;
+  verboseLevel?: "off" | "on" | "full";
+  reasoningLevel?: "off" | "on" | "stream";
+  providerOverride?: string;
+  modelOverride?: string;
+  queueMode?: string;
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+  totalTokensFresh?: boolean;
+  contextTokens?: number;
+  compactionCount?: number;
+  label?: string;
+  displayName?: string;
+  channel?: string;
+  groupId?: string;
+  subject?: string;
+  lastChannel?: string;
+  lastTo?: string;
+  lastAccountId?: string;
+  lastThreadId?: string;
+}
+
+/** One line of a transcript in the pi v3 format. `parentId` is null for the first. */
+export interface EntryBase {
+  readonly id: string;
+  readonly parentId: string | null;
+  /** ISO 8601. */
+  readonly timestamp: string;
+}
+export type EntryBody =
+  | { readonly type: "message"; readonly message: ChatMessage }
+  | { readonly type: "model_change"; readonly provider: string; readonly modelId: string }
+  | { readonly type: "thinking_level_change"; readonly thinkingLevel: string }
+  | {
+      readonly type: "compaction";
+      readonly summary: string;
+      readonly firstKeptEntryId: string;
+      readonly tokensBefore: number;
+      readonly details?: unknown;
+    }
+  | { readonly type: "branch_summary"; readonly fromId: string; readonly summary: string; readonly details?: unknown }
+  | { readonly type: "custom"; readonly customType: string; readonly data?: unknown }
+  | {
+      readonly type: "custom_message";
+      readonly customType: string;
+      readonly content: string | { type: "text"; text: string }[];
+      readonly display: boolean;
+      readonly details?: unknown;
+    }
+  | { readonly type: "label"; readonly targetId: string; readonly label?: string }
+  | { readonly type: "session_info"; readonly name?: string };
+export type TranscriptEntry = EntryBase & EntryBody;
+
+/** One open conversation. Belongs to whoever acquired it until `release`. */
+export interface Session {
+  readonly key: SessionKey;
+  readonly agentId: AgentId;
+  /** Changes with `reset`. */
+  readonly id: string;
+  /** Absolute path of the transcript. */
+  readonly file: string;
+  readonly entry: Readonly<SessionEntry>;
+  /** True until the first message of this session id is there. */
+  readonly isNew: boolean;
+  /** Id of the last entry of the current branch, or null. */
+  readonly leafId: string | null;
+
+  /**
+   * The current branch, newest part: entries back to the last compaction's first kept entry, or until `maxTokens`
+   * (estimated) are gathered, cut at a user turn. `older` tells that something was left out. The same array parts are
+   * reused over turns: do not change them. Costs what the window holds, never what the file holds.
+   */
+  window(maxTokens: number): Promise<SessionWindow>;
+  /** Entries after the given one on the current branch (in the loaded window), oldest first; undefined when it is not there. */
+  after(entryId: string): Promise<readonly TranscriptEntry[] | undefined>;
+  /** Appends in one write. With `durable` it resolves after fsync. Returns the entry's id. */
+  append(body: EntryBody, options?: { id?: string; durable?: boolean }): Promise<string>;
+  /** Next append hangs under this entry (null: at the start). */
+  branch(entryId: string | null): void;
+  /** Changes fields of the row; `undefined` deletes one. Written within seconds; at once with `now`. */
+  update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
+  /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
+  reset(): Promise<void>;
+  release(): void;
+}
+
+export type SessionPatch = { [K in keyof SessionEntry]?: SessionEntry[K] | undefined };
+
+export interface SessionWindow {
+  readonly messages: readonly { readonly entryId: string; readonly message: ChatMessage }[];
+  /** Summary of the last compaction, to stand before the messages. */
+  readonly summary?: string;
+  readonly estimatedTokens: number;
+  readonly older: boolean;
+}
+
+export interface SessionRow {
+  readonly key: SessionKey;
+  readonly entry: Readonly<SessionEntry>;
+}
+
+/** All conversations of one state directory. */
+export interface Sessions {
+  /** Opens or creates; waits while somebody else holds it. */
+  acquire(key: SessionKey): Promise<Session>;
+  /** The row without opening the transcript. */
+  peek(key: SessionKey): Readonly<SessionEntry> | undefined;
+  list(): readonly SessionRow[];
+  /** Changes the row of a session that may be held by a run. */
+  patch(key: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined>;
+  /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */
+  remove(key: SessionKey): Promise<boolean>;
+  /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
+  history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
+  /** Writes what is pending. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+import type { z } from "zod";
+import type { AgentId, RunId, SessionKey } from "./ids.ts";
+import type { ImageContent, TextContent } from "./model.ts";
+
+export interface ToolResult {
+  readonly content: (TextContent | ImageContent)[];
+  readonly isError?: boolean;
+  /** Kept in the transcript for people and the page, never shown to the model. */
+  readonly details?: Record<string, unknown>;
+}
+
+/** A command that waits for a person. Times are epoch milliseconds. */
+export interface Approval {
+  readonly id: string;
+  readonly sessionKey: SessionKey;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly command: string;
+  readonly cwd: string;
+  readonly reason: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
+
+/** Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. */
+export interface ApprovalDesk {
+  ask(question: Pick<Approval, "command" | "cwd" | "reason">, signal: AbortSignal): Promise<ApprovalDecision>;
+}
+
+export interface ToolContext {
+  readonly runId: RunId;
+  readonly sessionKey: SessionKey;
+  readonly agentId: AgentId;
+  readonly callId: string;
+  /** Absolute; tools resolve relative paths against it. */
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+  readonly approvals: ApprovalDesk;
+  /** Shows progress (the output so far); harmless after the end. */
+  update(partial: string): void;
+}
+
+/** `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. */
+export interface Tool<Input = unknown> {
+  readonly name: string;
+  readonly label: string;
+  /** For the model. */
+  readonly description: string;
+  readonly input: z.ZodType<Input>;
+  /** True when it changes anything outside: such a turn is continued, never replayed. */
+  readonly hasSideEffects: boolean;
+  run(input: Input, context: ToolContext): Promise<ToolResult>;
+}

@@ -1,0 +1,108 @@
+// The figures of this gateway on this machine, against what the project wants to reach.
+//   npm run bench                 everything (some minutes)
+//   npm run bench -- start seq    only the experiments named
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+
+const here = import.meta.dirname;
+const root = path.dirname(here);
+const bin = path.join(root, "bin", "openclaw.mjs");
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "openclaw-bench-"));
+const results = path.join(scratch, "results.jsonl");
+
+const experiments = {
+  start: ["bench.mjs", "start", "5"],
+  seq: ["bench.mjs", "seq", "50", "5"],
+  conc: ["bench.mjs", "conc", "50", "10"],
+  hist: ["hist.mjs", "10", "500", "5000", "50000"],
+};
+
+const machine = () => {
+  const cpus = os.cpus();
+  const memory = Math.round(os.totalmem() / 2 ** 30);
+  return `${cpus[0]?.model ?? "unknown CPU"}, ${cpus.length} cores, ${memory} GiB, ${os.type()} ${os.release()}, Node ${process.version}`;
+};
+
+function run(name) {
+  const [script, ...args] = experiments[name];
+  const child = spawnSync(process.execPath, [path.join(here, script), ...args], {
+    cwd: here,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      ...process.env,
+      NAME: "openclaw",
+      ROOT: path.join(scratch, name),
+      RESULTS: results,
+      PORT_BASE: process.env.PORT_BASE ?? "19300",
+      GW_CMD: `${process.execPath} ${bin} gateway run --port {port}`,
+    },
+  });
+  if (child.status !== 0) console.error(`${name}: ended with ${child.status ?? child.signal}`);
+}
+
+function versionMs() {
+  const times = Array.from({ length: 7 }, () => {
+    const begun = performance.now();
+    spawnSync(process.execPath, [bin, "--version"], { stdio: "ignore" });
+    return performance.now() - begun;
+  });
+  return times.sort((a, b) => a - b)[3];
+}
+
+const read = () =>
+  fs.existsSync(results)
+    ? fs
+        .readFileSync(results, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+    : [];
+
+function figures(rows) {
+  const of = (exp) => rows.find((row) => row.exp === exp);
+  const [start, seq, conc] = [of("start"), of("seq"), of("conc")];
+  const hist = rows.filter((row) => row.exp === "hist");
+  const short = hist.find((row) => row.n === 10);
+  const long = hist.find((row) => row.n === 50000);
+  return [
+    ["openclaw --version", versionMs(), 100, "ms"],
+    start && ["ready (/healthz, median of 5)", start.median.healthz, 600, "ms"],
+    start && ["idle after 10 s, Telegram on", start.idle10s?.rssMiB, 120, "MiB"],
+    seq && ["before the model, p50", seq.pre.p50, 10, "ms"],
+    seq && ["before the model, p95", seq.pre.p95, 25, "ms"],
+    seq && ["CPU a message", seq.cpuMsPerMsg, undefined, "ms"],
+    conc && ["50 senders", conc.msgPerS, -150, "messages/s"],
+    conc && ["messages lost", conc.lost, 0, ""],
+    conc && ["after 500 messages", conc.mem1.rssMiB, 200, "MiB"],
+    ...hist.map((row) => [`before the model at ${row.n} messages, p50`, row.pre?.p50, undefined, "ms"]),
+    short?.pre && long?.pre && ["50,000 messages against 10", long.pre.p50 / short.pre.p50, 2, "times"],
+  ].filter(Boolean);
+}
+
+/** A reach below zero is a least value, any other a most. */
+function row([name, value, reach, unit]) {
+  const shown = Number.isFinite(value) ? `${Math.round(value * 10) / 10} ${unit}` : "no figure";
+  if (reach === undefined) return [name, shown, "", "", ""];
+  const ratio = reach < 0 ? -reach / value : value / reach;
+  const met = reach < 0 ? value >= -reach : value <= reach;
+  const wanted = `${reach < 0 ? "≥" : "≤"} ${Math.abs(reach)} ${unit}`;
+  return [name, shown, wanted, Number.isFinite(ratio) ? ratio.toFixed(2) : "", met ? "reached" : "missed"];
+}
+
+const asked = process.argv.slice(2).filter((name) => Object.hasOwn(experiments, name));
+for (const name of asked.length > 0 ? asked : Object.keys(experiments)) run(name);
+
+const table = [["figure", "here", "reach", "ratio", ""], ...figures(read()).map(row)];
+const widths = table[0].map((_, column) => Math.max(...table.map((cells) => cells[column].length)));
+console.log(machine());
+for (const cells of table)
+  console.log(
+    cells
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join("  ")
+      .trimEnd(),
+  );
+console.log(`raw: ${results}`);

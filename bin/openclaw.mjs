@@ -1,0 +1,109 @@
+#!/usr/bin/env node
+// Starts openclaw on a Node that can run it. This file alone has to load on older ones (16 and up).
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const args = process.argv.slice(2);
+const CONFIGURATION = 78;
+const WRAPPED = "OPENCLAW_WRAPPED";
+const YOUNG_GENERATION_BYTES = 16 * 1024 * 1024;
+
+const runs = (version) => {
+  const [major, minor] = version.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 19);
+};
+
+const readJson = (file) => JSON.parse(fs.readFileSync(file, "utf8"));
+
+function refuse(message) {
+  process.stderr.write(`openclaw: ${message}\n`);
+  process.exitCode = CONFIGURATION;
+}
+
+/** A newer Node that npm put beside this package, or in a folder above it. */
+function findNode() {
+  const name = `${process.platform}-${process.arch}`;
+  const binary = process.platform === "win32" ? "node.exe" : "node";
+  for (let dir = root; ; dir = path.dirname(dir)) {
+    for (const folder of [`node-${name}`, `node-bin-${name}`]) {
+      const found = path.join(dir, "node_modules", folder);
+      const file = path.join(found, "bin", binary);
+      if (fs.existsSync(file) && runs(readJson(path.join(found, "package.json")).version)) return file;
+    }
+    if (dir === path.dirname(dir)) return undefined;
+  }
+}
+
+async function runAgain(node) {
+  const { spawn } = await import("node:child_process");
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, [WRAPPED]: "1" },
+  });
+  // A terminal sends its own signals to both processes; twice would mean "at once" to the child.
+  const fromTerminal = (signal) => signal !== "SIGTERM" && process.stdin.isTTY === true;
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) {
+    process.on(signal, () => {
+      if (!fromTerminal(signal)) child.kill(signal);
+    });
+  }
+  child.on("error", (error) => refuse(`${node} cannot be started: ${error.message}`));
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal] ?? 0)));
+}
+
+/** Killing the wrapper, however hard, ends this process too: the channel to it closes. */
+function endWithWrapper() {
+  delete process.env[WRAPPED];
+  if (!process.channel) return;
+  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  process.channel.unref();
+}
+
+/** Compiled code is kept in a folder of the user's own, not in a temporary one that everybody may write. */
+async function cacheCode() {
+  const { enableCompileCache, flushCompileCache } = await import("node:module");
+  if (process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
+  const base = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
+  enableCompileCache(path.join(base, "openclaw", "compile"));
+  // A daemon may be killed; what it compiled is worth keeping before that.
+  if (args[0] === "gateway") setTimeout(flushCompileCache, 20_000).unref();
+}
+
+/** Stops the young generation from growing once it has its size: `--max-semi-space-size` is only read at start. */
+async function capYoungGeneration() {
+  const v8 = await import("node:v8");
+  const timer = setInterval(() => {
+    const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === "new_space");
+    if (young && young.space_size < YOUNG_GENERATION_BYTES) return;
+    v8.setFlagsFromString("--semi-space-growth-factor=1");
+    clearInterval(timer);
+  }, 200);
+  timer.unref();
+}
+
+async function start() {
+  if (process.env[WRAPPED]) endWithWrapper();
+  const main = path.join(root, "dist", "main.js");
+  if (!fs.existsSync(main)) return refuse(`${main} is missing: run "npm run build" in ${root}`);
+  await cacheCode();
+  if (args[0] === "gateway") await capYoungGeneration();
+  await import(pathToFileURL(main).href);
+}
+
+if (args.length === 1 && (args[0] === "--version" || args[0] === "-v")) {
+  process.stdout.write(`${readJson(path.join(root, "package.json")).version}\n`);
+} else if (runs(process.versions.node)) {
+  await start();
+} else {
+  const node = findNode();
+  if (node) await runAgain(node);
+  else
+    refuse(
+      `needs Node 22.19 or newer. This is ${process.version}, and there is no newer one in node_modules. ` +
+        "Install Node 24 (https://nodejs.org) and run the command again.",
+    );
+}

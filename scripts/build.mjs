@@ -1,0 +1,214 @@
+// Bundles src/, the bundled extensions and the chat page into dist/.
+//   node scripts/build.mjs             builds when an input is newer than the last build
+//   node scripts/build.mjs --force     builds anyway
+//   node scripts/build.mjs --release   starts from an empty dist/ and adds the type declarations of the plugin SDK
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import process from "node:process";
+
+const root = path.dirname(import.meta.dirname);
+const dist = path.join(root, "dist");
+const stamp = path.join(dist, ".built");
+const release = process.argv.includes("--release");
+const force = release || process.argv.includes("--force");
+const staleAfterMs = 24 * 3600 * 1000;
+
+// Native or optional modules: asked for at run time where installed, never part of a bundle.
+const external = [
+  "koffi",
+  "@mariozechner/clipboard",
+  "@silvia-odwyer/photon-node",
+  "@opentelemetry/api",
+  "bufferutil",
+  "utf-8-validate",
+  "zlib-sync",
+  "@vscode/ripgrep",
+];
+
+// What pi-coding-agent loads for its terminal and its own plugin loader, neither of which runs here.
+const stubs = {
+  "jiti/static": "export const createJiti = () => { throw new Error('pi extensions are off'); };",
+  "cli-highlight": "export const highlight = (text) => text; export const supportsLanguage = () => false;",
+};
+
+const leanPi = {
+  name: "lean-pi",
+  setup(build) {
+    build.onResolve({ filter: /^(jiti\/static|cli-highlight)$/ }, (args) => ({ path: args.path, namespace: "stub" }));
+    build.onLoad({ filter: /.*/, namespace: "stub" }, (args) => ({ contents: stubs[args.path], loader: "js" }));
+    build.onResolve({ filter: /^\.\.\/\.\.\/index\.js$/ }, (args) =>
+      /pi-coding-agent[\\/]dist[\\/]core[\\/]extensions[\\/]loader\.js$/.test(args.importer)
+        ? { path: "pi-index", namespace: "empty" }
+        : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: "empty" }, () => ({ contents: "export {};", loader: "js" }));
+  },
+};
+
+const banner = `import{createRequire as __openclawRequire}from"node:module";const require=__openclawRequire(import.meta.url);`;
+
+/** The newest change below `name`; folders count too, so that a deleted file is noticed. */
+function newest(name, found = { ms: 0 }) {
+  const stat = fs.statSync(name, { throwIfNoEntry: false });
+  if (!stat) return found;
+  found.ms = Math.max(found.ms, stat.mtimeMs);
+  if (!stat.isDirectory()) return found;
+  for (const entry of fs.readdirSync(name)) {
+    if (entry !== "node_modules" && entry !== "test") newest(path.join(name, entry), found);
+  }
+  return found;
+}
+
+function upToDate() {
+  const built = fs.statSync(stamp, { throwIfNoEntry: false });
+  if (!built) return false;
+  const inputs = ["src", "extensions", "scripts/build.mjs", "package.json", "package-lock.json"];
+  return inputs.every((input) => newest(path.join(root, input)).ms < built.mtimeMs);
+}
+
+const exists = (name) => fs.existsSync(path.join(root, name));
+const list = (name) => (exists(name) ? fs.readdirSync(path.join(root, name)) : []);
+
+function entryPoints() {
+  const entries = { main: "src/app/main.ts" };
+  for (const file of list("src/api").filter((name) => name.endsWith(".ts"))) {
+    const name = file.slice(0, -3);
+    entries[name === "plugin-sdk" ? name : `plugin-sdk/${name}`] = `src/api/${file}`;
+  }
+  for (const id of list("extensions")) {
+    if (exists(`extensions/${id}/index.ts`)) entries[`extensions/${id}`] = `extensions/${id}/index.ts`;
+    // Config is checked without loading the channel's SDK.
+    if (exists(`extensions/${id}/config.ts`)) entries[`extensions/${id}.config`] = `extensions/${id}/config.ts`;
+  }
+  return entries;
+}
+
+/** Writes through a rename, and only what changed: other processes may run from this folder meanwhile. */
+function place(file, contents) {
+  const before = fs.existsSync(file) ? fs.readFileSync(file) : undefined;
+  if (before && before.equals(contents)) {
+    fs.utimesSync(file, new Date(), new Date());
+    return;
+  }
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.tmp`;
+  fs.writeFileSync(draft, contents);
+  fs.renameSync(draft, file);
+}
+
+async function bundleNode(esbuild) {
+  const result = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: entryPoints(),
+    outdir: dist,
+    chunkNames: "chunks/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node22.19",
+    conditions: ["source"],
+    external,
+    plugins: [leanPi],
+    banner: { js: banner },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    legalComments: "none",
+    logLevel: "warning",
+    write: false,
+    metafile: true,
+  });
+  if (process.argv.includes("--meta")) {
+    fs.mkdirSync(dist, { recursive: true });
+    fs.writeFileSync(path.join(dist, "meta.json"), JSON.stringify(result.metafile));
+  }
+  return result.outputFiles;
+}
+
+async function bundlePage(esbuild) {
+  const page = "extensions/webchat/page";
+  const entry = ["main.tsx", "main.ts"].map((name) => `${page}/${name}`).find(exists);
+  if (!entry) return [];
+  const result = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: { page: entry },
+    outdir: path.join(dist, "page"),
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2022", "chrome111", "firefox114", "safari16.4"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    minify: true,
+    legalComments: "none",
+    loader: { ".svg": "dataurl", ".woff2": "dataurl" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    logLevel: "warning",
+    write: false,
+  });
+  const html = `${page}/index.html`;
+  const files = [...result.outputFiles];
+  for (const name of [html, ...["favicon.svg", "manifest.webmanifest"].map((file) => `${page}/${file}`)]) {
+    if (exists(name)) {
+      const contents = fs.readFileSync(path.join(root, name));
+      files.push({ path: path.join(dist, "page", path.basename(name)), contents });
+    }
+  }
+  return files;
+}
+
+function extensionManifests() {
+  return list("extensions")
+    .filter((id) => exists(`extensions/${id}/openclaw.plugin.json`))
+    .map((id) => ({
+      path: path.join(dist, "extensions", `${id}.plugin.json`),
+      contents: fs.readFileSync(path.join(root, "extensions", id, "openclaw.plugin.json")),
+    }));
+}
+
+/** Old chunks stay for a day, for a daemon that began with them and loads one late. */
+function prune(kept) {
+  const limit = Date.now() - staleAfterMs;
+  for (const entry of fs.readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    if (!entry.isFile() || kept.has(file) || file.startsWith(path.join(dist, "types")) || file === stamp) continue;
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat && stat.mtimeMs < limit) fs.rmSync(file, { force: true });
+  }
+}
+
+function declarations() {
+  if (!exists("src/api")) return;
+  const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+  const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.release.json"], { cwd: root, stdio: "inherit" });
+  if (run.status !== 0) throw new Error("the plugin SDK's type declarations could not be made");
+}
+
+async function build() {
+  const started = performance.now();
+  const begun = new Date();
+  const esbuild = await import("esbuild");
+  if (release) fs.rmSync(dist, { recursive: true, force: true });
+  const groups = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
+  const files = [...groups.flat(), ...extensionManifests()];
+  // Chunks before the entries that name them, so that no moment has an entry without its chunk.
+  files.sort((a, b) => Number(b.path.includes("chunks")) - Number(a.path.includes("chunks")));
+  for (const file of files) place(file.path, Buffer.from(file.contents));
+  if (release) declarations();
+  else prune(new Set(files.map((file) => file.path)));
+  fs.writeFileSync(stamp, "");
+  // An input that changed during the build is newer than the moment it began.
+  fs.utimesSync(stamp, begun, begun);
+  const bytes = files.reduce((sum, file) => sum + file.contents.length, 0);
+  const took = Math.round(performance.now() - started);
+  console.log(`built dist/: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB in ${took} ms`);
+}
+
+if (force || !upToDate()) {
+  await build().catch((error) => {
+    if (!error.errors) console.error(error);
+    process.exitCode = 1;
+  });
+}

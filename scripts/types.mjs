@@ -1,0 +1,15 @@
+// Checks the types of the repository, then of the chat page, which has the browser's globals instead of Node's.
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import process from "node:process";
+
+const root = path.dirname(import.meta.dirname);
+const tsc = path.join(root, "node_modules/typescript/bin/tsc");
+const page = path.join(root, "extensions/webchat/page");
+const hasPage = fs.existsSync(page) && fs.readdirSync(page).some((name) => /\.tsx?$/.test(name));
+
+for (const project of hasPage ? [root, page] : [root]) {
+  const run = spawnSync(process.execPath, [tsc, "--noEmit", "-p", project], { cwd: root, stdio: "inherit" });
+  if (run.status !== 0) process.exitCode = 1;
+}

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { breachesIn, importsOf, wideObjectsIn } from "../scripts/check-layers.ts";
+
+const reasons = (file: string, source: string) => breachesIn(file, source).map((breach) => breach.reason);
+
+test("a room may import itself and what sorts after it", () => {
+  const source = `import { a } from "./b.ts";\nimport type { C } from "../types/ids.ts";\nimport fs from "node:fs";\n`;
+  expect(breachesIn("src/dispatch/dispatch.ts", source)).toEqual([]);
+});
+
+test("an upward import is refused, whatever form it has", () => {
+  const forms = [
+    `import { serve } from "../app/serve.ts";`,
+    `import type { App } from "../app/serve.ts";`,
+    `import {\n  one,\n  two,\n} from "../app/serve.ts";`,
+    `export { serve } from "../app/serve.ts";`,
+    `export * from "../app/serve.ts";`,
+    `import "../app/serve.ts";`,
+    `const app = await import("../app/serve.ts");`,
+  ];
+  for (const form of forms) {
+    const [reason, ...rest] = reasons("src/dispatch/lane.ts", `${form}\n`);
+    expect(reason, form).toContain("dispatch/ may not import app/");
+    expect(rest).toEqual([]);
+  }
+});
+
+test("nobody imports api, and only app knows the extensions", () => {
+  expect(reasons("src/app/main.ts", `import { x } from "../api/plugin-sdk.ts";`)).toHaveLength(1);
+  expect(reasons("src/server/http.ts", `import { x } from "openclaw/plugin-sdk";`)).toHaveLength(1);
+  expect(reasons("src/server/http.ts", `import x from "../../extensions/telegram/index.ts";`)).toHaveLength(1);
+  expect(reasons("src/app/main.ts", `const t = () => import("../../extensions/telegram/index.ts");`)).toEqual([]);
+});
+
+test("an extension sees the plugin SDK, packages and itself", () => {
+  const allowed = `import { Bot } from "grammy";\nimport { x } from "openclaw/plugin-sdk";\nimport "./own.ts";\n`;
+  expect(breachesIn("extensions/telegram/src/poll.ts", allowed)).toEqual([]);
+  expect(reasons("extensions/telegram/poll.ts", `import { x } from "../../src/types/ids.ts";`)).toHaveLength(1);
+  expect(reasons("extensions/telegram/poll.ts", `import { x } from "../slack/x.ts";`)).toHaveLength(1);
+  expect(reasons("extensions/telegram/poll.ts", `import { x } from "openclaw/inside";`)).toHaveLength(1);
+});
+
+test("the pi SDK runs in providers and harness alone", () => {
+  const source = `import { Agent } from "@mariozechner/pi-agent-core";`;
+  expect(reasons("src/harness/attempt.ts", source)).toEqual([]);
+  expect(reasons("src/prompt/system.ts", source)).toHaveLength(1);
+  expect(reasons("src/prompt/system.ts", source.replace("import", "import type"))).toEqual([]);
+});
+
+test("words in comments and strings are not imports", () => {
+  expect(importsOf(` * import x from "../app/a.ts" is refused\nconst a = 'x from "y"';\n`)).toEqual([]);
+});
+
+test("a wide parameter object is named", () => {
+  const fields = Array.from({ length: 13 }, (_, index) => `  readonly f${index}: string;`).join("\n");
+  expect(wideObjectsIn("src/a/b.ts", `export interface RunOptions {\n${fields}\n}\n`)).toEqual([
+    "src/a/b.ts: RunOptions has 13 fields, 0 of them boolean",
+  ]);
+  expect(wideObjectsIn("src/a/b.ts", `interface RunOptions {\n  a: boolean;\n  b: string;\n}\n`)).toEqual([]);
+});

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { about, secretField } from "../utils/config.ts";
+
+/** Keys of `agents.defaults` that shape the prompt. */
+export const promptDefaultsShape = {
+  workspace: z
+    .string()
+    .optional()
+    .meta(
+      about(
+        "Workspace",
+        "Directory the agent works in and reads its files from. `workspace` in the state directory when unset.",
+      ),
+    ),
+  systemPromptOverride: z.string().optional().meta(about("System prompt", "Replaces the whole built system prompt.")),
+  skipBootstrap: z
+    .boolean()
+    .default(false)
+    .meta(about("Skip bootstrap", "Leaves the workspace without the starter files.")),
+  bootstrapMaxChars: z
+    .int()
+    .min(1)
+    .default(20_000)
+    .meta(
+      about(
+        "Bootstrap file size",
+        "Characters of one workspace file that reach the prompt; longer ones lose their middle.",
+      ),
+    ),
+  bootstrapTotalMaxChars: z
+    .int()
+    .min(1)
+    .default(150_000)
+    .meta(about("Bootstrap total size", "Characters of all workspace files together that reach the prompt.")),
+  skills: z
+    .array(z.string())
+    .optional()
+    .meta(about("Skills", "Names of the skills the agent may see; all of them when unset.")),
+  userTimezone: z
+    .string()
+    .optional()
+    .meta(about("Time zone", "IANA name (`Europe/Vienna`) for times told to the model; the machine's own when unset.")),
+};
+
+/** `skills.*` */
+export const skillsConfig = z.strictObject({
+  load: z
+    .strictObject({
+      extraDirs: z
+        .array(z.string())
+        .default([])
+        .meta(about("Extra directories", "Further directories with skill folders, lowest precedence.")),
+    })
+    .prefault({})
+    .meta(about("Load", "Where skills come from.")),
+  entries: z
+    .record(
+      z.string(),
+      z.strictObject({
+        enabled: z.boolean().default(true).meta(about("Enabled", "Takes the skill off the list when false.")),
+        apiKey: secretField.optional().meta(about("API key", "Key for the skill's main environment variable.")),
+        env: z
+          .record(z.string(), secretField)
+          .default({})
+          .meta(about("Environment", "Variables the skill counts as set.")),
+      }),
+    )
+    .default({})
+    .meta(about("Entries", "Settings per skill, by its name.")),
+});
+
+export type SkillsConfig = z.output<typeof skillsConfig>;

@@ -1,0 +1,41 @@
+import { prepend, type AttachedFile, type BodyStage } from "../draft.ts";
+
+const SEND_BACK =
+  "To send an image back, prefer the message tool: give it the file as media, path or filePath. A path written " +
+  "into your answer is only text to the user.";
+
+// A file's name is the sender's: it must not close the bracket or begin a line.
+function plain(text: string): string {
+  return text
+    .replaceAll(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+    .replaceAll("[", "(")
+    .replaceAll("]", ")");
+}
+
+function describe(file: AttachedFile): string {
+  const mime = file.mime === undefined ? "" : ` (${plain(file.mime)})`;
+  const url = file.url === undefined ? "" : ` | ${plain(file.url)}`;
+  return `${plain(file.path)}${mime}${url}`;
+}
+
+function noteLines(files: readonly AttachedFile[]): string[] {
+  const [first] = files;
+  if (files.length === 1 && first !== undefined) {
+    return [`[media attached: ${describe(first)}]`];
+  }
+  const each = files.map((file, index) => `[media attached ${index + 1}/${files.length}: ${describe(file)}]`);
+  return [`[media attached: ${files.length} files]`, ...each];
+}
+
+/** Which files came along. Speech that was already written down is left out. */
+export const mediaNotes: BodyStage = {
+  name: "mediaNotes",
+  apply(draft, context) {
+    const files = context.media.filter((file) => file.transcribed !== true);
+    if (files.length === 0) {
+      return draft;
+    }
+    const hint = context.hasMessageTool ? [SEND_BACK] : [];
+    return prepend(draft, [...noteLines(files), ...hint].join("\n"));
+  },
+};

@@ -1,0 +1,78 @@
+import type { InboundMessage, Sender } from "../../types/message.ts";
+import { fromOperator, prepend, turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
+import { timestamp } from "../timestamp.ts";
+import { jsonBlock } from "../untrusted.ts";
+
+function conversationInfo(message: InboundMessage, timezone: string): Record<string, unknown> {
+  const isGroup = message.from.chat.kind === "group";
+  return {
+    message_id: message.id,
+    reply_to_id: message.replyTo?.id,
+    sender_id: message.sender.id,
+    sender: message.sender.name,
+    timestamp: timestamp(message.sentAt ?? message.receivedAt, timezone),
+    group_subject: isGroup ? message.from.chat.title : undefined,
+    topic_id: message.from.thread,
+    is_edit: message.isEdit === true ? true : undefined,
+    was_mentioned: isGroup && message.mentionsBot ? true : undefined,
+  };
+}
+
+function senderInfo(sender: Sender): Record<string, unknown> {
+  const name = sender.name ?? sender.username;
+  const address = sender.e164 ?? sender.id;
+  return {
+    label: name === undefined ? address : `${name} (${address})`,
+    name: sender.name,
+    username: sender.username,
+    e164: sender.e164,
+    is_bot: sender.isBot === true ? true : undefined,
+  };
+}
+
+function repliedTo(message: InboundMessage): string | undefined {
+  const quoted = message.replyTo;
+  if (quoted?.text === undefined) {
+    return undefined;
+  }
+  return jsonBlock("Replied message (untrusted, for context):", {
+    sender_label: quoted.sender,
+    from_assistant: quoted.fromBot === true ? true : undefined,
+    body: quoted.text,
+  });
+}
+
+function chatHistory(context: BodyContext): string | undefined {
+  if (context.pendingHistory.length === 0) {
+    return undefined;
+  }
+  return jsonBlock(
+    "Chat history since last reply (untrusted, for context):",
+    context.pendingHistory.map((line) => ({ sender: line.sender, timestamp_ms: line.at, body: line.text })),
+  );
+}
+
+function one<T>(items: readonly T[]): T | readonly T[] {
+  const [first] = items;
+  return items.length === 1 && first !== undefined ? first : items;
+}
+
+/** Who wrote where and in answer to what, as JSON that says it is not to be trusted. Nothing for the operator. */
+export const untrustedMetadata: BodyStage = {
+  name: "untrustedMetadata",
+  apply(draft, context) {
+    if (fromOperator(context)) {
+      return draft;
+    }
+    const messages = turnMessages(context);
+    const senders = new Map(messages.map((message) => [message.sender.id, message.sender]));
+    const info = one(messages.map((message) => conversationInfo(message, context.timezone)));
+    return prepend(
+      draft,
+      jsonBlock("Conversation info (untrusted metadata):", info),
+      jsonBlock("Sender (untrusted metadata):", one([...senders.values()].map(senderInfo))),
+      ...messages.map(repliedTo),
+      chatHistory(context),
+    );
+  },
+};

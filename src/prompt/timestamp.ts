@@ -1,0 +1,19 @@
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+// The Swedish way of writing a date is `YYYY-MM-DD HH:MM:SS`.
+function makeFormat(timeZone: string): Intl.DateTimeFormat {
+  const fields = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
+  try {
+    return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone });
+  } catch {
+    // An unknown zone is told when the config is checked; a message must not fail for it.
+    return new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: "UTC" });
+  }
+}
+
+/** `YYYY-MM-DD HH:MM:SS` in an IANA time zone; in UTC when the zone is unknown. `at` is epoch milliseconds. */
+export function timestamp(at: number, timeZone: string): string {
+  const format = formats.get(timeZone) ?? makeFormat(timeZone);
+  formats.set(timeZone, format);
+  return format.format(at);
+}

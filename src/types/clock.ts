@@ -9,7 +9,6 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, call) {
     const timer = setTimeout(call, ms);
-    timer.unref();
     return () => clearTimeout(timer);
   },
 };

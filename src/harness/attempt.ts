@@ -1,0 +1,127 @@
+import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
+import { assemble } from "../history/assemble.ts";
+import { classifyFailure } from "../providers/failure.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
+import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
+import type { Failure } from "../types/run.ts";
+import { EventTranslator } from "./events.ts";
+import type { RunLog } from "./log.ts";
+import type { RunRequest } from "./request.ts";
+import type { Steering } from "./steering.ts";
+import { toAgentTool, type ToolSetting } from "./tools.ts";
+
+/** What one attempt works with. */
+export interface Attempt {
+  readonly number: number;
+  readonly handle: ModelHandle;
+  readonly thinking: ThinkLevel;
+  /** Part of the model's window that history may take: 1, and less after an overflow. */
+  readonly share: number;
+  readonly images: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What all attempts of one run share. */
+export interface RunParts {
+  readonly log: RunLog;
+  readonly setting: ToolSetting;
+  readonly steering: Steering;
+}
+
+export type AttemptOutcome =
+  | { readonly kind: "replied"; readonly stop: "stop" | "length" }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** Tokens kept free for the answer: the field's floor, but never more than a quarter of a small window. */
+const RESERVE = 20_000;
+/** After an abort a run ends within a second, whatever a tool or a socket does. */
+const ABORT_GRACE_MS = 900;
+
+/** One pass through the model-and-tool loop. Never throws: what goes wrong is its outcome. */
+export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+  const { log, steering } = run;
+  const { Agent } = await import("@mariozechner/pi-agent-core");
+  const { handle, signal } = plan;
+  const systemPrompt = await request.systemPrompt(handle.info);
+  const budget = historyBudget(plan, request, systemPrompt);
+  const history = assemble(await request.conversation.window(budget), {
+    images: plan.images && handle.info.input.includes("image"),
+  });
+  if (history.trimmed)
+    log.emit({
+      type: "notice",
+      because: "window",
+      text: "Older turns do not fit the model's window and were left out.",
+    });
+  log.emit({
+    type: "attempt_start",
+    number: plan.number,
+    model: { provider: handle.info.provider, id: handle.info.id },
+    thinking: plan.thinking,
+    messages: history.messages.length,
+    estimatedTokens: history.estimatedTokens,
+  });
+  const agent = new Agent({
+    initialState: {
+      systemPrompt,
+      model: handle.pi,
+      thinkingLevel: handle.info.reasoning ? plan.thinking : "off",
+      tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
+      messages: history.messages,
+    },
+    streamFn: (model, context, options) =>
+      handle.stream(model, context, { ...options, apiKey: handle.apiKey, maxRetries: 0 }),
+    sessionId: request.facts.sessionId,
+    afterToolCall: async ({ result }) => ({ isError: hasError(result.details) }),
+  });
+  const translator = new EventTranslator(log, request.conversation, handle.info, steering);
+  agent.subscribe((event: AgentEvent) => translator.take(event));
+  steering.connect((message) => agent.steer(message));
+  await drive(agent, signal);
+  return outcomeOf(agent, translator, signal);
+}
+
+function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string): number {
+  const { contextWindow } = plan.handle.info;
+  const window = Math.min(contextWindow, request.settings.contextTokens ?? contextWindow);
+  const fixed = Math.ceil(systemPrompt.length / 4) + request.tools.length * 200;
+  const free = window - Math.min(RESERVE, window / 4) - fixed;
+  return Math.max(1000, Math.floor(free * plan.share));
+}
+
+/** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
+async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
+  let giveUp: NodeJS.Timeout | undefined;
+  const stubborn = new Promise<void>((resolve) => {
+    const abort = () => {
+      agent.abort();
+      giveUp = setTimeout(resolve, ABORT_GRACE_MS);
+    };
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+  if (signal.aborted) return;
+  await Promise.race([agent.continue(), stubborn]);
+  clearTimeout(giveUp);
+}
+
+function outcomeOf(agent: Agent, translator: EventTranslator, signal: AbortSignal): AttemptOutcome {
+  translator.close();
+  if (signal.aborted) return { kind: "aborted" };
+  if (translator.broken) throw translator.broken;
+  const last = agent.state.messages.at(-1);
+  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
+  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "");
+  return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
+}
+
+const failed = (message: string): AttemptOutcome => ({ kind: "failed", failure: classifyFailure(message) });
+
+function isAssistant(message: unknown): message is AssistantMessage {
+  return typeof message === "object" && message !== null && "role" in message && message.role === "assistant";
+}
+
+function hasError(details: unknown): boolean {
+  return typeof details === "object" && details !== null && "isError" in details && details.isError === true;
+}

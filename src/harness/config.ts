@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { historyDefaultsShape } from "../history/config.ts";
+import { promptDefaultsShape } from "../prompt/config.ts";
+import { replyDefaultsShape } from "../reply/config.ts";
+import { agentToolsConfig } from "../tools/config.ts";
+import { THINK_LEVELS } from "../types/model.ts";
+import { about } from "../utils/config.ts";
+
+const modelName = z
+  .string()
+  .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")
+  .meta(about("Model", "`provider/model`."));
+
+const modelChoice = z.union([
+  modelName,
+  z.strictObject({
+    primary: modelName.optional().meta(about("Primary", "The model that is asked first, as `provider/model`.")),
+    fallbacks: z
+      .array(modelName)
+      .default([])
+      .meta(about("Fallbacks", "Models that are asked in turn when the one before fails.")),
+  }),
+]);
+
+const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
+
+const defaults = z.strictObject({
+  model: modelChoice
+    .optional()
+    .meta(about("Model", "Model of the agents, `provider/model` or primary and fallbacks. Found out when unset.")),
+  thinkingDefault: thinking
+    .default("off")
+    .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
+  timeoutSeconds: z.int().min(1).max(2_000_000).default(600).meta(about("Run timeout", "Seconds a run may take.")),
+  maxConcurrent: z.int().min(1).default(64).meta(about("Concurrency", "Runs of all sessions at once.")),
+  ...promptDefaultsShape,
+  ...historyDefaultsShape,
+  ...replyDefaultsShape,
+});
+
+const { workspace, systemPromptOverride, skills } = promptDefaultsShape;
+
+const entry = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
+    .meta(about("Id", "Name of the agent in session keys and on the command line.")),
+  default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
+  name: z.string().optional().meta(about("Name", "Shown to people.")),
+  description: z.string().optional().meta(about("Description", "A note for people.")),
+  workspace,
+  systemPromptOverride,
+  skills,
+  model: modelChoice.optional().meta(about("Model", "As in `agents.defaults.model`.")),
+  thinkingDefault: thinking.optional().meta(about("Thinking", "As in `agents.defaults.thinkingDefault`.")),
+  contextTokens: historyDefaultsShape.contextTokens,
+  bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
+  bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
+  tools: agentToolsConfig.prefault({}).meta(about("Tools", "Tool policy of this agent over the one of `tools`.")),
+});
+
+/** `agents.*` */
+export const agentsConfig = z.strictObject({
+  defaults: defaults.prefault({}).meta(about("Defaults", "Settings of every agent.")),
+  list: z.array(entry).default([]).meta(about("List", "The agents; one named `main` when empty.")),
+});
+
+export type AgentsConfig = z.output<typeof agentsConfig>;
+export type AgentEntry = z.output<typeof entry>;

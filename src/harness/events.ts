@@ -1,0 +1,151 @@
+import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
+import { textOf } from "../history/passes.ts";
+import { createTagStripper } from "../reply/tags.ts";
+import type { AssistantMessage, ChatMessage, ModelInfo, ToolResultMessage } from "../types/model.ts";
+import type { RunLog } from "./log.ts";
+import type { Conversation } from "./request.ts";
+import type { Steering } from "./steering.ts";
+
+/** Turns the SDK's events into run events and transcript entries, the entry first: what a watcher sees is on disk. */
+export class EventTranslator {
+  /** A write that failed; the attempt ends with it. */
+  broken: unknown;
+  readonly #log: RunLog;
+  readonly #conversation: Conversation;
+  readonly #model: ModelInfo;
+  readonly #steering: Steering;
+  readonly #started = new Map<string, number>();
+  #stripper = createTagStripper({});
+  #text = "";
+  #closed = false;
+
+  constructor(log: RunLog, conversation: Conversation, model: ModelInfo, steering: Steering) {
+    this.#log = log;
+    this.#conversation = conversation;
+    this.#model = model;
+    this.#steering = steering;
+  }
+
+  /** Late events of a loop that was given up are nobody's any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Must not throw: the SDK would drop the message silently. */
+  async take(event: AgentEvent): Promise<void> {
+    if (this.#closed || this.broken !== undefined) return;
+    try {
+      await this.#translate(event);
+    } catch (error) {
+      this.broken = error;
+    }
+  }
+
+  async #translate(event: AgentEvent): Promise<void> {
+    switch (event.type) {
+      case "message_start":
+        return this.#begin(event.message);
+      case "message_update":
+        return this.#delta(event);
+      case "message_end":
+        return this.#end(event.message);
+      case "tool_execution_start":
+        return this.#toolStart(event);
+      case "tool_execution_update":
+        return this.#toolUpdate(event);
+      case "tool_execution_end":
+        return this.#toolEnd(event);
+      case "agent_start":
+      case "agent_end":
+      case "turn_start":
+      case "turn_end":
+        return;
+    }
+  }
+
+  #begin(message: AgentMessage): void {
+    if (message.role !== "assistant") return;
+    this.#stripper = createTagStripper({});
+    this.#text = "";
+    this.#log.emit({ type: "message_start" });
+  }
+
+  #delta(event: Extract<AgentEvent, { type: "message_update" }>): void {
+    const inner = event.assistantMessageEvent;
+    if (inner.type === "thinking_delta") this.#log.emit({ type: "thinking_delta", delta: inner.delta });
+    if (inner.type === "text_delta") this.#show(this.#stripper.push(inner.delta));
+  }
+
+  #show(delta: string): void {
+    if (delta === "") return;
+    this.#text += delta;
+    this.#log.emit({ type: "text_delta", delta, text: this.#text });
+  }
+
+  async #end(message: AgentMessage): Promise<void> {
+    if (message.role === "assistant") return this.#endAnswer(message);
+    const id = this.#steering.entryIdOf(message);
+    await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true, ...(id && { id }) });
+    this.#steering.taken(message);
+    if (id) this.#log.emit({ type: "notice", because: "steered", text: "A new message joined the run." });
+  }
+
+  async #endAnswer(message: AssistantMessage): Promise<void> {
+    // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
+    if (message.stopReason === "error" && textOf(message) === "") return;
+    this.#show(this.#stripper.end());
+    const entryId = await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true });
+    this.#log.emit({ type: "message_end", message, text: this.#text, entryId });
+    this.#log.emit({
+      type: "usage",
+      usage: message.usage,
+      model: { provider: this.#model.provider, id: this.#model.id },
+    });
+  }
+
+  #toolStart(event: Extract<AgentEvent, { type: "tool_execution_start" }>): void {
+    this.#started.set(event.toolCallId, Date.now());
+    this.#log.emit({ type: "tool_start", callId: event.toolCallId, name: event.toolName, args: record(event.args) });
+  }
+
+  #toolUpdate(event: Extract<AgentEvent, { type: "tool_execution_update" }>): void {
+    this.#log.emit({
+      type: "tool_update",
+      callId: event.toolCallId,
+      name: event.toolName,
+      partial: resultText(event.partialResult),
+    });
+  }
+
+  #toolEnd(event: Extract<AgentEvent, { type: "tool_execution_end" }>): void {
+    const durationMs = Date.now() - (this.#started.get(event.toolCallId) ?? Date.now());
+    const { toolCallId: callId, toolName: name, isError } = event;
+    this.#log.emit({ type: "tool_end", callId, name, isError, text: resultText(event.result), durationMs });
+  }
+}
+
+/** The SDK's message in the transcript's words; the two have the same shape. */
+function plain(message: AgentMessage): ChatMessage {
+  if (message.role === "toolResult") {
+    const result: ToolResultMessage = { ...message, details: message.details };
+    return result;
+  }
+  return message;
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function resultText(result: unknown): string {
+  if (typeof result !== "object" || result === null || !("content" in result) || !Array.isArray(result.content))
+    return "";
+  const parts: unknown[] = result.content;
+  return parts.map(partText).join("\n");
+}
+
+function partText(part: unknown): string {
+  if (typeof part !== "object" || part === null) return "";
+  if ("text" in part && typeof part.text === "string") return part.text;
+  return "[image]";
+}

@@ -1,0 +1,31 @@
+import type { AgentTool } from "@mariozechner/pi-agent-core";
+import { runTool } from "../tools/run.ts";
+import { toolSchema } from "../tools/schema.ts";
+import type { Tool, ToolContext } from "../types/tool.ts";
+
+/** What the tools of one run share; the call id and the signal come with each call. */
+export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
+  readonly signal: AbortSignal;
+  /** Called before a tool with side effects begins. */
+  touched(): void;
+}
+
+/** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
+export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
+  return {
+    name: tool.name,
+    label: tool.label,
+    description: tool.description,
+    parameters: toolSchema(tool),
+    execute: async (callId, params, signal, onUpdate) => {
+      if (tool.hasSideEffects) setting.touched();
+      const result = await runTool(tool, params, {
+        ...setting,
+        callId,
+        signal: signal ? AbortSignal.any([signal, setting.signal]) : setting.signal,
+        update: (partial) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
+      });
+      return { content: result.content, details: { ...result.details, isError: result.isError === true } };
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { ChannelLink, SendResult } from "../types/channel.ts";
+import type { OutboxRow } from "../types/journal.ts";
+import type { OutboxDeps } from "./deliver.ts";
+import { labelled } from "./render.ts";
+
+export interface SendPorts extends OutboxDeps {
+  readonly signal: AbortSignal;
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** Tries of a chunk whose platform keeps failing; with the waits above about an hour. */
+const MOST_TRIES = 120;
+
+/** Sends one chunk until its fate is known, or the gateway stops. Throws only when the journal cannot be written. */
+export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
+  let current = row;
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    if (ports.signal.aborted) return;
+    const link = ports.links.link(current.to);
+    const result: SendResult = link
+      ? await callPlatform(current, link, ports)
+      : { kind: "retry", reason: "channel is not connected" };
+    const after = await settle(current, result, ports);
+    if (after === "done") return;
+    current = after;
+    await wait(result, tries, ports);
+  }
+  await ports.journal.mark(row.id, { state: "failed", error: "the platform never took it" });
+  ports.log.error("reply given up", { reply: row.replyKey, channel: row.to.channel });
+}
+
+async function callPlatform(row: OutboxRow, link: ChannelLink, ports: SendPorts): Promise<SendResult> {
+  await ports.journal.mark(row.id, { state: "sending" });
+  if (row.editOf !== undefined && row.body.kind === "text" && link.edit) {
+    return link.edit(row.to, row.editOf, row.body, row.buttons && { buttons: row.buttons });
+  }
+  return link.send(row.to, row.body, {
+    idempotencyKey: `${row.replyKey}#${row.part}`,
+    ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
+    ...(row.buttons && { buttons: row.buttons }),
+  });
+}
+
+/** Writes down what became of a try. Gives back the row to try again. */
+async function settle(row: OutboxRow, result: SendResult, ports: SendPorts): Promise<OutboxRow | "done"> {
+  const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel };
+  switch (result.kind) {
+    case "sent":
+      await ports.journal.mark(row.id, { state: "sent", messageId: result.messageId });
+      ports.log.info("delivered", { ...fields, message: result.messageId });
+      ports.onSent?.(row.to);
+      return "done";
+    case "retry":
+      await ports.journal.mark(row.id, { state: "planned", error: result.reason });
+      ports.log.warn("send again", { ...fields, reason: result.reason, afterMs: result.afterMs });
+      return row;
+    case "unknown":
+      return unknown(row, result.reason, ports);
+    case "refused":
+      return refused(row, result.reason, ports);
+  }
+}
+
+/** An edit may be done twice; a new message goes out once more, and says so. */
+async function unknown(row: OutboxRow, reason: string, ports: SendPorts): Promise<OutboxRow | "done"> {
+  ports.log.warn("send with unknown end", { reply: row.replyKey, part: row.part, reason });
+  await ports.journal.mark(row.id, { state: "unknown", error: reason });
+  if (row.editOf !== undefined) return row;
+  if (row.state === "unknown") return { ...row };
+  return { ...row, state: "unknown", body: labelled(row.body) };
+}
+
+/** A preview that is gone is replaced by a new message; any other refusal is the end. */
+async function refused(row: OutboxRow, reason: string, ports: SendPorts): Promise<OutboxRow | "done"> {
+  if (row.editOf !== undefined) {
+    const { editOf: _gone, ...asNew } = row;
+    return asNew;
+  }
+  await ports.journal.mark(row.id, { state: "failed", error: reason });
+  ports.log.error("platform refused the reply", { reply: row.replyKey, channel: row.to.channel, reason });
+  return "done";
+}
+
+async function wait(result: SendResult, tries: number, ports: SendPorts): Promise<void> {
+  if (result.kind === "refused") return;
+  const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
+  const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
+  await new Promise<void>((resolve) => {
+    const cancel = ports.clock.after(ms, resolve);
+    ports.signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+  });
+}

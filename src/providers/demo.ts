@@ -1,0 +1,137 @@
+import type { AssistantMessage, ToolCallContent } from "../types/model.ts";
+import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
+
+/** The model that answers when there is no key: it needs no network and says the same thing every time. */
+export const DEMO_MODEL = { provider: "demo", id: "echo-agent" } as const;
+
+type Reply = { readonly text: string } | { readonly call: Omit<ToolCallContent, "type" | "id"> };
+
+/** Phrases that call a real tool. The rest of the phrase is the argument. */
+const PHRASES: readonly { words: RegExp; call: (rest: string) => Omit<ToolCallContent, "type" | "id"> }[] = [
+  {
+    words: /^(?:please\s+)?list (?:the |my )?files(?:\s+in\s+(?<rest>\S+))?[.!?]*$/i,
+    call: (rest) => ({ name: "ls", arguments: { path: rest || "." } }),
+  },
+  {
+    words: /^(?:please\s+)?read (?:the file )?(?<rest>\S+?)[.!?]*$/i,
+    call: (rest) => ({ name: "read", arguments: { path: rest } }),
+  },
+  { words: /^(?:please\s+)?run (?<rest>.+)$/is, call: (rest) => ({ name: "exec", arguments: { command: rest } }) },
+];
+
+const LABEL =
+  "This is the built-in demo model: it echoes, and knows `list the files`, `read README.md` and `run date`. " +
+  "Set a key such as ANTHROPIC_API_KEY and restart to talk to a real one.";
+
+export function demoStream(pi: Awaited<ReturnType<typeof loadPi>>): StreamModel {
+  return (model, context, options) => {
+    const stream = pi.createAssistantMessageEventStream();
+    void speak(stream, model, answer(context), options);
+    return stream;
+  };
+}
+
+function answer(context: PiContext): Reply {
+  const last = context.messages.at(-1);
+  if (last?.role === "toolResult") return { text: afterTool(textOf(last.content), last.isError) };
+  const said = last ? lastLine(textOf(last.content)) : "";
+  const wanted = match(said);
+  const known = new Set((context.tools ?? []).map((tool) => tool.name));
+  if (wanted && known.has(wanted.name)) return { call: wanted };
+  const isFirst = !context.messages.some((message) => message.role === "assistant");
+  const echo = said === "" ? "I heard nothing but silence." : `You said: ${said}`;
+  return { text: isFirst ? `${echo}\n\n${LABEL}` : echo };
+}
+
+function match(said: string): Omit<ToolCallContent, "type" | "id"> | undefined {
+  for (const phrase of PHRASES) {
+    const found = phrase.words.exec(said);
+    if (found) return phrase.call((found.groups?.["rest"] ?? "").replace(/^`|`$/g, "").trim());
+  }
+  return undefined;
+}
+
+function afterTool(text: string, failed: boolean): string {
+  if (failed) return `That did not work: ${text.trim()}`;
+  return `Here is what I got:\n\n\`\`\`\n${text.trim().replaceAll("```", "'''")}\n\`\`\``;
+}
+
+function textOf(content: string | readonly { type: string; text?: string }[]): string {
+  return typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n");
+}
+
+/** The user's own words stand after the metadata blocks that the gateway puts before them. */
+function lastLine(text: string): string {
+  return text
+    .replace(/```json[\s\S]*?```/g, "")
+    .replace(/^.*\(untrusted[^)]*\):\s*$/gm, "")
+    .trim();
+}
+
+const WORD = /\S+\s*|\s+/g;
+
+async function speak(stream: PiStream, model: PiModel, reply: Reply, options: PiStreamOptions | undefined) {
+  const partial = emptyMessage(model);
+  stream.push({ type: "start", partial });
+  if ("call" in reply) return callTool(stream, partial, reply.call);
+  const block = { type: "text" as const, text: "" };
+  partial.content.push(block);
+  stream.push({ type: "text_start", contentIndex: 0, partial });
+  for (const word of reply.text.match(WORD) ?? []) {
+    if (options?.signal?.aborted) return end(stream, partial, "aborted");
+    block.text += word;
+    stream.push({ type: "text_delta", contentIndex: 0, delta: word, partial });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  stream.push({ type: "text_end", contentIndex: 0, content: block.text, partial });
+  count(partial, reply.text);
+  end(stream, partial, "stop");
+}
+
+let calls = 0;
+
+function callTool(stream: PiStream, partial: AssistantMessage, call: Omit<ToolCallContent, "type" | "id">) {
+  calls += 1;
+  const toolCall = { type: "toolCall" as const, id: `demo_${Date.now().toString(36)}_${calls}`, ...call };
+  partial.content.push(toolCall);
+  stream.push({ type: "toolcall_start", contentIndex: 0, partial });
+  stream.push({ type: "toolcall_end", contentIndex: 0, toolCall, partial });
+  count(partial, JSON.stringify(call));
+  end(stream, partial, "toolUse");
+}
+
+function end(stream: PiStream, message: AssistantMessage, reason: "stop" | "toolUse" | "aborted") {
+  message.stopReason = reason;
+  if (reason === "aborted") {
+    message.errorMessage = "Request was aborted";
+    stream.push({ type: "error", reason, error: message });
+  } else {
+    stream.push({ type: "done", reason, message });
+  }
+  stream.end(message);
+}
+
+function count(message: AssistantMessage, text: string) {
+  message.usage.output = Math.ceil(text.length / 4);
+  message.usage.totalTokens = message.usage.output;
+}
+
+function emptyMessage(model: PiModel): AssistantMessage {
+  return {
+    role: "assistant",
+    content: [],
+    api: model.api,
+    provider: model.provider,
+    model: model.id,
+    usage: {
+      input: 0,
+      output: 0,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 0,
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+    },
+    stopReason: "stop",
+    timestamp: Date.now(),
+  };
+}

@@ -1,0 +1,28 @@
+/** Runs tasks of one key one after the other, tasks of different keys side by side. */
+export class KeyedQueue {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  /** Rejects as the task does; the next one runs all the same. */
+  run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const result = before.then(task);
+    const tail = result.then(nothing, nothing);
+    this.#tails.set(key, tail);
+    void tail.then(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    });
+    return result;
+  }
+
+  /** True while a task of this key waits or runs. */
+  isBusy(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
+  /** Resolves when everything that was there is done. */
+  async idle(): Promise<void> {
+    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+  }
+}
+
+const nothing = () => undefined;

@@ -1,0 +1,44 @@
+import type { Row } from "./sqlite.ts";
+
+/** A column that is never null. */
+export function text(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value !== "string") throw new Error(`journal column ${column} holds no text`);
+  return value;
+}
+
+export function textOr(row: Row, column: string): string | undefined {
+  const value = row[column];
+  return typeof value === "string" ? value : undefined;
+}
+
+export function count(row: Row | undefined, column: string): number {
+  const value = row?.[column];
+  return typeof value === "number" ? value : Number(value ?? 0);
+}
+
+export function countOr(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : count(row, column);
+}
+
+/** A column of JSON that this store wrote from a value of type T, and nobody else writes. */
+export function json<T>(row: Row, column: string): T {
+  const value: unknown = JSON.parse(text(row, column));
+  if (!isOurs<T>(value)) throw new Error(`journal column ${column} holds no JSON`);
+  return value;
+}
+
+export function jsonOr<T>(row: Row, column: string): T | undefined {
+  return textOr(row, column) === undefined ? undefined : json<T>(row, column);
+}
+
+/** The column as one of the words that the schema's CHECK allows. */
+export function word<T extends string>(row: Row, column: string, words: readonly T[]): T {
+  const found = words.find((one) => one === row[column]);
+  if (found === undefined) throw new Error(`journal column ${column} holds an unknown word`);
+  return found;
+}
+
+function isOurs<T>(value: unknown): value is T {
+  return value !== undefined;
+}

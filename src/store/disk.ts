@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { OpenClawError } from "../types/errors.ts";
+
+const FULL = new Set(["ENOSPC", "EDQUOT"]);
+
+/** The `code` of a Node error, or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** True for "no such file or directory". */
+export const isMissing = (error: unknown): boolean => errorCode(error) === "ENOENT";
+
+/** A failed write as the operator should read it. An `OpenClawError` stays what it is. */
+export function diskError(error: unknown, path: string): OpenClawError {
+  if (error instanceof OpenClawError) return error;
+  if (FULL.has(errorCode(error) ?? "")) return diskFull(path, error);
+  return new OpenClawError("DISK_WRITE", {
+    message: `Could not write ${path}: ${error instanceof Error ? error.message : String(error)}.`,
+    fix: "Check that the disk is healthy and mounted writable, and that the directory belongs to this user.",
+    cause: error,
+  });
+}
+
+export function diskFull(path: string, cause: unknown): OpenClawError {
+  return new OpenClawError("DISK_FULL", {
+    message: `No room left on the disk of ${path}.`,
+    fix: "Free some space; the gateway goes on by itself once there is room.",
+    cause,
+  });
+}
+
+/** Makes a directory that only its owner may enter. One that is there keeps its mode. */
+export async function makePrivateDir(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+}
+
+/**
+ * Replaces a file in one step, mode 0600: a reader sees the old or the new content, also after a power cut.
+ * Throws `OpenClawError` DISK_FULL or DISK_WRITE; the old file then stays.
+ */
+export async function writeAtomic(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    await writeSynced(temporary, content);
+    await rename(temporary, path);
+    await syncDir(dirname(path));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw diskError(error, path);
+  }
+}
+
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes names in a directory durable. Does nothing where directories cannot be synced (Windows). */
+export async function syncDir(dir: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(dir, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Sets a mode; nothing on Windows, where modes mean nothing. */
+export async function setMode(path: string, mode: number): Promise<void> {
+  if (process.platform !== "win32") await chmod(path, mode);
+}

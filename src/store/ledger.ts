@@ -1,0 +1,76 @@
+import type { Clock } from "../types/clock.ts";
+import { runId, sessionKey } from "../types/ids.ts";
+import type { ApprovalRules, KeyValue, RunLedger, RunRecord } from "../types/journal.ts";
+import type { Receipt } from "../types/run.ts";
+import { count, json, text } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+import type { Row } from "./sqlite.ts";
+
+const RECORD = `
+  INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const TOTALS = `
+  SELECT count(*) AS runs, coalesce(sum(result LIKE 'failed%'), 0) AS failed, coalesce(sum(input), 0) AS input,
+    coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
+  FROM runs WHERE at >= ?`;
+
+/** `failed` counts the runs whose `result` begins with that word. */
+export function createLedger(commits: Commits): RunLedger {
+  return {
+    record: ({ runId: id, sessionKey: key, at, result, receipt }) =>
+      commits.write((sql) => {
+        const { input, output, cost } = receipt.usage;
+        sql.run(RECORD, id, key, at, result, JSON.stringify(receipt), input, output, cost.total);
+      }),
+    recent: (limit) =>
+      commits.read((sql) => sql.all("SELECT * FROM runs ORDER BY at DESC, rowid DESC LIMIT ?", limit).map(toRecord)),
+    totals: (since) =>
+      commits.read((sql) => {
+        const row = sql.one(TOTALS, since);
+        return {
+          runs: count(row, "runs"),
+          failed: count(row, "failed"),
+          input: count(row, "input"),
+          output: count(row, "output"),
+          costUsd: count(row, "cost"),
+        };
+      }),
+  };
+}
+
+export function createApprovals(commits: Commits, clock: Clock): ApprovalRules {
+  return {
+    isAllowed: (agent, command) =>
+      commits.read(
+        (sql) => sql.one("SELECT 1 AS yes FROM allowed WHERE agent = ? AND command = ?", agent, command) !== undefined,
+      ),
+    allow: (agent, command) =>
+      commits.write((sql) => {
+        sql.run("INSERT OR IGNORE INTO allowed (agent, command, at) VALUES (?, ?, ?)", agent, command, clock.now());
+      }),
+  };
+}
+
+export function createValues(commits: Commits): KeyValue {
+  return {
+    get: (key) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT value FROM kept WHERE key = ?", key);
+        return row && text(row, "value");
+      }),
+    set: (key, value) =>
+      commits.write((sql) => {
+        sql.run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", key, value);
+      }),
+  };
+}
+
+function toRecord(row: Row): RunRecord {
+  return {
+    runId: runId(text(row, "run_id")),
+    sessionKey: sessionKey(text(row, "session_key")),
+    at: count(row, "at"),
+    result: text(row, "result"),
+    receipt: json<Receipt>(row, "receipt"),
+  };
+}

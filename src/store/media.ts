@@ -1,0 +1,76 @@
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { OpenClawError } from "../types/errors.ts";
+import { type MediaId, mediaId } from "../types/ids.ts";
+import type { MediaStore } from "../types/journal.ts";
+import { isMissing, makePrivateDir, writeAtomic } from "./disk.ts";
+
+const ALPHABET = "abcdefghijkmnopqrstuvwxyz0123456789";
+const NAME_LENGTH = 26;
+const ID = /^[a-z0-9]{26}\.[a-z0-9]{1,8}$/;
+const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
+
+// Text has no signature to sniff, so the sender's word for it counts.
+const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
+  "text/plain": "txt",
+  "text/markdown": "md",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/calendar": "ics",
+  "text/vcard": "vcf",
+  "application/json": "json",
+  "application/xml": "xml",
+};
+
+/** Files in one directory, named by random ids. The content decides on the type, else the sender's claim. */
+export function openMediaStore(dir: string): MediaStore {
+  const path = (id: MediaId): string => {
+    if (!ID.test(id)) throw unavailable(id, undefined);
+    return join(resolve(dir), id);
+  };
+  return {
+    path,
+    async put(bytes, facts) {
+      const { mime, extension } = await sniff(bytes, facts.mime);
+      const id = mediaId(`${randomName()}.${extension}`);
+      await makePrivateDir(dir);
+      await writeAtomic(path(id), bytes);
+      return { id, mime, path: path(id), bytes: bytes.byteLength };
+    },
+    async read(id) {
+      try {
+        return await readFile(path(id));
+      } catch (error) {
+        throw isMissing(error) ? unavailable(id, error) : error;
+      }
+    },
+  };
+}
+
+async function sniff(bytes: Uint8Array, claimed: string | undefined): Promise<{ mime: string; extension: string }> {
+  // Heavy for a start that may never see a file.
+  const { fileTypeFromBuffer } = await import("file-type");
+  const found = await fileTypeFromBuffer(bytes);
+  if (found) return { mime: found.mime, extension: plainExtension(found.ext) };
+  const mime = claimed?.split(";")[0]?.trim().toLowerCase() ?? "";
+  if (!MIME.test(mime)) return { mime: "application/octet-stream", extension: "bin" };
+  return { mime, extension: TEXT_EXTENSIONS[mime] ?? "bin" };
+}
+
+function plainExtension(extension: string): string {
+  const last = extension.split(".").at(-1) ?? "";
+  return /^[a-z0-9]{1,8}$/.test(last) ? last : "bin";
+}
+
+function randomName(): string {
+  return Array.from({ length: NAME_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join("");
+}
+
+function unavailable(id: string, cause: unknown): OpenClawError {
+  return new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: `There is no stored file ${JSON.stringify(id)}.`,
+    fix: "Ask for the file to be sent again.",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,92 @@
+/** Step n brings a journal from schema version n to n + 1. Never change one that was released. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('accepted', 'claimed', 'done')),
+    session_key TEXT,
+    run_id TEXT,
+    turn_id TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    claimed_boot TEXT,
+    outcome TEXT,
+    done_at INTEGER
+  );
+  CREATE INDEX inbox_open ON inbox (id) WHERE state <> 'done';
+  CREATE INDEX inbox_done ON inbox (done_at) WHERE state = 'done';
+
+  CREATE TABLE seen (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    event_key TEXT NOT NULL,
+    inbox_id INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (channel, account, event_key)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    reply_key TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    inbox_id INTEGER,
+    target TEXT NOT NULL,
+    body TEXT NOT NULL,
+    reply_to TEXT,
+    buttons TEXT,
+    state TEXT NOT NULL CHECK (state IN ('planned', 'sending', 'sent', 'unknown', 'failed')),
+    attempts INTEGER NOT NULL DEFAULT 0,
+    message_id TEXT,
+    edit_of TEXT,
+    error TEXT,
+    created_at INTEGER NOT NULL,
+    UNIQUE (reply_key, part)
+  );
+  CREATE INDEX outbox_open ON outbox (id) WHERE state IN ('planned', 'sending', 'unknown');
+  CREATE INDEX outbox_of ON outbox (inbox_id) WHERE inbox_id IS NOT NULL;
+
+  CREATE TABLE preview (inbox_id INTEGER PRIMARY KEY, target TEXT NOT NULL, message_id TEXT NOT NULL);
+
+  CREATE TABLE pairing (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    sender_id TEXT NOT NULL,
+    name TEXT,
+    code TEXT NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (channel, account, sender_id)
+  ) WITHOUT ROWID;
+  CREATE TABLE paired (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    sender_id TEXT NOT NULL,
+    name TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (channel, account, sender_id)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    session_key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    result TEXT NOT NULL,
+    receipt TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cost REAL NOT NULL
+  );
+  CREATE INDEX runs_at ON runs (at);
+
+  CREATE TABLE allowed (
+    agent TEXT NOT NULL,
+    command TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (agent, command)
+  ) WITHOUT ROWID;
+  CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  `,
+];
+
+/** The version that this program writes. */
+export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -1,0 +1,256 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Commits } from "../../src/store/commits.ts";
+import { checks } from "../../src/store/checks.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
+import type { InboundMessage, Peer } from "../../src/types/message.ts";
+
+const peer: Peer = {
+  channel: channelId("telegram"),
+  account: accountId("default"),
+  chat: { kind: "direct", id: "8001" },
+};
+const message = (eventKey: string): InboundMessage => ({
+  id: eventKey,
+  eventKey,
+  from: peer,
+  sender: { id: "8001" },
+  text: `text of ${eventKey}`,
+  media: [],
+  mentionsBot: true,
+  receivedAt: 1,
+});
+const claim = (n: number) => ({ sessionKey: sessionKey("k"), runId: runId(`r${n}`), turnId: `t${n}` });
+
+let dir: string;
+let path: string;
+let now: number;
+const clock: Clock = { now: () => now, after: () => () => undefined };
+const opened: OpenJournal[] = [];
+
+async function open(bootId = "boot"): Promise<OpenJournal> {
+  const journal = await openJournal({ path, bootId, clock });
+  opened.push(journal);
+  return journal;
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "journal-"));
+  path = join(dir, "state", "journal.sqlite");
+  now = 1_000_000;
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((journal) => journal.close()));
+  await rm(dir, { recursive: true });
+});
+
+describe("inbox", () => {
+  it("knows an event again, in the same batch and after a restart", async () => {
+    const first = await open();
+    const [one, two] = await first.inbox.accept([message("a"), message("a")]);
+    expect(one).toMatchObject({ isNew: true, row: { id: 1, state: "accepted", attempts: 0 } });
+    expect(two).toMatchObject({ isNew: false, row: { id: 1 } });
+    await first.close();
+    const [again] = await (await open()).inbox.accept([message("a")]);
+    expect(again).toMatchObject({ isNew: false, row: { id: 1, message: message("a") } });
+  });
+
+  it("counts an attempt per boot, not per claim", async () => {
+    const first = await open("one");
+    await first.inbox.accept([message("a")]);
+    await first.inbox.claim([1], claim(1));
+    await first.inbox.claim([1], claim(2));
+    expect(await first.inbox.open()).toMatchObject([{ attempts: 1, runId: "r2", turnId: "t2", state: "claimed" }]);
+    const second = await open("two");
+    await second.inbox.claim([1], claim(3));
+    expect(await second.inbox.open()).toMatchObject([{ attempts: 2, runId: "r3" }]);
+  });
+
+  it("keeps the first outcome, and nothing is claimed after it", async () => {
+    const { inbox } = await open();
+    await inbox.accept([message("a"), message("b")]);
+    await inbox.finish([1], { kind: "replied" });
+    await inbox.finish([1], { kind: "failed", why: "late" });
+    await inbox.claim([1], claim(1));
+    expect((await inbox.open()).map((row) => row.id)).toEqual([2]);
+    expect(await inbox.find("telegram", "default", "a")).toMatchObject({ state: "done", outcome: { kind: "replied" } });
+    expect(await inbox.find("telegram", "default", "zzz")).toBeUndefined();
+  });
+
+  it("remembers an event longer than its row", async () => {
+    const journal = await open();
+    await journal.inbox.accept([message("old"), message("open")]);
+    await journal.inbox.finish([1], { kind: "silent" });
+    now += 31 * 86_400_000;
+    expect(await journal.prune()).toBe(1);
+    expect(await journal.inbox.find("telegram", "default", "old")).toBeUndefined();
+    expect(await journal.inbox.accept([message("old")])).toMatchObject([{ isNew: false, row: { state: "done" } }]);
+    expect(await journal.inbox.open()).toMatchObject([{ id: 2 }]);
+  });
+
+  it("lets a read see what was written before it in the same tick", async () => {
+    const { inbox } = await open();
+    const writing = inbox.accept([message("a")]);
+    expect(await inbox.open()).toHaveLength(1);
+    await writing;
+  });
+});
+
+describe("outbox", () => {
+  const text = (body: string) => ({ kind: "text", body, format: "plain", plain: body }) as const;
+
+  it("plans a reply once, and each row goes its way", async () => {
+    const { outbox } = await open();
+    const reply = { replyKey: "k", inboxId: 7, to: peer, parts: [text("a"), text("b")], replyTo: "55", editOf: "99" };
+    const rows = await outbox.plan(reply);
+    expect(rows).toMatchObject([{ part: 0, replyTo: "55", editOf: "99", state: "planned" }, { part: 1 }]);
+    expect(rows[1]).not.toHaveProperty("replyTo");
+    await outbox.mark(1, { state: "sending" });
+    await outbox.mark(1, { state: "sent", messageId: "m1" });
+    await outbox.mark(1, { state: "unknown" });
+    await outbox.mark(2, { state: "sending" });
+    await outbox.mark(2, { state: "unknown", error: "socket closed" });
+    expect(await outbox.plan({ ...reply, parts: [text("other")] })).toMatchObject([
+      { state: "sent", messageId: "m1", attempts: 1 },
+      { state: "unknown", error: "socket closed", attempts: 1 },
+    ]);
+    expect((await outbox.open()).map((row) => row.id)).toEqual([2]);
+    expect(await outbox.of(7)).toHaveLength(2);
+  });
+
+  it("remembers the last preview", async () => {
+    const { outbox } = await open();
+    await outbox.notePreview(1, peer, "a");
+    await outbox.notePreview(1, peer, "b");
+    expect(await outbox.previewOf(1)).toBe("b");
+    expect(await outbox.previewOf(2)).toBeUndefined();
+  });
+});
+
+describe("pairing", () => {
+  const from = (senderId: string, account = "default") => ({ channel: "telegram", account, senderId });
+
+  it("hands out at most three codes an account for an hour", async () => {
+    const { pairing } = await open();
+    const first = await pairing.request(from("1"));
+    expect(first.kind === "new" && first.request.code).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
+    expect(await pairing.request(from("1"))).toEqual({ ...first, kind: "again" });
+    await pairing.request(from("2"));
+    await pairing.request(from("3"));
+    expect(await pairing.request(from("4"))).toEqual({ kind: "full" });
+    expect(await pairing.request(from("4", "work"))).toMatchObject({ kind: "new" });
+    now += 3_600_000;
+    expect(await pairing.list()).toEqual([]);
+    expect(await pairing.request(from("4"))).toMatchObject({ kind: "new" });
+  });
+
+  it("approves a code however it is typed, once, and lets in only that sender", async () => {
+    const { pairing } = await open();
+    const asked = await pairing.request(from("1"));
+    const code = asked.kind === "full" ? "" : asked.request.code;
+    expect(await pairing.approve("slack", code)).toBeUndefined();
+    expect(await pairing.approve("telegram", ` ${code.toLowerCase()} `)).toMatchObject({ senderId: "1" });
+    expect(await pairing.approve("telegram", code)).toBeUndefined();
+    expect(await pairing.isPaired("telegram", "default", "1")).toBe(true);
+    expect(await pairing.isPaired("telegram", "work", "1")).toBe(false);
+  });
+
+  it("refuses a code that is over", async () => {
+    const { pairing } = await open();
+    const asked = await pairing.request(from("1"));
+    now += 3_600_000;
+    expect(await pairing.approve("telegram", asked.kind === "full" ? "" : asked.request.code)).toBeUndefined();
+  });
+});
+
+describe("ledger, approvals, values", () => {
+  it("sums runs, keeps rules and values", async () => {
+    const journal = await open();
+    const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
+    const receipt = {
+      model: { provider: "p", id: "m" },
+      usage: { ...usage, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 } },
+      calls: 1,
+      durationMs: 3,
+    };
+    const record = { sessionKey: sessionKey("k"), receipt };
+    await journal.runs.record({ ...record, runId: runId("old"), at: 1, result: "replied" });
+    await journal.runs.record({ ...record, runId: runId("a"), at: 10, result: "replied" });
+    await journal.runs.record({ ...record, runId: runId("b"), at: 11, result: "failed: auth" });
+    expect(await journal.runs.totals(10)).toEqual({ runs: 2, failed: 1, input: 20, output: 10, costUsd: 1 });
+    expect((await journal.runs.recent(2)).map((run) => run.runId)).toEqual(["b", "a"]);
+    await journal.approvals.allow("main", "ls -l");
+    expect(await journal.approvals.isAllowed("main", "ls -l")).toBe(true);
+    expect(await journal.approvals.isAllowed("main", "ls")).toBe(false);
+    await journal.values.set("x", "1");
+    await journal.values.set("x", "2");
+    expect([await journal.values.get("x"), await journal.values.get("y")]).toEqual(["2", undefined]);
+    expect(await journal.stats()).toMatchObject({ openInbox: 0, unknownOutbox: 0 });
+  });
+});
+
+describe("group commit", () => {
+  it("keeps the good writes of a batch whose one statement fails", async () => {
+    const db = new DatabaseSync(join(dir, "x.sqlite"));
+    db.exec("CREATE TABLE t (v INTEGER UNIQUE)");
+    const commits = new Commits(db, "x");
+    const put = (v: number) => commits.write((sql) => sql.run("INSERT INTO t VALUES (?)", v).changes);
+    const results = await Promise.allSettled([put(1), put(1), put(2)]);
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    db.close();
+  });
+
+  it("rejects a batch that finds the disk full, and works again when there is room", async () => {
+    const db = new DatabaseSync(join(dir, "x.sqlite"));
+    db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (v TEXT); PRAGMA max_page_count = 4");
+    const commits = new Commits(db, "x");
+    const put = (v: string) => commits.write((sql) => sql.run("INSERT INTO t VALUES (?)", v).changes);
+    const results = await Promise.allSettled([put("small"), put("x".repeat(100_000))]);
+    expect(results).toMatchObject([{ reason: { code: "DISK_FULL" } }, { reason: { code: "DISK_FULL" } }]);
+    db.exec("PRAGMA max_page_count = 4000");
+    expect(await put("x".repeat(100_000))).toBe(1);
+    expect(await commits.read((sql) => sql.all("SELECT v FROM t").length)).toBe(1);
+    db.close();
+  });
+});
+
+describe("the file", () => {
+  it("is private", async () => {
+    await open();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(dir, "state"))).mode & 0o777).toBe(0o700);
+  });
+
+  it("of a newer version is refused, and doctor says so", async () => {
+    await (await open()).close();
+    const db = new DatabaseSync(path);
+    db.exec("PRAGMA user_version = 999");
+    db.close();
+    await expect(open()).rejects.toMatchObject({ code: "JOURNAL_NEWER" });
+    const [journal] = checks({ stateDir: dir, journal: path });
+    expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
+  });
+
+  it("that is broken is refused and left as it is", async () => {
+    await (await open()).close();
+    const garbage = "this is no database ".repeat(200);
+    await writeFile(path, garbage);
+    await expect(open()).rejects.toMatchObject({ code: "JOURNAL_BROKEN" });
+    expect(await readFile(path, "utf8")).toBe(garbage);
+    const [journal] = checks({ stateDir: dir, journal: path });
+    expect(await journal?.run(AbortSignal.timeout(1000))).toMatchObject([{ status: "fail" }]);
+  });
+
+  it("that is sound passes the checks", async () => {
+    await open();
+    for (const check of checks({ stateDir: dir, journal: path })) {
+      const [result] = await check.run(AbortSignal.timeout(1000));
+      expect(["ok", "warn"]).toContain(result?.status);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock.ts";
+import { processStart } from "../../src/store/process-start.ts";
+
+let dir: string;
+let other: ChildProcess;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "lock-"));
+  await mkdir(join(dir, "state"));
+  other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+  await once(other, "spawn");
+});
+afterEach(async () => {
+  const gone = once(other, "exit");
+  if (other.exitCode === null && other.signalCode === null) {
+    other.kill("SIGKILL");
+    await gone;
+  }
+  await rm(dir, { recursive: true });
+});
+
+async function leaveLock(facts: object): Promise<void> {
+  await writeFile(lockPath(dir), JSON.stringify(facts));
+}
+
+describe("the state lock", () => {
+  it("tells who holds it, and is gone after release", async () => {
+    const lock = await acquireStateLock(dir);
+    await lock.note({ port: 18789 });
+    expect(await readStateLock(dir)).toMatchObject({ pid: process.pid, port: 18789, alive: true });
+    await lock.release();
+    expect(await readStateLock(dir)).toBeUndefined();
+    expect(await readdir(join(dir, "state"))).toEqual([]);
+  });
+
+  it("is refused while another process holds it", async () => {
+    const pid = other.pid ?? 0;
+    await leaveLock({ pid, startedAt: await processStart(pid), command: "openclaw gateway" });
+    await expect(acquireStateLock(dir)).rejects.toMatchObject({
+      code: "STATE_LOCKED",
+      message: expect.stringContaining(String(pid)),
+      fix: expect.stringContaining("openclaw gateway stop"),
+    });
+  });
+
+  it("is taken over from a dead process", async () => {
+    const pid = other.pid ?? 0;
+    await leaveLock({ pid, startedAt: await processStart(pid), command: "openclaw gateway" });
+    const gone = once(other, "exit");
+    other.kill("SIGKILL");
+    await gone;
+    expect(await readStateLock(dir)).toMatchObject({ alive: false });
+    const lock = await acquireStateLock(dir);
+    expect(await readStateLock(dir)).toMatchObject({ pid: process.pid });
+    await lock.release();
+  });
+
+  it("is taken over when another program has got the process id since, or when it is unreadable", async () => {
+    await leaveLock({ pid: other.pid, startedAt: "boot/1", command: "openclaw gateway" });
+    await (await acquireStateLock(dir)).release();
+    await writeFile(lockPath(dir), "");
+    await (await acquireStateLock(dir)).release();
+  });
+});

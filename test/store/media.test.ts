@@ -1,0 +1,43 @@
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openMediaStore } from "../../src/store/media.ts";
+import { mediaId } from "../../src/types/ids.ts";
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+let dir: string;
+beforeEach(async () => {
+  dir = join(await mkdtemp(join(tmpdir(), "media-")), "media");
+});
+afterEach(() => rm(join(dir, ".."), { recursive: true }));
+
+describe("the media store", () => {
+  it("gives bytes back by an id of its own, typed by content", async () => {
+    const store = openMediaStore(dir);
+    const kept = await store.put(PNG, { mime: "text/html", name: "../../evil.html" });
+    expect(kept).toMatchObject({ mime: "image/png", bytes: PNG.length });
+    expect(kept.id).toMatch(/^[a-z0-9]{26}\.png$/);
+    expect(await store.read(kept.id)).toEqual(PNG);
+    expect((await stat(kept.path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(dir)).toEqual([kept.id]);
+  });
+
+  it("takes the sender's word for text, none for nonsense", async () => {
+    const store = openMediaStore(dir);
+    expect(await store.put(Buffer.from("hi"), { mime: "Text/Plain; charset=utf-8" })).toMatchObject({
+      mime: "text/plain",
+    });
+    expect(await store.put(Buffer.from("hi"), { mime: "../x" })).toMatchObject({ mime: "application/octet-stream" });
+  });
+
+  it.each(["../secret", "a/b", "..", "", "/etc/passwd", `${"a".repeat(26)}.png`])(
+    "has nothing under %j",
+    async (id) => {
+      await expect(openMediaStore(dir).read(mediaId(id))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    },
+  );
+});

@@ -13,7 +13,12 @@ const APIS = [
   "azure-openai-responses",
 ] as const;
 
-const price = (title: string, what: string) => z.number().min(0).default(0).meta(about(title, `US dollars a million ${what} tokens.`));
+const price = (title: string, what: string) =>
+  z
+    .number()
+    .min(0)
+    .default(0)
+    .meta(about(title, `US dollars a million ${what} tokens.`));
 
 const model = z.strictObject({
   id: z.string().min(1).meta(about("Id", "The provider's name of the model.")),
@@ -41,14 +46,22 @@ const model = z.strictObject({
 });
 
 const provider = z.strictObject({
-  baseUrl: z.string().optional().meta(about("Base URL", "Address of the API, for example `http://127.0.0.1:11434/v1`.")),
-  apiKey: secretField.optional().meta(about("API key", "Key of the provider; its usual environment variable when unset.")),
+  baseUrl: z
+    .string()
+    .optional()
+    .meta(about("Base URL", "Address of the API, for example `http://127.0.0.1:11434/v1`.")),
+  apiKey: secretField
+    .optional()
+    .meta(about("API key", "Key of the provider; its usual environment variable when unset.")),
   api: z.enum(APIS).optional().meta(about("API", "The protocol the provider speaks.")),
   headers: z
     .record(z.string(), secretField)
     .optional()
     .meta(about("Headers", "Further HTTP headers of every request.")),
-  models: z.array(model).optional().meta(about("Models", "Models that the built-in catalogue does not know, or knows otherwise.")),
+  models: z
+    .array(model)
+    .optional()
+    .meta(about("Models", "Models that the built-in catalogue does not know, or knows otherwise.")),
 });
 
 /** `models.*` */

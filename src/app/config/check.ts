@@ -1,0 +1,164 @@
+import type { z } from "zod";
+import { accountConfig, accountInputs } from "../../channels/config.ts";
+import { fieldKeysBelow, isFieldKey, strangersBelow } from "./known-keys.ts";
+import { nearest } from "./nearest.ts";
+import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
+import { schemaKeys, schemaKeysBelow } from "./schema-keys.ts";
+import { configSchema, type Config } from "./schema.ts";
+import { describeIssue } from "./words.ts";
+
+/** The schema of one account, per channel whose adapter is there. */
+export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
+
+export interface Checked {
+  /** Absent when there are problems. */
+  readonly config?: Config;
+  readonly problems: readonly RawNote[];
+  readonly warnings: readonly RawNote[];
+}
+
+/** Holds resolved data against the schemas. Never throws. */
+export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas): Checked {
+  const whole = parseLoosely(configSchema, input);
+  const known = whole.unknown.filter(isFieldKey);
+  const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
+  const problems = [...whole.problems, ...strangers.map(unknownKey)];
+  const warnings = known.map((path) => ({
+    path,
+    message: "is known, but has no effect here yet",
+    at: "name" as const,
+  }));
+  const channels = checkChannels(input, channelSchemas);
+  const all = uniqueNotes([...problems, ...channels.problems]);
+  return {
+    ...(whole.value !== undefined && all.length === 0 && { config: whole.value }),
+    problems: all,
+    warnings: uniqueNotes([...warnings, ...channels.warnings]),
+  };
+}
+
+interface Loose<T> {
+  readonly value?: T;
+  readonly unknown: readonly KeyPath[];
+  readonly problems: readonly RawNote[];
+}
+
+/** Parses with the unknown keys taken out and listed; each round may bring deeper ones to light. */
+export function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
+  const unknown: KeyPath[] = [];
+  let rest = input;
+  for (;;) {
+    const result = schema.safeParse(rest);
+    if (result.success) return { value: result.data, unknown, problems: [] };
+    const found = result.error.issues.flatMap(unknownPaths);
+    if (found.length === 0) return { unknown, problems: toNotes(result.error.issues, rest) };
+    unknown.push(...found);
+    rest = found.reduce(without, rest);
+  }
+}
+
+const toSegments = (path: readonly PropertyKey[]): KeyPath =>
+  path.map((part) => (typeof part === "number" ? part : String(part)));
+
+function unknownPaths(issue: z.core.$ZodIssue): KeyPath[] {
+  return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...toSegments(issue.path), key]) : [];
+}
+
+function toNotes(issues: readonly z.core.$ZodIssue[], input: unknown): RawNote[] {
+  return issues.map((issue) => ({ path: toSegments(issue.path), message: describeIssue(issue, input) }));
+}
+
+/** The data without one key; what is on the way is copied, nothing changed. */
+function without(data: unknown, path: KeyPath): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return data;
+  if (Array.isArray(data)) return data.map((item: unknown, index) => (index === first ? without(item, rest) : item));
+  if (!isRecord(data)) return data;
+  const { [first]: child, ...others } = data;
+  return rest.length === 0 ? others : { ...data, [first]: without(child, rest) };
+}
+
+function unknownKey(path: KeyPath): RawNote {
+  const name = String(path.at(-1));
+  const parent = path.slice(0, -1);
+  const near = nearest(name, [...schemaKeysBelow(parent), ...fieldKeysBelow(parent)]);
+  const meant = near === undefined ? sameNameElsewhere(name) : showPath([...parent, near]);
+  return { path, at: "name", message: `unknown key${meant === undefined ? "" : `; did you mean ${meant}?`}` };
+}
+
+function sameNameElsewhere(name: string): string | undefined {
+  return schemaKeys()
+    .find((key) => key.path.at(-1) === name && !key.path.includes("*"))
+    ?.path.join(".")
+    .replaceAll(".[]", "[]");
+}
+
+function checkChannels(
+  input: unknown,
+  schemas: ChannelSchemas | undefined,
+): { problems: RawNote[]; warnings: RawNote[] } {
+  const section = isRecord(input) && isRecord(input["channels"]) ? input["channels"] : {};
+  const notes = Object.entries(section).flatMap(([id, channel]) =>
+    isRecord(channel) ? checkChannel(id, channel, schemas) : [],
+  );
+  return {
+    problems: notes.filter((note) => note.severity === "problem").map((note) => note.note),
+    warnings: notes.filter((note) => note.severity === "warning").map((note) => note.note),
+  };
+}
+
+interface Graded {
+  readonly severity: "problem" | "warning";
+  readonly note: RawNote;
+}
+
+function checkChannel(id: string, channel: Record<string, unknown>, schemas: ChannelSchemas | undefined): Graded[] {
+  const at = ["channels", id];
+  if (schemas && !schemas[id]) {
+    return [
+      {
+        severity: "warning",
+        note: { path: at, at: "name", message: "no channel of this name is installed; it has no effect" },
+      },
+    ];
+  }
+  return accountInputs(channel).flatMap((account) => {
+    const isOn = channel["enabled"] !== false && account.input["enabled"] !== false;
+    const place = (path: KeyPath) => [...at, ...accountPlace(channel, account.id, path)];
+    return checkAccount(id, account.input, schemas?.[id]).map(({ severity, note }) => ({
+      severity: isOn ? severity : ("warning" as const),
+      note: { ...note, path: place(note.path) },
+    }));
+  });
+}
+
+/** Where the key of an account is written: at the account or at the channel. */
+function accountPlace(channel: Record<string, unknown>, account: string, path: KeyPath): KeyPath {
+  const accounts = channel["accounts"];
+  const own = isRecord(accounts) ? accounts[account] : undefined;
+  const first = path[0];
+  const isOwn = isRecord(own) && (first === undefined || Object.hasOwn(own, first) || !Object.hasOwn(channel, first));
+  return isOwn ? ["accounts", account, ...path] : path;
+}
+
+function checkAccount(channel: string, input: Record<string, unknown>, schema: z.ZodType | undefined): Graded[] {
+  const common = parseLoosely(accountConfig, input).problems;
+  const own = schema ? parseLoosely(schema, input) : { problems: [], unknown: [] };
+  const foreign = own.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
+  return [
+    ...[...common, ...own.problems].map((note) => ({ severity: "problem" as const, note })),
+    ...foreign.map((path) => ({ severity: "warning" as const, note: foreignKey(channel, path, schema) })),
+  ];
+}
+
+function foreignKey(channel: string, path: KeyPath, schema: z.ZodType | undefined): RawNote {
+  if (isFieldKey(["channels", channel, ...path]))
+    return { path, at: "name", message: "is known, but has no effect here yet" };
+  const own = schema && "shape" in schema && isRecord(schema.shape) ? Object.keys(schema.shape) : [];
+  const near = path.length === 1 ? nearest(String(path[0]), [...own, ...Object.keys(accountConfig.shape)]) : undefined;
+  return { path, at: "name", message: `unknown to ${channel}${near === undefined ? "" : `; did you mean ${near}?`}` };
+}
+
+function uniqueNotes(notes: readonly RawNote[]): RawNote[] {
+  return [...new Map(notes.map((note) => [`${showPath(note.path)}\n${note.message}`, note])).values()];
+}

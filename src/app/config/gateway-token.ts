@@ -1,0 +1,48 @@
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { OpenClawError } from "../../types/errors.ts";
+import { Secret } from "../../types/secret.ts";
+import type { StatePaths } from "./paths.ts";
+import type { Config } from "./schema.ts";
+
+const TOKEN_BYTES = 32;
+
+export const gatewayTokenFile = (paths: Pick<StatePaths, "credentials">): string =>
+  join(paths.credentials, "gateway-token");
+
+/** The token of the config, else of `credentials/gateway-token`; undefined when neither is there. */
+export async function readGatewayToken(paths: StatePaths, config: Config): Promise<Secret | undefined> {
+  if (config.gateway.auth.token) return config.gateway.auth.token;
+  try {
+    const text = (await readFile(gatewayTokenFile(paths), "utf8")).trim();
+    return text === "" ? undefined : new Secret(text);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw unusable(paths, error);
+  }
+}
+
+/** The same, made at the first call: 32 random bytes in a file that only this user reads. Throws `STATE_UNWRITABLE`. */
+export async function ensureGatewayToken(paths: StatePaths, config: Config): Promise<Secret> {
+  const known = await readGatewayToken(paths, config);
+  if (known) return known;
+  const token = randomBytes(TOKEN_BYTES).toString("base64url");
+  try {
+    await mkdir(paths.credentials, { recursive: true, mode: 0o700 });
+    await writeFile(gatewayTokenFile(paths), `${token}\n`, { mode: 0o600 });
+    await chmod(gatewayTokenFile(paths), 0o600);
+  } catch (error) {
+    throw unusable(paths, error);
+  }
+  return new Secret(token);
+}
+
+function unusable(paths: StatePaths, cause: unknown): OpenClawError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new OpenClawError("STATE_UNWRITABLE", {
+    message: `The gateway token in ${gatewayTokenFile(paths)} cannot be used: ${reason}`,
+    fix: "Give this user the right to read and write that file.",
+    cause,
+  });
+}

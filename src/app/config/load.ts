@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { checkConfig, type ChannelSchemas } from "./check.ts";
+import { locate, parseConfigText } from "./parse.ts";
+import { ConfigError, type ConfigNote, type RawNote } from "./problem.ts";
+import { configSchema, type Config } from "./schema.ts";
+import { resolveSecrets, type Env } from "./secrets.ts";
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Keys without effect, references of switched-off channels. */
+  readonly warnings: readonly ConfigNote[];
+  readonly path: string;
+  readonly exists: boolean;
+  /** SHA-256 of the file's text, hex. */
+  readonly hash: string;
+}
+
+export interface LoadOptions {
+  readonly path: string;
+  readonly env: Env;
+  /** Without them, the keys of adapters are not looked at. */
+  readonly channelSchemas?: ChannelSchemas;
+}
+
+/**
+ * Reads, resolves and checks the config; a missing file is all defaults. Throws `ConfigError` with `CONFIG_UNREADABLE`,
+ * `CONFIG_SYNTAX`, `CONFIG_INVALID` or `SECRET_MISSING`, all problems listed.
+ */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const text = await readConfigText(options.path);
+  const facts = { path: options.path, exists: text !== undefined, hash: hashOf(text ?? "") };
+  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [] };
+  return { ...facts, ...(await loadConfigText(text, options)) };
+}
+
+/** The same for text that is not in the file yet. */
+export async function loadConfigText(
+  text: string,
+  options: LoadOptions,
+): Promise<Pick<LoadedConfig, "config" | "warnings">> {
+  const raw = parseConfigText(text, options.path);
+  const resolved = await resolveSecrets(raw, options.env);
+  const checked = checkConfig(resolved.value, options.channelSchemas);
+  const problems = [...resolved.problems, ...checked.problems.filter((note) => !isTold(note, resolved.problems))];
+  if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
+  const warnings = locate([...resolved.warnings, ...checked.warnings, ...doubtful(checked.config)], text, options.path);
+  return { config: checked.config, warnings };
+}
+
+/** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */
+export async function readConfigText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError("CONFIG_UNREADABLE", {
+      message: `${path} cannot be read: ${reason}`,
+      fix: "Give this user the right to read it (chmod 600), or point OPENCLAW_CONFIG_PATH to another file.",
+      cause: error,
+    });
+  }
+}
+
+export const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** A reference that could not be resolved is also a missing value for the schema: told once. */
+const isTold = (note: RawNote, told: readonly RawNote[]): boolean =>
+  told.some(
+    (other) => other.path.length === note.path.length && other.path.every((part, index) => part === note.path[index]),
+  );
+
+function invalid(notes: readonly RawNote[], text: string, path: string): ConfigError {
+  const problems = locate(notes, text, path).toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  const isSecret = notes.every((note) => note.code === "SECRET_MISSING");
+  const first = problems[0]?.text ?? `${path}: not a config`;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+  return new ConfigError(isSecret ? "SECRET_MISSING" : "CONFIG_INVALID", {
+    message: `${first}${more}`,
+    fix: isSecret
+      ? "Set the variable, file or command where the gateway starts, or take the key out; then run: openclaw config validate"
+      : "Mend the file, then run: openclaw config validate",
+    problems,
+  });
+}
+
+/** Values that load but are not done as written. */
+function doubtful(config: Config): RawNote[] {
+  const { mode } = config.gateway.auth;
+  if (mode !== "none" && mode !== "trusted-proxy") return [];
+  return [
+    { path: ["gateway", "auth", "mode"], message: `"${mode}" is not offered here: a token is asked for all the same` },
+  ];
+}

@@ -1,0 +1,81 @@
+import { basename } from "node:path";
+import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
+import JSON5 from "json5";
+import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
+
+/** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column. */
+export function parseConfigText(text: string, file: string): unknown {
+  try {
+    return JSON5.parse<unknown>(text.replace(/^\uFEFF/, " "));
+  } catch (error) {
+    throw syntaxError(error, file);
+  }
+}
+
+function syntaxError(error: unknown, file: string): ConfigError {
+  const { line, column } = positionOf(error);
+  const reason = (error instanceof Error ? error.message : String(error)).replace(/^JSON5: | at \d+:\d+$/g, "");
+  const text = `${basename(file)}:${line}:${column}: not valid JSON5: ${reason}`;
+  return new ConfigError("CONFIG_SYNTAX", {
+    message: text,
+    fix: `Mend line ${line} of ${file}, then run: openclaw config validate`,
+    problems: [{ key: "", message: `not valid JSON5: ${reason}`, line, column, text }],
+  });
+}
+
+function positionOf(error: unknown): { line: number; column: number } {
+  const has = typeof error === "object" && error !== null;
+  const line = has && "lineNumber" in error && typeof error.lineNumber === "number" ? error.lineNumber : 1;
+  const column = has && "columnNumber" in error && typeof error.columnNumber === "number" ? error.columnNumber : 1;
+  return { line, column };
+}
+
+/** The syntax tree with ranges. Throws when the text is no JSON5; call `parseConfigText` first for the message. */
+export const parseTree = (text: string): DocumentNode =>
+  parse(text.replace(/^\uFEFF/, " "), { mode: "json5", ranges: true, allowTrailingCommas: true });
+
+export const nameOf = (member: MemberNode): string =>
+  member.name.type === "Identifier" ? member.name.name : member.name.value;
+
+/** The member of an object that counts: with a name written twice, the last. */
+export function memberOf(node: ValueNode, segment: string | number): MemberNode | undefined {
+  if (node.type !== "Object") return undefined;
+  return node.members.findLast((member) => nameOf(member) === String(segment));
+}
+
+/** Puts the notes at their places in the text. */
+export function locate(notes: readonly RawNote[], text: string, file: string): readonly ConfigNote[] {
+  const root = notes.length > 0 ? treeOrNothing(text) : undefined;
+  return notes.map((note) => placeNote(note, root, basename(file)));
+}
+
+function treeOrNothing(text: string): ValueNode | undefined {
+  try {
+    return parseTree(text).body;
+  } catch {
+    // The two parsers may differ in a corner of JSON5: then the notes stay without line numbers.
+    return undefined;
+  }
+}
+
+function placeNote({ path, message, at }: RawNote, root: ValueNode | undefined, file: string): ConfigNote {
+  const key = showPath(path);
+  const start = root && placeOf(root, path, at);
+  const where = start ? `${file}:${start.line}` : file;
+  const text = `${where}: ${key === "" ? "" : `${key}: `}${message}`;
+  return { key, message, text, ...(start && { line: start.line, column: start.column }) };
+}
+
+/** Where a key stands, or the nearest thing around it that is there. */
+function placeOf(root: ValueNode, path: KeyPath, at: "name" | undefined): { line: number; column: number } {
+  let node = root;
+  let name: MemberNode["name"] | undefined;
+  for (const segment of path) {
+    const member = memberOf(node, segment);
+    const next = member?.value ?? (node.type === "Array" ? node.elements[Number(segment)]?.value : undefined);
+    if (!next) return (name ?? node).loc.start;
+    name = member?.name;
+    node = next;
+  }
+  return (at === "name" && name ? name : node).loc.start;
+}

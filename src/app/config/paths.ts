@@ -1,0 +1,61 @@
+import { chmod, mkdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { OpenClawError } from "../../types/errors.ts";
+import { expandHome, type Env } from "./secrets.ts";
+
+/** Where everything lies; absolute paths. */
+export interface StatePaths {
+  readonly stateDir: string;
+  readonly configPath: string;
+  readonly sessionsDir: string;
+  /** `state/`, with the journal. */
+  readonly stateSub: string;
+  readonly credentials: string;
+  readonly workspace: string;
+  readonly extensions: string;
+  readonly skills: string;
+  readonly media: string;
+  readonly logs: string;
+  readonly lockFile: string;
+}
+
+/** `OPENCLAW_STATE_DIR`, else `~/.openclaw`; the config is `OPENCLAW_CONFIG_PATH`, else `openclaw.json` in it. Touches nothing. */
+export function resolvePaths(env: Env): StatePaths {
+  const home = env["HOME"] ?? homedir();
+  const stateDir = resolve(expandHome(env["OPENCLAW_STATE_DIR"] || join(home, ".openclaw"), env));
+  const configPath = resolve(expandHome(env["OPENCLAW_CONFIG_PATH"] || join(stateDir, "openclaw.json"), env));
+  const below = (name: string) => join(stateDir, name);
+  return {
+    stateDir,
+    configPath,
+    sessionsDir: below("sessions"),
+    stateSub: below("state"),
+    credentials: below("credentials"),
+    workspace: below("workspace"),
+    extensions: below("extensions"),
+    skills: below("skills"),
+    media: below("media"),
+    logs: below("logs"),
+    lockFile: below("gateway.lock"),
+  };
+}
+
+/** Makes the directories, 0700 each; those that exist keep their mode. Throws `STATE_UNWRITABLE`. */
+export async function makeStateDirs(paths: StatePaths): Promise<void> {
+  const { stateDir, lockFile, configPath, ...others } = paths;
+  try {
+    for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
+      const made = await mkdir(dir, { recursive: true, mode: 0o700 });
+      // A umask may have taken more away than wanted.
+      if (made !== undefined) await chmod(dir, 0o700);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OpenClawError("STATE_UNWRITABLE", {
+      message: `The state directory ${stateDir} cannot be written: ${reason}`,
+      fix: "Make it writable for this user, or set OPENCLAW_STATE_DIR to a directory that is.",
+      cause: error,
+    });
+  }
+}

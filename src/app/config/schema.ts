@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { channelsConfig } from "../../channels/config.ts";
+import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
+import { agentsConfig } from "../../harness/config.ts";
+import { pluginsConfig } from "../../plugins/config.ts";
+import { skillsConfig } from "../../prompt/config.ts";
+import { authConfig, modelsConfig } from "../../providers/config.ts";
+import { gatewayConfig } from "../../server/config.ts";
+import { sessionConfig } from "../../sessions/config.ts";
+import { toolsConfig } from "../../tools/config.ts";
+import { about } from "../../utils/config.ts";
+import { envConfig, loggingConfig } from "./base.ts";
+
+/** The whole of `openclaw.json`, composed from the rooms. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional().meta(about("Schema", "Address of the JSON Schema, for editors.")),
+  gateway: gatewayConfig.prefault({}).meta(about("Gateway", "The server: address, clients, page.")),
+  agents: agentsConfig.prefault({}).meta(about("Agents", "Who answers, with which model.")),
+  models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
+  auth: authConfig.prefault({}).meta(about("Auth", "Accounts at model providers.")),
+  tools: toolsConfig.prefault({}).meta(about("Tools", "What agents may do.")),
+  session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
+  messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
+  commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
+  channels: channelsConfig.default({}).meta(about("Channels", "Chat platforms by name.")),
+  plugins: pluginsConfig.prefault({}).meta(about("Plugins", "Plugins and their settings.")),
+  skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
+  logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),
+  env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+const SECRET_SHAPE = {
+  type: "object",
+  properties: { source: { enum: ["env", "file", "exec"] }, provider: { type: "string" }, id: {} },
+  required: ["source", "id"],
+  additionalProperties: false,
+};
+
+/** JSON Schema of what a person may write, for editors and `openclaw config schema`. */
+export function jsonSchema(): Record<string, unknown> {
+  return {
+    ...z.toJSONSchema(configSchema, {
+      io: "input",
+      unrepresentable: "any",
+      override({ zodSchema, jsonSchema: node }) {
+        if (zodSchema._zod.def.type === "custom") Object.assign(node, SECRET_SHAPE);
+      },
+    }),
+  };
+}

@@ -1,0 +1,177 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Secret } from "../../types/secret.ts";
+import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a secret command may take and give. */
+const EXEC_TIMEOUT_MS = 5000;
+const SECRET_BYTES = 64 * 1024;
+const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i;
+/** Sections whose keys our own schema does not type: there the name of a key tells that it is secret. */
+const FOREIGN_SECTIONS = new Set<string | number>(["channels", "plugins"]);
+
+interface SecretRef {
+  readonly source: "env" | "file" | "exec";
+  readonly provider?: string;
+  readonly argv: readonly string[];
+}
+
+interface Resolving {
+  readonly env: Env;
+  readonly root: unknown;
+  readonly problems: RawNote[];
+  readonly warnings: RawNote[];
+  readonly known: Map<string, Promise<Secret | { missing: string }>>;
+}
+
+/**
+ * Puts `${VARIABLE}` and `{source, id}` references in their place: the first as text, the second as `Secret`. What cannot be
+ * resolved is left out and told, as a warning where the section is switched off. Never rejects.
+ */
+export async function resolveSecrets(
+  root: unknown,
+  env: Env,
+): Promise<{ value: unknown; problems: RawNote[]; warnings: RawNote[] }> {
+  const work: Resolving = { env: { ...varsOf(root), ...env }, root, problems: [], warnings: [], known: new Map() };
+  const value = await resolveNode(root, [], work);
+  return { value, problems: work.problems, warnings: work.warnings };
+}
+
+/** `env.vars` of the config counts where the environment has nothing. */
+function varsOf(root: unknown): Record<string, string> {
+  const section = isRecord(root) && isRecord(root["env"]) ? root["env"]["vars"] : undefined;
+  if (!isRecord(section)) return {};
+  return Object.fromEntries(
+    Object.entries(section).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
+  );
+}
+
+async function resolveNode(node: unknown, path: KeyPath, work: Resolving): Promise<unknown> {
+  if (typeof node === "string") return resolveText(node, path, work);
+  if (Array.isArray(node)) return Promise.all(node.map((item, index) => resolveNode(item, [...path, index], work)));
+  // `secrets` describes where secrets lie; its entries look like references and are none.
+  if (!isRecord(node) || (path.length === 1 && path[0] === "secrets")) return node;
+  const ref = refOf(node);
+  if (ref) return resolveRef(ref, path, work);
+  const entries = await Promise.all(
+    Object.entries(node).map(async ([key, child]) => [key, await resolveNode(child, [...path, key], work)] as const),
+  );
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+function resolveText(text: string, path: KeyPath, work: Resolving): string | Secret | undefined {
+  const missing: string[] = [];
+  const filled = text.replace(/\$\$\{|\$\{([A-Za-z_]\w*)\}/g, (_whole: string, name: string | undefined) => {
+    if (name === undefined) return "${";
+    const value = work.env[name];
+    if (value === undefined || value === "") missing.push(name);
+    return value ?? "";
+  });
+  if (missing.length > 0) {
+    report(path, `the environment variable ${missing.join(", ")} is not set`, work);
+    return undefined;
+  }
+  const isSecret = FOREIGN_SECTIONS.has(path[0] ?? "") && SECRET_NAME.test(String(path.at(-1))) && filled !== "";
+  return isSecret ? new Secret(filled) : filled;
+}
+
+function refOf(node: Record<string, unknown>): SecretRef | undefined {
+  const { source, provider, id, ...others } = node;
+  if (source !== "env" && source !== "file" && source !== "exec") return undefined;
+  if (Object.keys(others).length > 0) return undefined;
+  const argv = argvOf(id, source === "exec");
+  if (argv.length === 0) return undefined;
+  return { source, argv, ...(typeof provider === "string" && { provider }) };
+}
+
+/** A command as a list, or as text that is split at blanks outside quotes; no shell reads it. */
+function argvOf(id: unknown, isCommand: boolean): readonly string[] {
+  if (Array.isArray(id)) return isCommand && id.every((part) => typeof part === "string") ? id : [];
+  if (typeof id !== "string" || id === "") return [];
+  if (!isCommand) return [id];
+  return (id.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((part) => part.replace(/"([^"]*)"|'([^']*)'/g, "$1$2"));
+}
+
+async function resolveRef(ref: SecretRef, path: KeyPath, work: Resolving): Promise<Secret | undefined> {
+  const name = JSON.stringify(ref);
+  const found = work.known.get(name) ?? readSecret(ref, work.env);
+  work.known.set(name, found);
+  const secret = await found;
+  if (secret instanceof Secret) return secret;
+  report(path, secret.missing, work);
+  return undefined;
+}
+
+async function readSecret(ref: SecretRef, env: Env): Promise<Secret | { missing: string }> {
+  if (ref.provider !== undefined && ref.provider !== "default") {
+    return {
+      missing: `the secret provider "${ref.provider}" is not supported; give a variable, a file or a command as id`,
+    };
+  }
+  const [first = "", ...args] = ref.argv;
+  if (ref.source === "env") {
+    const value = env[first];
+    return value ? new Secret(value) : { missing: `the environment variable ${first} is not set` };
+  }
+  try {
+    const text =
+      ref.source === "file" ? await readSecretFile(expandHome(first, env)) : await runCommand(first, args, env);
+    const value = text.replace(/\r?\n$/, "");
+    return value === "" ? { missing: `${ref.source} "${first}" gave nothing` } : new Secret(value);
+  } catch (error) {
+    return { missing: `${ref.source} "${first}" failed: ${reasonOf(error)}` };
+  }
+}
+
+async function readSecretFile(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  if (bytes.byteLength > SECRET_BYTES) throw new Error(`it is larger than ${SECRET_BYTES} bytes`);
+  return bytes.toString("utf8");
+}
+
+async function runCommand(program: string, args: readonly string[], env: Env): Promise<string> {
+  const options = {
+    timeout: EXEC_TIMEOUT_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: SECRET_BYTES,
+    shell: false,
+    env,
+  } as const;
+  const { stdout } = await promisify(execFile)(expandHome(program, env), [...args], options);
+  return stdout;
+}
+
+/** Never the output of a command: it may be the secret. */
+function reasonOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "unknown reason";
+  if ("killed" in error && error.killed === true)
+    return `no answer within ${EXEC_TIMEOUT_MS / 1000} s, or too much of it`;
+  if (!("code" in error) || error.code === undefined) return error instanceof Error ? error.message : "unknown reason";
+  if (typeof error.code === "string") return error.code;
+  return typeof error.code === "number" ? `exit code ${error.code}` : "unknown reason";
+}
+
+/** `~/x` under the user's home. */
+export function expandHome(path: string, env: Env): string {
+  return path === "~" || path.startsWith("~/") ? join(env["HOME"] ?? homedir(), path.slice(1)) : path;
+}
+
+function report(path: KeyPath, message: string, work: Resolving): void {
+  if (isOff(path, work.root)) work.warnings.push({ path, message });
+  else work.problems.push({ path, message, code: "SECRET_MISSING" });
+}
+
+/** Whether the path lies in a section with `enabled: false`. */
+function isOff(path: KeyPath, root: unknown): boolean {
+  let node = root;
+  for (const segment of path) {
+    if (isRecord(node) && node["enabled"] === false) return true;
+    node = isRecord(node) ? node[segment] : undefined;
+  }
+  return false;
+}

@@ -1,0 +1,133 @@
+import { isAbsolute, join } from "node:path";
+import type { AgentEntry } from "../../harness/config.ts";
+import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
+import type { ModelRef, ThinkLevel } from "../../types/model.ts";
+import type { AgentSettings, ExecSettings, ToolPolicySettings } from "../../types/settings.ts";
+import type { Config } from "./schema.ts";
+
+type Defaults = Config["agents"]["defaults"];
+type ModelChoice = Defaults["model"];
+
+interface Places {
+  readonly home: string;
+  readonly stateDir: string;
+}
+
+/** The settings of every agent, frozen, the default one first. Throws `CONFIG_INVALID` when two agents have one id. */
+export function resolveAgents(config: Config, places: Places): readonly AgentSettings[] {
+  const entries: readonly Partial<AgentEntry>[] =
+    config.agents.list.length > 0 ? config.agents.list : [{ id: DEFAULT_AGENT }];
+  const first = entries.findIndex((entry) => entry.default === true);
+  const ordered = first > 0 ? [...entries.slice(first, first + 1), ...entries.toSpliced(first, 1)] : entries;
+  const agents = ordered.map((entry, index) =>
+    resolveAgent(config, { id: DEFAULT_AGENT, ...entry }, { ...places, isDefault: index === 0 }),
+  );
+  const twice = agents.find((agent, index) => agents.findIndex((other) => other.id === agent.id) !== index);
+  if (twice) {
+    throw new OpenClawError("CONFIG_INVALID", {
+      message: `agents.list has two agents with the id "${twice.id}".`,
+      fix: "Give each agent an id of its own.",
+    });
+  }
+  return agents;
+}
+
+type Entry = Partial<AgentEntry> & { readonly id: string };
+
+function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault: boolean }): AgentSettings {
+  const { defaults } = config.agents;
+  const contextTokens = entry.contextTokens ?? defaults.contextTokens;
+  return deepFreeze({
+    id: agentId(entry.id),
+    ...(entry.name !== undefined && { name: entry.name }),
+    workspace: workspaceOf(entry, defaults, places),
+    model: modelOf(entry.model ?? defaults.model),
+    thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
+    timeoutMs: defaults.timeoutSeconds * 1000,
+    ...(contextTokens !== undefined && { contextTokens }),
+    timezone: defaults.userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    prompt: promptOf(entry, defaults),
+    tools: toolPolicyOf(config.tools, entry.tools),
+    exec: execOf(config.tools.exec, entry.tools?.exec),
+    streaming: streamingOf(defaults),
+  });
+}
+
+function promptOf(entry: Entry, defaults: Defaults): AgentSettings["prompt"] {
+  const override = entry.systemPromptOverride ?? defaults.systemPromptOverride;
+  const skills = entry.skills ?? defaults.skills;
+  return {
+    ...(override !== undefined && { override }),
+    bootstrapMaxChars: entry.bootstrapMaxChars ?? defaults.bootstrapMaxChars,
+    bootstrapTotalMaxChars: entry.bootstrapTotalMaxChars ?? defaults.bootstrapTotalMaxChars,
+    skipBootstrap: defaults.skipBootstrap,
+    ...(skills && { skills: [...skills] }),
+  };
+}
+
+function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefault: boolean }): string {
+  const shared = places.isDefault ? defaults.workspace : undefined;
+  const given =
+    entry.workspace ?? shared ?? join(places.stateDir, places.isDefault ? "workspace" : `workspace-${entry.id}`);
+  const path = given === "~" || given.startsWith("~/") ? join(places.home, given.slice(1)) : given;
+  return isAbsolute(path) ? path : join(places.stateDir, path);
+}
+
+function modelOf(choice: ModelChoice): AgentSettings["model"] {
+  if (choice === undefined) return { fallbacks: [] };
+  if (typeof choice === "string") return { primary: readModelRef(choice), fallbacks: [] };
+  return {
+    ...(choice.primary !== undefined && { primary: readModelRef(choice.primary) }),
+    fallbacks: choice.fallbacks.map(readModelRef),
+  };
+}
+
+/** `provider/id`; the id may hold further slashes. */
+export function readModelRef(text: string): ModelRef {
+  const slash = text.indexOf("/");
+  return { provider: text.slice(0, slash), id: text.slice(slash + 1) };
+}
+
+function thinkingOf(level: Defaults["thinkingDefault"]): ThinkLevel {
+  if (level === "adaptive") return "medium";
+  return level === "max" ? "xhigh" : level;
+}
+
+function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): ToolPolicySettings {
+  return {
+    profile: own?.profile ?? all.profile,
+    allow: own?.allow ?? all.allow,
+    alsoAllow: own?.alsoAllow ?? all.alsoAllow,
+    deny: [...new Set([...all.deny, ...(own?.deny ?? [])])],
+    workspaceOnly: own?.fs.workspaceOnly ?? all.fs.workspaceOnly,
+  };
+}
+
+function execOf(all: ToolsConfig["exec"], own: AgentToolsConfig["exec"] | undefined): ExecSettings {
+  return {
+    security: own?.security ?? all.security,
+    ask: own?.ask ?? all.ask,
+    timeoutMs: (own?.timeoutSec ?? all.timeoutSec) * 1000,
+    safeBins: own?.safeBins ?? all.safeBins,
+    pathPrepend: own?.pathPrepend ?? all.pathPrepend,
+  };
+}
+
+function streamingOf(defaults: Defaults): AgentSettings["streaming"] {
+  const { minChars, maxChars, breakPreference } = defaults.blockStreamingChunk;
+  return {
+    blocks: defaults.blockStreamingDefault === "on",
+    breakAt: defaults.blockStreamingBreak,
+    chunk: { minChars, maxChars, breakPreference },
+    coalesceIdleMs: defaults.blockStreamingCoalesce.idleMs,
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { about, idList } from "../utils/config.ts";
+
+const group = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
+  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
+  allowFrom: idList.optional().meta(about("Allow from", "Senders who are heard in this group; everybody when unset.")),
+});
+
+const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
+const streaming = z.looseObject({
+  mode: z
+    .enum(STREAM_MODES)
+    .default("partial")
+    .meta(
+      about("Mode", "`partial` edits a preview while the answer grows, `block` sends finished parts, `off` the whole."),
+    ),
+  chunkMode: z
+    .enum(["length", "newline"])
+    .default("length")
+    .meta(about("Chunks", "Where a long answer is cut: at the limit, or at blank lines before it.")),
+});
+
+/** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
+const accountShape = {
+  enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
+  name: z.string().optional().meta(about("Name", "Shown to people.")),
+  dmPolicy: z
+    .enum(["pairing", "allowlist", "open", "disabled"])
+    .default("pairing")
+    .meta(
+      about("Direct chats", "Strangers get a pairing code, are ignored, or are let in; `disabled` ignores everybody."),
+    ),
+  allowFrom: idList.default([]).meta(about("Allow from", "Sender ids who are let in; `*` is everybody.")),
+  groupPolicy: z
+    .enum(["allowlist", "open", "disabled"])
+    .default("allowlist")
+    .meta(about("Groups", "Hears only the groups of `groups`, all of them, or none.")),
+  groupAllowFrom: idList
+    .optional()
+    .meta(about("Group allow from", "Senders who are heard in groups; everybody there when unset.")),
+  groups: z.record(z.string(), group).default({}).meta(about("Groups", "Groups by their id; `*` for all others.")),
+  requireMention: z
+    .boolean()
+    .default(true)
+    .meta(about("Require mention", "In groups, answers only when named; a group's own setting goes first.")),
+  historyLimit: z.int().min(0).optional().meta(about("History limit", "As in `messages.groupChat.historyLimit`.")),
+  dmHistoryLimit: z
+    .int()
+    .min(0)
+    .optional()
+    .meta(about("Direct history limit", "User turns of a direct chat that the model sees.")),
+  textChunkLimit: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("Text limit", "Characters of one sent message, when less than the platform takes.")),
+  mediaMaxMb: z
+    .number()
+    .min(0)
+    .optional()
+    .meta(about("Media limit", "Megabytes of one file, when less than the platform takes.")),
+  streaming: streaming.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
+  replyToMode: z
+    .enum(["off", "first", "all", "batched"])
+    .default("off")
+    .meta(about("Quote", "Whether answers quote the message that they answer.")),
+  responsePrefix: z.string().optional().meta(about("Response prefix", "As in `messages.responsePrefix`.")),
+  ackReaction: z.unknown().optional().meta(about("Reaction", "As in `messages.ackReaction`.")),
+};
+
+/** One account with its defaults. Keys of the adapter are kept as they are. */
+export const accountConfig = z.looseObject(accountShape);
+export type AccountConfig = z.output<typeof accountConfig>;
+
+const channelConfig = z.looseObject({
+  ...accountShape,
+  enabled: z.boolean().default(true).meta(about("Enabled", "Starts the channel.")),
+  accounts: z
+    .record(z.string(), z.record(z.string(), z.unknown()))
+    .optional()
+    .meta(about("Accounts", "Several accounts by name; each takes over the channel's keys and may set its own.")),
+  defaultAccount: z.string().optional().meta(about("Default account", "Account that sends when none is named.")),
+});
+export type ChannelConfig = z.output<typeof channelConfig>;
+
+/** `channels.*` */
+export const channelsConfig = z.record(z.string(), channelConfig);
+
+export interface ChannelAccount {
+  readonly id: string;
+  readonly config: AccountConfig;
+}
+
+/** The raw keys of each account of a channel: its own over the channel's. One `default` account when none is listed. */
+export function accountInputs(
+  channel: Readonly<Record<string, unknown>>,
+): readonly { id: string; input: Record<string, unknown> }[] {
+  const { accounts, defaultAccount: _chosen, ...base } = channel;
+  const listed = typeof accounts === "object" && accounts !== null ? Object.entries(accounts) : [];
+  if (listed.length === 0) return [{ id: "default", input: base }];
+  return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));
+}
+
+const isOn = (settings: unknown): boolean =>
+  !(typeof settings === "object" && settings !== null && "enabled" in settings && settings.enabled === false);
+
+/** Accounts of a channel as its section says, with defaults. Throws a `ZodError` only for sections that were not loaded. */
+export function channelAccounts(channel: ChannelConfig): readonly ChannelAccount[] {
+  return accountInputs(channel).map(({ id, input }) => ({ id, config: accountConfig.parse(input) }));
+}

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { about, idList, milliseconds } from "../utils/config.ts";
+
+/** `queue` is read as `followup`, and the two backlog modes as `steer` that keeps what did not reach the model. */
+const queueMode = z.enum(["collect", "followup", "steer", "interrupt", "queue", "steer-backlog", "steer+backlog"]);
+
+const queue = z.strictObject({
+  mode: queueMode
+    .default("collect")
+    .meta(
+      about(
+        "Mode",
+        "What a message does while a run goes on: `collect` waits and joins others into one turn, `followup` waits its turn, " +
+          "`steer` reaches the running turn, `interrupt` ends it.",
+      ),
+    ),
+  byChannel: z.record(z.string(), queueMode).default({}).meta(about("By channel", "Mode per channel.")),
+  debounceMs: milliseconds
+    .default(500)
+    .meta(about("Debounce", "Milliseconds of quiet before waiting messages become a turn.")),
+  debounceMsByChannel: z
+    .record(z.string(), milliseconds)
+    .default({})
+    .meta(about("Debounce by channel", "Milliseconds per channel.")),
+  cap: z.int().min(1).default(20).meta(about("Cap", "Messages that may wait in one session.")),
+  drop: z
+    .enum(["summarize", "old", "new"])
+    .default("summarize")
+    .meta(about("Drop", "Beyond the cap: drop the oldest, the newest, or the oldest with a line on each.")),
+});
+
+/** `messages.*` */
+export const messagesConfig = z.strictObject({
+  responsePrefix: z.string().optional().meta(about("Response prefix", "Text before every answer.")),
+  queue: queue.prefault({}).meta(about("Queue", "Messages that come while the agent is at work.")),
+  inbound: z
+    .strictObject({
+      debounceMs: milliseconds
+        .default(0)
+        .meta(about("Debounce", "Milliseconds in which messages of one sender become one turn.")),
+      byChannel: z.record(z.string(), milliseconds).default({}).meta(about("By channel", "Milliseconds per channel.")),
+    })
+    .prefault({})
+    .meta(about("Inbound", "Messages as they come in.")),
+  groupChat: z
+    .strictObject({
+      mentionPatterns: z
+        .array(z.string())
+        .default([])
+        .meta(about("Mention patterns", "Regular expressions (without case) that count as a mention of the bot.")),
+      historyLimit: z
+        .int()
+        .min(0)
+        .default(50)
+        .meta(about("History limit", "Unanswered group messages that are shown to the model with the next mention.")),
+    })
+    .prefault({})
+    .meta(about("Group chats", "Behaviour in groups.")),
+  ackReaction: z
+    .string()
+    .default("")
+    .meta(about("Reaction", "Emoji put under a message that was accepted; none when empty.")),
+  ackReactionScope: z
+    .enum(["group-mentions", "group-all", "direct", "all", "off", "none"])
+    .default("group-mentions")
+    .meta(about("Reaction scope", "Which messages get the reaction.")),
+  removeAckAfterReply: z
+    .boolean()
+    .default(false)
+    .meta(about("Remove reaction", "Takes the reaction off once answered.")),
+});
+
+const nativeCommands = z.union([z.boolean(), z.literal("auto")]);
+
+/** `commands.*` */
+export const commandsConfig = z.strictObject({
+  text: z.boolean().default(true).meta(about("Text commands", "Messages that begin with `/` are commands.")),
+  native: nativeCommands
+    .default("auto")
+    .meta(about("Native commands", "Registers the commands in the platform's own menu where it has one.")),
+  ownerAllowFrom: idList
+    .default([])
+    .meta(
+      about(
+        "Owners",
+        "Senders who may approve commands, as ids or `channel:id`. Without any, only the page and the command line may.",
+      ),
+    ),
+});
+
+export type MessagesConfig = z.output<typeof messagesConfig>;
+export type CommandsConfig = z.output<typeof commandsConfig>;
+export type QueueConfig = MessagesConfig["queue"];

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { about } from "../utils/config.ts";
+
+const resetRule = z.strictObject({
+  mode: z
+    .enum(["daily", "idle"])
+    .optional()
+    .meta(about("Mode", "`daily` begins anew at an hour, `idle` after a pause.")),
+  atHour: z.int().min(0).max(23).optional().meta(about("Hour", "Local hour of the daily reset; 4 when unset.")),
+  idleMinutes: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("Idle minutes", "Minutes without a message after which it begins anew.")),
+});
+
+const size = z.union([z.string(), z.number()]);
+
+const maintenance = z.strictObject({
+  mode: z
+    .enum(["enforce", "warn"])
+    .default("warn")
+    .meta(about("Mode", "`warn` only tells what would be cleared away.")),
+  pruneAfter: size
+    .default("30d")
+    .meta(about("Prune after", "Age of a session's last message, as `30d`, `12h` or milliseconds.")),
+  maxEntries: z.int().min(1).default(5000).meta(about("Entries", "Sessions kept in `sessions.json`.")),
+});
+
+/** `session.*` */
+export const sessionConfig = z.strictObject({
+  dmScope: z
+    .enum(["per-channel-peer", "per-account-channel-peer", "per-peer", "main"])
+    .default("per-channel-peer")
+    .meta(
+      about(
+        "Direct chats",
+        "Which direct chats share a session: one per person and channel, also per account, one per person over all channels, " +
+          "or one for everybody (`main`: strangers would read each other).",
+      ),
+    ),
+  identityLinks: z
+    .record(z.string(), z.array(z.string()))
+    .default({})
+    .meta(about("Identity links", "One person under several ids: a name with a list of `channel:senderId`.")),
+  resetTriggers: z
+    .array(z.string())
+    .default(["/new", "/reset"])
+    .meta(about("Reset triggers", "Messages that begin a new session.")),
+  idleMinutes: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("Idle minutes", "Begins a new session after so many minutes without a message. Off when unset.")),
+  reset: resetRule.optional().meta(about("Reset", "When sessions begin anew by themselves. Never when unset.")),
+  resetByType: z
+    .strictObject({
+      direct: resetRule.optional().meta(about("Direct", "Rule for direct chats.")),
+      dm: resetRule.optional().meta(about("Direct (old name)", "Same as `direct`.")),
+      group: resetRule.optional().meta(about("Group", "Rule for groups.")),
+      thread: resetRule.optional().meta(about("Thread", "Rule for threads and topics.")),
+    })
+    .prefault({})
+    .meta(about("Reset by type", "Rules by kind of chat, before `reset`.")),
+  resetByChannel: z
+    .record(z.string(), resetRule)
+    .default({})
+    .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
+  maintenance: maintenance.prefault({}).meta(about("Maintenance", "Clearing away of old sessions.")),
+});
+
+export type SessionConfig = z.output<typeof sessionConfig>;

@@ -70,7 +70,7 @@ async function cacheCode() {
   const base = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
   enableCompileCache(path.join(base, "openclaw", "compile"));
   // A daemon may be killed; what it compiled is worth keeping before that.
-  if (args[0] === "gateway") setTimeout(flushCompileCache, 20_000).unref();
+  if (args[0] === "gateway") setTimeout(() => flushCompileCache(), 20_000).unref();
 }
 
 /** Stops the young generation from growing once it has its size: `--max-semi-space-size` is only read at start. */

@@ -1,0 +1,95 @@
+/** An open fenced code block: its marker character and the marker's length. */
+export interface Fence {
+  readonly mark: string;
+  readonly size: number;
+}
+
+/**
+ * Where a scan stands with regard to Markdown code. Inline code counts within one line only, so that a stray
+ * backtick cannot turn the rest of a reply into code.
+ */
+export interface CodeState {
+  /** The fenced block that the scan is in. */
+  fence: Fence | undefined;
+  /** Length of the backtick run that opened inline code on this line, 0 when none is open. */
+  open: number;
+  /** Only indentation and quote marks were seen on this line. */
+  lineStart: boolean;
+  /** This line opens a fence when it ends without another backtick run. */
+  opening: Fence | undefined;
+  /** This line closes the fence when nothing but blanks follows. */
+  closing: boolean;
+  run: { mark: string; size: number; lineStart: boolean } | undefined;
+}
+
+/** The state at the start of a text. */
+export function newCodeState(): CodeState {
+  return { fence: undefined, open: 0, lineStart: true, opening: undefined, closing: false, run: undefined };
+}
+
+/** Moves the state over one UTF-16 unit. */
+export function stepCode(state: CodeState, unit: string): void {
+  if (state.run !== undefined && state.run.mark === unit) {
+    state.run.size += 1;
+    return;
+  }
+  settleRun(state);
+  if (unit === "\n") return endLine(state);
+  if (unit === "`" || unit === "~") {
+    state.run = { mark: unit, size: 1, lineStart: state.lineStart };
+    state.lineStart = false;
+    return;
+  }
+  if (!isBlank(unit)) state.closing = false;
+  if (!isBlank(unit) && unit !== ">") state.lineStart = false;
+}
+
+/** Ends the run of backticks or tildes that the last steps went through. */
+export function settleRun(state: CodeState): void {
+  const run = state.run;
+  if (run === undefined) return;
+  state.run = undefined;
+  const opens = run.lineStart && run.size >= 3 ? { mark: run.mark, size: run.size } : undefined;
+  if (state.fence !== undefined) {
+    state.closing = opens?.mark === state.fence.mark && opens.size >= state.fence.size;
+  } else if (run.mark === "~") {
+    state.opening ??= opens;
+  } else {
+    settleInline(state, run.size, opens);
+  }
+}
+
+function settleInline(state: CodeState, size: number, opens: Fence | undefined): void {
+  if (state.open === 0) {
+    state.open = size;
+    state.opening = opens;
+    return;
+  }
+  if (size === state.open) state.open = 0;
+  if (state.opening?.mark === "`") state.opening = undefined;
+}
+
+/** Whether inline code that is open at `from` closes later on its line; `undefined` when only further text can tell. */
+export function closesOnLine(state: CodeState, text: string, from: number): boolean | undefined {
+  const newline = text.indexOf("\n", from);
+  const line = newline < 0 ? text.slice(from) : text.slice(from, newline);
+  const runs = [...line.matchAll(/`+/g)];
+  const closing = runs.find((run) => run[0].length === state.open);
+  const certain = newline >= 0 || (closing !== undefined && closing.index + closing[0].length < line.length);
+  if (!certain) return undefined;
+  if (closing !== undefined) return true;
+  return state.opening !== undefined && runs.length === 0;
+}
+
+function endLine(state: CodeState): void {
+  if (state.fence === undefined) state.fence = state.opening;
+  else if (state.closing) state.fence = undefined;
+  state.open = 0;
+  state.opening = undefined;
+  state.closing = false;
+  state.lineStart = true;
+}
+
+function isBlank(unit: string): boolean {
+  return unit === " " || unit === "\t" || unit === "\r";
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+
+const chunk = z
+  .strictObject({
+    minChars: z.int().min(1).default(800).meta({
+      title: "Smallest block",
+      description: "Characters a block should have before it is sent while the reply is still being written.",
+    }),
+    maxChars: z.int().min(16).default(1200).meta({
+      title: "Largest block",
+      description: "Characters that no block exceeds; code fences are closed and opened again.",
+    }),
+    breakPreference: z.enum(["paragraph", "newline", "sentence"]).default("paragraph").meta({
+      title: "Break preference",
+      description: "Where a block ends by preference: at a blank line, at a line's end or at a sentence's end.",
+    }),
+  })
+  .prefault({});
+
+const coalesce = z
+  .strictObject({
+    minChars: z.int().min(1).default(800).meta({
+      title: "Enough to send",
+      description: "Characters from which on a joined block is sent without waiting for more.",
+    }),
+    maxChars: z.int().min(1).default(1200).meta({
+      title: "Largest joined block",
+      description: "Characters that joined blocks do not exceed.",
+    }),
+    idleMs: z.int().min(0).default(1000).meta({
+      title: "Waiting time",
+      description: "Milliseconds without a new block after which what waits is sent.",
+    }),
+  })
+  .prefault({});
+
+const humanDelay = z
+  .strictObject({
+    mode: z.enum(["off", "natural", "custom"]).default("off").meta({
+      title: "Pause mode",
+      description:
+        "`natural` pauses 800 to 2500 ms between blocks, `custom` between minMs and maxMs, `off` not at all.",
+    }),
+    minMs: z.int().min(0).default(800).meta({
+      title: "Shortest pause",
+      description: "Milliseconds, for the mode `custom`.",
+    }),
+    maxMs: z.int().min(0).default(2500).meta({
+      title: "Longest pause",
+      description: "Milliseconds, for the mode `custom`.",
+    }),
+  })
+  .prefault({});
+
+/** The keys of `agents.defaults` that say how a reply is cut into blocks and paced. */
+export const replyDefaultsShape = {
+  blockStreamingDefault: z.enum(["off", "on"]).default("off").meta({
+    title: "Block streaming",
+    description: "Whether a reply is sent in blocks while it is being written, where a channel does not say.",
+  }),
+  blockStreamingBreak: z.enum(["text_end", "message_end"]).default("text_end").meta({
+    title: "Block streaming break",
+    description: "Whether what is left goes out at the end of each text or at the end of the whole message.",
+  }),
+  blockStreamingChunk: chunk.meta({
+    title: "Block size",
+    description: "How a reply is cut into blocks.",
+  }),
+  blockStreamingCoalesce: coalesce.meta({
+    title: "Joining of blocks",
+    description: "How small blocks that follow each other soon are joined into one message.",
+  }),
+  humanDelay: humanDelay.meta({
+    title: "Pause between blocks",
+    description: "A pause before each block after the first, as a person would make it.",
+  }),
+};

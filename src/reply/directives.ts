@@ -1,0 +1,148 @@
+import { createScanner } from "./scan.ts";
+import type { Match, MatchPlace } from "./scan.ts";
+import { createTidyText } from "./tidy.ts";
+import type { TidyText } from "./tidy.ts";
+
+/** Which message a reply answers. */
+export type ReplyTarget = { readonly kind: "current" } | { readonly kind: "id"; readonly id: string };
+
+/** What a reply asks for beside its text. The last reply target wins. */
+export interface Directives {
+  readonly replyTo?: ReplyTarget;
+  /** URLs or paths, in order. */
+  readonly media: string[];
+  readonly audioAsVoice: boolean;
+  /** The model chose not to answer: nothing was said but the silent token. */
+  readonly silent: boolean;
+}
+
+export interface ParsedReply extends Directives {
+  readonly text: string;
+}
+
+/** Takes directives from a text that arrives in parts. */
+export interface DirectiveFilter {
+  /** Returns what may be shown now: never part of a directive, nor of a text that may still be the silent token. */
+  push(delta: string): string;
+  /** Returns what is left. Call it once, at the end of the message. */
+  end(): string;
+  /** What was found so far; `silent` is known after `end()` only. */
+  directives(): Directives;
+}
+
+/** A model says this instead of a reply when nothing is to be sent. */
+export const SILENT_TOKEN = "NO_REPLY";
+
+/** A model answers a heartbeat with this when nothing needs attention. */
+export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
+
+const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
+const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
+/** What may stand between the brackets while the closing ones are not there. */
+const TORN = /^\s*(?:(?:reply_to|media)\s*(?::.*)?|(?:reply_to_current|audio_as_voice)\s*\]?)$/i;
+/** A directive is not longer (a media URL may be long); beyond that it is text. */
+const MAX_DIRECTIVE = 4096;
+/** A name torn off at the end of the text is taken for one from this many letters on. */
+const MIN_TORN = 3;
+
+/** Parses a whole reply. Directives inside Markdown code are text. Never throws. */
+export function parseDirectives(text: string): ParsedReply {
+  const filter = createDirectiveFilter();
+  const shown = filter.push(text) + filter.end();
+  return { text: shown, ...filter.directives() };
+}
+
+/** Makes a filter for one message; its joined output is the `text` of `parseDirectives`. Never throws. */
+export function createDirectiveFilter(): DirectiveFilter {
+  const scanner = createScanner("[", matchDirective);
+  const found: Found = { replyTo: undefined, media: [], audioAsVoice: false };
+  const tidy = createTidyText(SILENT_TOKEN);
+  const take = (pieces: ReturnType<typeof scanner.push>): string => {
+    let out = "";
+    for (const piece of pieces) out += piece.kind === "text" ? tidy.text(piece.text) : note(found, tidy, piece.value);
+    return out;
+  };
+  return {
+    push: (delta) => take(scanner.push(delta)),
+    end: () => take(scanner.end()) + tidy.end(),
+    directives: () => {
+      const { replyTo, media, audioAsVoice } = found;
+      return { ...(replyTo && { replyTo }), media: [...media], audioAsVoice, silent: tidy.silent() };
+    },
+  };
+}
+
+/**
+ * Takes the heartbeat token from either end of a text, also where Markdown or HTML marks surround it. `silent` says that
+ * the token was there and that at most `ackMaxChars` UTF-16 units of remark came with it, so that nothing is to be sent.
+ */
+export function stripHeartbeatToken(
+  text: string,
+  ackMaxChars = 300,
+): { text: string; stripped: boolean; silent: boolean } {
+  let rest = text.trim();
+  let stripped = false;
+  for (let next = stripOnce(rest); next !== undefined; next = stripOnce(rest)) {
+    rest = next;
+    stripped = true;
+  }
+  return { text: rest, stripped, silent: stripped && rest.length <= ackMaxChars };
+}
+
+const MARKS = "(?:[*_`~\\s]|</?[a-z]{1,10}>)*";
+const HEAD = new RegExp(`^${MARKS}${HEARTBEAT_TOKEN}(?![A-Za-z0-9_])${MARKS}[.!]?`, "i");
+const TAIL = new RegExp(`(?<![A-Za-z0-9])[*_\`~]*${HEARTBEAT_TOKEN}[*_\`~]*(?:</?[a-z]{1,10}>)*[.!]?$`, "i");
+
+function stripOnce(text: string): string | undefined {
+  for (const pattern of [HEAD, TAIL]) {
+    if (pattern.test(text)) return text.replace(pattern, "").trim();
+  }
+  return undefined;
+}
+
+type Directive =
+  | { readonly kind: "reply"; readonly target: ReplyTarget }
+  | { readonly kind: "media"; readonly source: string }
+  | { readonly kind: "voice" }
+  | { readonly kind: "torn" };
+
+interface Found {
+  replyTo: ReplyTarget | undefined;
+  readonly media: string[];
+  audioAsVoice: boolean;
+}
+
+function note(found: Found, tidy: TidyText, directive: Directive): string {
+  if (directive.kind === "reply") found.replyTo = directive.target;
+  else if (directive.kind === "media") found.media.push(directive.source);
+  else if (directive.kind === "voice") found.audioAsVoice = true;
+  tidy.cut();
+  return "";
+}
+
+function matchDirective(text: string, place: MatchPlace): Match<Directive> | "more" | undefined {
+  if (!"[[".startsWith(text.slice(0, 2))) return undefined;
+  const body = text.slice(2, MAX_DIRECTIVE);
+  const end = /\n|\]\]/.exec(body);
+  if (end === null) return matchTorn(text, body, place);
+  if (end[0] === "\n") return undefined;
+  const value = readDirective(body.slice(0, end.index).trim());
+  return value && { value, length: end.index + 4 };
+}
+
+function matchTorn(text: string, body: string, place: MatchPlace): Match<Directive> | "more" | undefined {
+  if (text.length >= MAX_DIRECTIVE) return undefined;
+  const name = body.trimStart().toLowerCase();
+  if (!TORN.test(body) && !NAMES.some((one) => one.startsWith(name))) return undefined;
+  if (!place.last) return "more";
+  return name.length >= MIN_TORN ? { value: { kind: "torn" }, length: text.length } : undefined;
+}
+
+function readDirective(body: string): Directive | undefined {
+  const parts = BODIES.exec(body);
+  if (parts === null) return undefined;
+  const [, current, id, source] = parts;
+  if (current !== undefined) return { kind: "reply", target: { kind: "current" } };
+  if (id !== undefined) return { kind: "reply", target: { kind: "id", id } };
+  return source === undefined ? { kind: "voice" } : { kind: "media", source };
+}

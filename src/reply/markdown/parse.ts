@@ -1,0 +1,138 @@
+import type { MarkdownIt, Token } from "markdown-it";
+
+import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
+import { markSpoilers } from "./spoilers.ts";
+
+let parser: Promise<MarkdownIt> | undefined;
+
+/**
+ * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML is text. The parser is loaded at the first
+ * call (about 10 ms). Rejects only when it cannot be loaded.
+ */
+export async function parseMarkdown(text: string): Promise<MarkdownDoc> {
+  parser ??= loadParser();
+  const tokens = (await parser).parse(text.toWellFormed(), {});
+  return { blocks: toBlocks(nest(tokens)) };
+}
+
+async function loadParser(): Promise<MarkdownIt> {
+  const module = await import("markdown-it");
+  return new module.default("default", { html: false, linkify: false, typographer: false });
+}
+
+/** A token with what stands between it and its closing token. */
+interface Node {
+  readonly token: Token;
+  readonly children: Node[];
+}
+
+function nest(tokens: readonly Token[]): Node[] {
+  const root: Node[] = [];
+  const lists: Node[][] = [root];
+  for (const token of tokens) {
+    if (token.nesting === -1) {
+      lists.pop();
+      continue;
+    }
+    const node: Node = { token, children: [] };
+    lists.at(-1)?.push(node);
+    if (token.nesting === 1) lists.push(node.children);
+  }
+  return root;
+}
+
+function toBlocks(nodes: readonly Node[]): Block[] {
+  return nodes.map(toBlock).filter((block) => block !== undefined);
+}
+
+function toBlock(node: Node): Block | undefined {
+  const { token, children } = node;
+  switch (token.type) {
+    case "paragraph_open":
+      return { type: "paragraph", children: inlinesOf(node) };
+    case "heading_open":
+      return { type: "heading", level: Number(token.tag.slice(1)), children: inlinesOf(node) };
+    case "fence":
+    case "code_block":
+      return {
+        type: "code",
+        text: token.content.replace(/\n$/, ""),
+        language: token.info.trim().split(/\s/, 1)[0] ?? "",
+      };
+    case "blockquote_open":
+      return { type: "quote", children: toBlocks(children) };
+    case "bullet_list_open":
+    case "ordered_list_open":
+      return toList(node);
+    case "table_open":
+      return toTable(node);
+    case "hr":
+      return { type: "rule" };
+    default:
+      return undefined;
+  }
+}
+
+function toList(node: Node): Block {
+  const start = node.token.type === "ordered_list_open" ? Number(node.token.attrGet("start") ?? 1) : undefined;
+  const items = node.children.map((item) => toBlocks(item.children));
+  const paragraphs = node.children.flatMap((item) => item.children).filter((child) => child.token.tag === "p");
+  return { type: "list", start, tight: paragraphs.every((child) => child.token.hidden), items };
+}
+
+function toTable(node: Node): Table {
+  const rows = node.children.flatMap((part) => part.children).map((row) => row.children);
+  const [head = [], ...body] = rows;
+  const cells = (row: readonly Node[]): Cell[] => row.map(inlinesOf);
+  const align = head.map((cell) => /(right|center)/.exec(attribute(cell.token, "style"))?.[0]);
+  return {
+    type: "table",
+    head: cells(head),
+    rows: body.map(cells),
+    align: align.map((side) => (side === "right" || side === "center" ? side : "left")),
+  };
+}
+
+function inlinesOf(node: Node): Inline[] {
+  const tokens = node.children.flatMap((child) => child.token.children ?? []);
+  return markSpoilers(toInlines(nest(tokens)));
+}
+
+function toInlines(nodes: readonly Node[]): Inline[] {
+  return nodes.map(toInline).filter((inline) => inline !== undefined);
+}
+
+const MARKS: Partial<Record<string, Mark>> = { em_open: "italic", strong_open: "bold", s_open: "strike" };
+
+function toInline({ token, children }: Node): Inline | undefined {
+  const mark = MARKS[token.type];
+  if (mark !== undefined) return { type: "mark", mark, children: toInlines(children) };
+  switch (token.type) {
+    case "text":
+    case "text_special":
+      return token.content === "" ? undefined : { type: "text", text: token.content };
+    case "code_inline":
+      return { type: "code", text: token.content };
+    case "softbreak":
+    case "hardbreak":
+      return { type: "break" };
+    case "link_open":
+      return { type: "link", href: attribute(token, "href"), children: toInlines(children) };
+    case "image":
+      return { type: "image", src: attribute(token, "src"), alt: altText(token) };
+    default:
+      return undefined;
+  }
+}
+
+function attribute(token: Token, name: string): string {
+  return String(token.attrGet(name) ?? "");
+}
+
+function altText(image: Token): string {
+  const parts = (image.children ?? []).map((token) => {
+    if (token.type === "softbreak" || token.type === "hardbreak") return " ";
+    return token.type === "image" ? altText(token) : token.content;
+  });
+  return parts.join("");
+}

@@ -1,0 +1,98 @@
+import { closesOnLine, newCodeState, settleRun, stepCode } from "./code-state.ts";
+import type { CodeState } from "./code-state.ts";
+
+/** What a matcher is told beside the text. */
+export interface MatchPlace {
+  /** Nothing but indentation stands before it on its line. */
+  readonly lineStart: boolean;
+  /** An earlier match switched code tracking off. */
+  readonly raw: boolean;
+  /** No more text will follow. */
+  readonly last: boolean;
+}
+
+/** A marker found at the start of the text given to the matcher. */
+export interface Match<T> {
+  readonly value: T;
+  /** UTF-16 units that belong to it. */
+  readonly length: number;
+  /** From here on no code is tracked (true) or it is again (false). */
+  readonly raw?: boolean;
+}
+
+/**
+ * Looks whether `text` begins with a marker. It returns `"more"` when only further text can tell, and it must not change
+ * its mind when text is added after any other answer. With `place.last` it never returns `"more"`.
+ */
+export type Matcher<T> = (text: string, place: MatchPlace) => Match<T> | "more" | undefined;
+
+/** A stretch of plain text or a marker. */
+export type Piece<T> = { readonly kind: "text"; readonly text: string } | { readonly kind: "match"; readonly value: T };
+
+/** A stateful scan of a text that arrives in parts. The pieces do not depend on where the parts were cut. */
+export interface Scanner<T> {
+  push(delta: string): Piece<T>[];
+  end(): Piece<T>[];
+}
+
+/** Finds markers that begin with one of `triggers` outside of Markdown code. */
+export function createScanner<T>(triggers: string, match: Matcher<T>): Scanner<T> {
+  const scan: Scan = { text: "", raw: false, code: newCodeState() };
+  return {
+    push(delta) {
+      scan.text += delta;
+      return drain(scan, { triggers, match, last: false });
+    },
+    end() {
+      return drain(scan, { triggers, match, last: true });
+    },
+  };
+}
+
+interface Scan {
+  text: string;
+  raw: boolean;
+  readonly code: CodeState;
+}
+
+interface Rules<T> {
+  readonly triggers: string;
+  readonly match: Matcher<T>;
+  readonly last: boolean;
+}
+
+function drain<T>(scan: Scan, rules: Rules<T>): Piece<T>[] {
+  const pieces: Piece<T>[] = [];
+  let from = 0;
+  let at = 0;
+  while (at < scan.text.length) {
+    const unit = scan.text.charAt(at);
+    const found = rules.triggers.includes(unit) ? look(scan, at, rules) : undefined;
+    if (found === "more") break;
+    if (found === undefined) {
+      if (!scan.raw) stepCode(scan.code, unit);
+      at += 1;
+      continue;
+    }
+    if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
+    pieces.push({ kind: "match", value: found.value });
+    scan.raw = found.raw ?? scan.raw;
+    at += found.length;
+    from = at;
+  }
+  if (at > from) pieces.push({ kind: "text", text: scan.text.slice(from, at) });
+  scan.text = scan.text.slice(at);
+  return pieces;
+}
+
+function look<T>(scan: Scan, at: number, rules: Rules<T>): Match<T> | "more" | undefined {
+  const { code, raw } = scan;
+  if (!raw) settleRun(code);
+  if (!raw && code.fence !== undefined) return undefined;
+  const place = { lineStart: code.lineStart, raw, last: rules.last };
+  const found = rules.match(scan.text.slice(at), place);
+  if (found === undefined || found === "more" || raw || code.open === 0) return found;
+  const inCode = closesOnLine(code, rules.last ? `${scan.text}\n` : scan.text, at);
+  if (inCode === undefined) return "more";
+  return inCode ? undefined : found;
+}

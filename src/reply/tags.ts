@@ -1,0 +1,167 @@
+import { matchArtefact } from "./artefacts.ts";
+import { createScanner } from "./scan.ts";
+import type { Match, MatchPlace, Piece } from "./scan.ts";
+
+/** Takes think and final tags, and tool calls written out as text, from a stream of text. */
+export interface TagStripper {
+  /** Returns what may be shown now; keeps back only what could still be a tag. */
+  push(delta: string): string;
+  /** Returns what is left. Call it once, at the end of the message. */
+  end(): string;
+  /** The text of think blocks since the last call. */
+  thinking(): string;
+}
+
+export interface TagStripperOptions {
+  /** Only the text inside `<final>` is let out; without any such tag, `end()` lets out all that is not thought. */
+  readonly enforceFinal?: boolean;
+}
+
+type Mark = "artefact" | "think" | "/think" | "final" | "/final" | "empty";
+
+const THINK_NAMES = ["think", "thinking", "thought", "antthinking", "antml:thinking"];
+const NAMES = [...THINK_NAMES, "final"];
+/** A tag with its attributes is not longer; beyond that it is text. */
+const MAX_TAG = 256;
+
+/** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
+export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
+  const scanner = createScanner<Mark>("<[", matchMark);
+  const sink = createSink(options.enforceFinal === true);
+  return {
+    push: (delta) => sink.take(scanner.push(delta)),
+    end: () => sink.take(scanner.end()) + sink.finish(),
+    thinking: sink.thinking,
+  };
+}
+
+function matchMark(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
+  return text.startsWith("[") ? matchArtefact(text, place) : matchTag(text, place);
+}
+
+function matchTag(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
+  const [head = "", slash, letters = ""] = /^<[ \t]{0,8}(\/?)[ \t]{0,8}([a-z:]*)/i.exec(text) ?? [];
+  const name = letters.toLowerCase();
+  const torn = head.length === text.length && NAMES.some((one) => one.startsWith(name));
+  if (torn) return place.last ? undefined : "more";
+  if (!NAMES.includes(name)) return undefined;
+  const length = tagLength(text, head.length);
+  if (length === "more") return place.last ? undefined : "more";
+  if (length === undefined) return undefined;
+  const empty = text.charAt(length - 2) === "/";
+  return tagMatch(name, { closing: slash === "/", empty, length, raw: place.raw });
+}
+
+/** Units of a tag with attributes, whose name ends at `from`. */
+function tagLength(text: string, from: number): number | "more" | undefined {
+  const tail = /^(?:[\s/][^<>]*)?/.exec(text.slice(from, MAX_TAG))?.[0] ?? "";
+  const end = from + tail.length;
+  if (end >= MAX_TAG) return undefined;
+  if (end === text.length) return "more";
+  return text.charAt(end) === ">" ? end + 1 : undefined;
+}
+
+interface TagShape {
+  readonly closing: boolean;
+  readonly empty: boolean;
+  readonly length: number;
+  readonly raw: boolean;
+}
+
+function tagMatch(name: string, shape: TagShape): Match<Mark> | undefined {
+  const { closing, length, raw } = shape;
+  if (name !== "final") {
+    if (closing) return { value: "/think", length, raw: false };
+    return shape.empty || raw ? { value: "empty", length } : { value: "think", length, raw: true };
+  }
+  if (raw) return undefined;
+  if (shape.empty) return { value: "empty", length };
+  return { value: closing ? "/final" : "final", length };
+}
+
+interface Sink {
+  take(pieces: Piece<Mark>[]): string;
+  finish(): string;
+  thinking(): string;
+}
+
+interface SinkState {
+  inThought: boolean;
+  inFinal: boolean;
+  sawFinal: boolean;
+  shown: boolean;
+  /** Something was taken out before anything was shown: blank text is not let out first. */
+  cut: boolean;
+  thought: string;
+  openThought: string;
+  /** Text outside of `<final>`, for a message that has none. */
+  outside: string;
+}
+
+function createSink(enforceFinal: boolean): Sink {
+  const state: SinkState = {
+    inThought: false,
+    inFinal: false,
+    sawFinal: false,
+    shown: false,
+    cut: false,
+    thought: "",
+    openThought: "",
+    outside: "",
+  };
+  return {
+    take(pieces) {
+      let out = "";
+      for (const piece of pieces) {
+        if (piece.kind === "match") turn(state, piece.value);
+        else out += takeText(state, piece.text, enforceFinal);
+      }
+      return out;
+    },
+    finish: () => finish(state, enforceFinal),
+    thinking() {
+      const text = state.thought;
+      state.thought = "";
+      return text;
+    },
+  };
+}
+
+function turn(state: SinkState, mark: Mark): void {
+  state.cut = true;
+  if (mark === "think") {
+    state.inThought = true;
+    state.openThought = "";
+  } else if (mark === "/think") {
+    state.inThought = false;
+  } else if (mark === "final" || mark === "/final") {
+    state.inFinal = mark === "final";
+    state.sawFinal ||= mark === "final";
+  }
+}
+
+function takeText(state: SinkState, text: string, enforceFinal: boolean): string {
+  if (state.inThought) {
+    state.thought += text;
+    state.openThought += text;
+    return "";
+  }
+  if (enforceFinal && !state.inFinal) {
+    if (!state.sawFinal) state.outside += text;
+    return "";
+  }
+  return show(state, text);
+}
+
+function show(state: SinkState, text: string): string {
+  const visible = state.cut && !state.shown ? text.trimStart() : text;
+  if (visible.trim() !== "") state.shown = true;
+  return visible;
+}
+
+function finish(state: SinkState, enforceFinal: boolean): string {
+  const outside = enforceFinal && !state.sawFinal ? show(state, state.outside) : "";
+  if (state.shown || !state.inThought) return outside;
+  state.shown = true;
+  return state.openThought.trim();
+}

@@ -1,0 +1,86 @@
+/** Lets text out without the blanks that a cut leaves behind, and keeps a silent token back. */
+export interface TidyText {
+  /** Returns what may be shown now. */
+  text(part: string): string;
+  /** Something was taken out here. */
+  cut(): void;
+  /** Returns what is left. */
+  end(): string;
+  /** After `end()`: nothing was said but the token. */
+  silent(): boolean;
+}
+
+interface TidyState {
+  /** Blanks not yet let out: before the last cut, and after it when there was one. */
+  gap: string;
+  afterCut: string | undefined;
+  /** A word on its own line that may still become the token, and the blanks before it. */
+  held: string;
+  heldGap: string;
+  shown: boolean;
+  token: boolean;
+}
+
+/** `token` alone on the last line is not let out. The output has no blanks at its ends. */
+export function createTidyText(token: string): TidyText {
+  const state: TidyState = { gap: "", afterCut: undefined, held: "", heldGap: "", shown: false, token: false };
+  return {
+    text(part) {
+      let out = "";
+      for (const run of part.match(/\s+|\S+/g) ?? []) {
+        if (run.trim() === "") keepBlank(state, run);
+        else out += takeWord(state, run, token);
+      }
+      return out;
+    },
+    cut() {
+      state.gap = joinGap(state.gap, state.afterCut);
+      state.afterCut = "";
+    },
+    end() {
+      if (state.held !== token) return letOutHeld(state);
+      state.token = true;
+      state.held = "";
+      return "";
+    },
+    silent: () => state.token && !state.shown,
+  };
+}
+
+function keepBlank(state: TidyState, run: string): void {
+  if (state.afterCut === undefined) state.gap += run;
+  else state.afterCut += run;
+}
+
+function takeWord(state: TidyState, run: string, token: string): string {
+  const gap = joinGap(state.gap, state.afterCut);
+  state.gap = "";
+  state.afterCut = undefined;
+  if (state.held !== "" && gap === "") {
+    state.held += run;
+    return token.startsWith(state.held) ? "" : letOutHeld(state);
+  }
+  const before = letOutHeld(state);
+  state.held = run;
+  state.heldGap = gap;
+  const starts = !state.shown || gap.includes("\n");
+  return starts && token.startsWith(run) ? before : before + letOutHeld(state);
+}
+
+function letOutHeld(state: TidyState): string {
+  if (state.held === "") return "";
+  const out = (state.shown ? state.heldGap : "") + state.held;
+  state.shown = true;
+  state.held = "";
+  return out;
+}
+
+/** One gap out of the two around a cut: a line that held nothing else goes, two words stay apart. */
+function joinGap(before: string, after: string | undefined): string {
+  if (after === undefined) return before;
+  if (!before.includes("\n") && !after.includes("\n")) return before === "" ? after : before;
+  const head = before.replace(/[ \t]+$/, "");
+  if (!head.endsWith("\n")) return head + after.replace(/^[ \t]+/, "");
+  if (!after.includes("\n")) return head;
+  return head + after.replace(head.endsWith("\n\n") ? /^(?:[ \t]*\n)+/ : /^[ \t]*\n/, "");
+}

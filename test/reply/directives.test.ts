@@ -1,0 +1,122 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { createDirectiveFilter, parseDirectives, stripHeartbeatToken } from "../../src/reply/directives.ts";
+import { cutInto } from "./parts.ts";
+
+describe("parseDirectives", () => {
+  it.each([
+    ["[[reply_to_current]] Hello", "Hello"],
+    ["Hello [[reply_to_current]] world", "Hello world"],
+    ["Hello\n[[ reply_to_current ]]\nworld", "Hello\nworld"],
+    ["Hello\n\n[[reply_to_current]]\n\nworld", "Hello\n\nworld"],
+    ["Hello [[reply_to_current]]\nworld", "Hello\nworld"],
+    ["Hello[[reply_to_current]] world", "Hello world"],
+    ["Hello [[reply_to_current]]", "Hello"],
+    ["`[[reply_to_current]]` is a tag", "`[[reply_to_current]]` is a tag"],
+    ["```\n[[reply_to_current]]\n```", "```\n[[reply_to_current]]\n```"],
+    ["a [[wiki link]] and [[ -f x ]]", "a [[wiki link]] and [[ -f x ]]"],
+    ["a [[media", "a"],
+    ["a [[", "a [["],
+  ])("%j is shown as %j", (text, shown) => {
+    expect(parseDirectives(text).text).toBe(shown);
+  });
+
+  it("reads what is asked for", () => {
+    expect(
+      parseDirectives("[[reply_to: 42 ]] [[media:https://a.b/c d.png]]\n[[media: x.ogg]] [[Audio_As_Voice]] Hi"),
+    ).toEqual({
+      text: "Hi",
+      replyTo: { kind: "id", id: "42" },
+      media: ["https://a.b/c d.png", "x.ogg"],
+      audioAsVoice: true,
+      silent: false,
+    });
+    expect(parseDirectives("[[reply_to_current]]").replyTo).toEqual({ kind: "current" });
+    expect(parseDirectives("plain")).toEqual({ text: "plain", media: [], audioAsVoice: false, silent: false });
+  });
+
+  it.each([
+    ["NO_REPLY", "", true],
+    [" \nNO_REPLY\n", "", true],
+    ["[[reply_to_current]] NO_REPLY", "", true],
+    ["Done.\n\nNO_REPLY", "Done.", false],
+    ["NO_REPLY is a token", "NO_REPLY is a token", false],
+    ["I said NO_REPLY", "I said NO_REPLY", false],
+    ["NO_REPL", "NO_REPL", false],
+    ["", "", false],
+  ])("takes %j as %j, silent %j", (text, shown, silent) => {
+    expect(parseDirectives(text)).toMatchObject({ text: shown, silent });
+  });
+});
+
+describe("createDirectiveFilter", () => {
+  it("never lets part of a directive or of the silent token out", () => {
+    const filter = createDirectiveFilter();
+    expect(filter.push("Hi [[rep")).toBe("Hi");
+    expect(filter.push("ly_to:7]]")).toBe("");
+    expect(filter.push(" there")).toBe(" there");
+    expect(filter.directives().replyTo).toEqual({ kind: "id", id: "7" });
+
+    const silent = createDirectiveFilter();
+    expect(silent.push("NO_") + silent.push("REPLY")).toBe("");
+    expect(silent.push("\n") + silent.end()).toBe("");
+    expect(silent.directives().silent).toBe(true);
+
+    const spoken = createDirectiveFilter();
+    expect(spoken.push("NO")).toBe("");
+    expect(spoken.push(" way")).toBe("NO way");
+  });
+
+  const words = fc.constantFrom(
+    ..."[[reply_to_current]]|[[media:x.png]]|[[reply_to:|7]]|[[audio_as_voice]]|[[|]]|[|]|NO_REPLY|NO_|REPLY| |  |a|word|`|```|\n|\n\n".split(
+      "|",
+    ),
+  );
+  it("gives what parseDirectives gives, however the text is cut", () => {
+    fc.assert(
+      fc.property(fc.array(words, { maxLength: 20 }), fc.array(fc.nat(120)), (list, cuts) => {
+        const text = list.join("");
+        const whole = parseDirectives(text);
+        for (const parts of [cutInto(text, cuts), [...text]]) {
+          const filter = createDirectiveFilter();
+          const shown = parts.map((part) => filter.push(part)).join("") + filter.end();
+          expect({ text: shown, ...filter.directives() }).toEqual(whole);
+        }
+        expect(whole.text).toBe(whole.text.trim());
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("leaves other text as it is, but for blanks at its ends", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        fc.pre(!text.includes("[["));
+        expect(parseDirectives(text).text).toBe(text.trim());
+      }),
+    );
+  });
+});
+
+describe("stripHeartbeatToken", () => {
+  it.each([
+    ["HEARTBEAT_OK", "", true, true],
+    ["**HEARTBEAT_OK**", "", true, true],
+    ["<b>HEARTBEAT_OK</b>", "", true, true],
+    ["HEARTBEAT_OK.", "", true, true],
+    ["All quiet. HEARTBEAT_OK", "All quiet.", true, true],
+    ["HEARTBEAT_OK all quiet", "all quiet", true, true],
+    [`HEARTBEAT_OK ${"x".repeat(301)}`, "x".repeat(301), true, false],
+    [`HEARTBEAT_OK ${"x".repeat(300)}`, "x".repeat(300), true, true],
+    ["Answer HEARTBEAT_OK when quiet", "Answer HEARTBEAT_OK when quiet", false, false],
+    ["HEARTBEAT_OKAY", "HEARTBEAT_OKAY", false, false],
+    ["", "", false, false],
+  ])("%j leaves %j (stripped %j, silent %j)", (text, rest, stripped, silent) => {
+    expect(stripHeartbeatToken(text)).toEqual({ text: rest, stripped, silent });
+  });
+
+  it("obeys another limit", () => {
+    expect(stripHeartbeatToken("HEARTBEAT_OK done", 3).silent).toBe(false);
+  });
+});

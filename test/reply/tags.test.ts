@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { createTagStripper } from "../../src/reply/tags.ts";
+import { cutInto } from "./parts.ts";
+
+function strip(parts: readonly string[], enforceFinal = false) {
+  const stripper = createTagStripper({ enforceFinal });
+  let shown = "";
+  let thinking = "";
+  for (const part of parts) {
+    shown += stripper.push(part);
+    thinking += stripper.thinking();
+  }
+  shown += stripper.end();
+  return { shown, thinking: thinking + stripper.thinking() };
+}
+
+const shownOf = (text: string, enforceFinal = false) => strip([text], enforceFinal).shown;
+
+describe("createTagStripper", () => {
+  it.each([
+    ["<think>hm</think>Hello", "Hello"],
+    ["<think>hm</think>\n\nHello\n", "Hello\n"],
+    ["<THINKING kind='deep'>hm</Thinking>Hello", "Hello"],
+    ["a<thought>x</thought>b<antthinking>y</antthinking>c", "abc"],
+    ["<final>Hello</final>", "Hello"],
+    ["Hello</think> there", "Hello there"],
+    ["Say `<think>` to think", "Say `<think>` to think"],
+    ["```xml\n<think>x</think>\n```\n<think>y</think>z", "```xml\n<think>x</think>\n```\nz"],
+    ["~~~\n<final>\n~~~", "~~~\n<final>\n~~~"],
+    ["a stray ` and <think>secret</think>end", "a stray ` and end"],
+    ["1 < 2 <thinker> <thinkx> <", "1 < 2 <thinker> <thinkx> <"],
+    ["Hello <think>cut off", "Hello "],
+    ["<think>nothing else", "nothing else"],
+    ["<think>a ``` b</think>c <think>d</think>e", "c e"],
+    ["a <think/> b", "a  b"],
+  ])("%j becomes %j", (text, shown) => {
+    expect(shownOf(text)).toBe(shown);
+  });
+
+  it("lets only final text out when it is enforced", () => {
+    expect(shownOf("plan <final>Hello</final> rest <final>you</final>", true)).toBe("Helloyou");
+    expect(shownOf("<think>x</think>no tag at all", true)).toBe("no tag at all");
+  });
+
+  it("keeps the thoughts apart", () => {
+    expect(strip(["<think>one</think>a<think>two</think>"])).toEqual({ shown: "a", thinking: "onetwo" });
+  });
+
+  it("takes out tool calls that were written as text", () => {
+    expect(shownOf('Before\n[Tool Call: read (ID: 1)]\nArguments: {\n "a": "}"\n}\nAfter')).toBe("Before\nAfter");
+    expect(shownOf("[Tool Call: ls]\nDone.")).toBe("Done.");
+    expect(shownOf("[Tool Result for ID 7]\nsome\nlines\n\nDone.")).toBe("Done.");
+    expect(shownOf("[Historical context: old]\nDone.")).toBe("Done.");
+    expect(shownOf("see [Tool Call: x] inline")).toBe("see [Tool Call: x] inline");
+    expect(shownOf("```\n[Tool Call: x]\n```")).toBe("```\n[Tool Call: x]\n```");
+  });
+
+  it("lets text out at once when it can be no tag", () => {
+    const stripper = createTagStripper();
+    expect(stripper.push("Hello <b")).toBe("Hello <b");
+    expect(stripper.push(" and <thi")).toBe(" and ");
+    expect(stripper.push("ng> <")).toBe("<thing> ");
+    expect(stripper.end()).toBe("<");
+  });
+
+  const words = fc.constantFrom(
+    ..."<think>|</think>|<final>|</final>|<Thinking a='b'>|</thinking>|<thought>|< / think >|<|>|</|`|``|```|```js|~~~".split(
+      "|",
+    ),
+    ...'[Tool Call: x]|[Tool Result|Arguments: {}|{"a": 1}|\n|\n\n|a| |secret|[|]| > |  '.split("|"),
+  );
+  const texts = fc.array(words, { maxLength: 24 }).map((list) => list.join(""));
+
+  it("gives the same output however the text is cut", () => {
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(200)), fc.boolean(), (text, cuts, enforce) => {
+        expect(strip(cutInto(text, cuts), enforce)).toEqual(strip([text], enforce));
+        expect(strip([...text], enforce)).toEqual(strip([text], enforce));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("shows neither tags nor thoughts outside of code", () => {
+    const plain = fc.constantFrom("a", " ", "\n", "<", ">", "<b>", "</", "[", "word.");
+    const thought = fc.array(fc.constantFrom("SECRET", "`", "```", "\n", "<", "<think>"), { maxLength: 6 });
+    const part = fc.oneof(
+      plain,
+      fc
+        .tuple(fc.constantFrom("think", "thinking", "thought", "antthinking", "THINK"), thought)
+        .map(([name, inner]) => `<${name}>${inner.join("")}</${name}>`),
+      fc.constantFrom("<final>", "</final>"),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.nat(200)), (parts, cuts) => {
+        const shown = strip(cutInto(parts.join(""), cuts)).shown;
+        expect(shown).not.toMatch(/SECRET/);
+        expect(shown).not.toMatch(/<\/?(?:think|thinking|thought|antthinking|final)>/i);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("leaves text without tags as it is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        fc.pre(!/<|\[tool|\[hist/i.test(text));
+        expect(shownOf(text)).toBe(text);
+      }),
+    );
+  });
+});

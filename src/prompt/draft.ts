@@ -55,7 +55,8 @@ export function draftText(draft: BodyDraft): string {
 
 /** The draft with blocks put before everything that is there; empty ones fall out. */
 export function prepend(draft: BodyDraft, ...blocks: readonly (string | undefined)[]): BodyDraft {
-  return { ...draft, before: [...blocks.filter((block) => block !== undefined && block !== ""), ...draft.before] };
+  const added = blocks.filter((block): block is string => block !== undefined && block !== "");
+  return { ...draft, before: [...added, ...draft.before] };
 }
 
 /** All messages of the turn, in order. */

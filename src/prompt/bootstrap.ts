@@ -1,0 +1,106 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContextFile } from "./system-context.ts";
+import { WORKSPACE_TEMPLATES } from "./templates.ts";
+
+const NAMES = [
+  "AGENTS.md",
+  "SOUL.md",
+  "TOOLS.md",
+  "IDENTITY.md",
+  "USER.md",
+  "HEARTBEAT.md",
+  "BOOTSTRAP.md",
+  "MEMORY.md",
+  "CLAUDE.md",
+] as const;
+
+const HEAD_SHARE = 0.7;
+const TAIL_SHARE = 0.2;
+const MARKER = "\n\n[... content truncated ...]\n\n";
+
+export interface BootstrapLimits {
+  /** Characters of one file; 20,000 when unset. */
+  readonly maxChars?: number;
+  /** Characters of all files together; 150,000 when unset. */
+  readonly totalMaxChars?: number;
+}
+
+interface CachedFile {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly content: string;
+}
+
+/** Keeps 70 % from the beginning and 20 % from the end, with a marker between. */
+export function truncateMiddle(content: string, maxChars: number): string {
+  if (content.length <= maxChars) {
+    return content;
+  }
+  const head = content.slice(0, Math.floor(maxChars * HEAD_SHARE)).replace(/[\uD800-\uDBFF]$/, "");
+  const tail = content.slice(content.length - Math.floor(maxChars * TAIL_SHARE)).replace(/^[\uDC00-\uDFFF]/, "");
+  return `${head}${MARKER}${tail}`;
+}
+
+const cache = new Map<string, CachedFile>();
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}
+
+async function readCached(path: string): Promise<string | undefined> {
+  try {
+    const { mtimeMs, size } = await stat(path);
+    const known = cache.get(path);
+    if (known?.mtimeMs === mtimeMs && known.size === size) {
+      return known.content;
+    }
+    const content = await readFile(path, "utf8");
+    cache.set(path, { mtimeMs, size, content });
+    return content;
+  } catch (error) {
+    cache.delete(path);
+    const code = errorCode(error);
+    // A file that is there but shut must not end the run, nor silently change who the agent is.
+    return code === "ENOENT" || code === "ENOTDIR" ? undefined : `[This file could not be read: ${code}]`;
+  }
+}
+
+/**
+ * The context files of a workspace in their order, each shortened to its limit; `CLAUDE.md` only without an
+ * `AGENTS.md`. Missing and empty files are left out. Costs a `stat` each while nothing changes. Never throws.
+ */
+export async function loadContextFiles(
+  workspace: string,
+  limits: BootstrapLimits = {},
+): Promise<readonly ContextFile[]> {
+  const contents = await Promise.all(
+    NAMES.map(async (name) => ({ name, text: await readCached(join(workspace, name)) })),
+  );
+  const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
+  let left = limits.totalMaxChars ?? 150_000;
+  const files: ContextFile[] = [];
+  for (const { name, text } of contents) {
+    if (text === undefined || text.trim() === "" || left <= 0 || (name === "CLAUDE.md" && hasAgents)) {
+      continue;
+    }
+    const content = truncateMiddle(text, Math.min(limits.maxChars ?? 20_000, left));
+    left -= content.length;
+    files.push({ path: name, content });
+  }
+  return files;
+}
+
+/**
+ * Gives a workspace its first files. Only one that is not there yet, or is empty, gets any: what is in it is the
+ * user's. Returns the names that were written. Throws when the directory cannot be made or written.
+ */
+export async function seedWorkspace(directory: string): Promise<readonly string[]> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if ((await readdir(directory)).length > 0) {
+    return [];
+  }
+  const files = Object.entries(WORKSPACE_TEMPLATES);
+  await Promise.all(files.map(([name, text]) => writeFile(join(directory, name), text, { flag: "wx", mode: 0o600 })));
+  return files.map(([name]) => name);
+}

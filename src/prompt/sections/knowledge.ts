@@ -1,0 +1,57 @@
+import { formatSkills } from "../skills.ts";
+import { hasTool, section, type SystemSection } from "../system-context.ts";
+
+export const skills: SystemSection = {
+  name: "skills",
+  render: (context) =>
+    context.skills.length === 0 || !hasTool(context, "read")
+      ? undefined
+      : section(
+          "## Skills",
+          "Look through the descriptions below before you answer. When one clearly fits the request, read its file " +
+            "with `read` and follow it; when several fit, take the most specific; when none does, read none. Never " +
+            "read more than one before starting. Paths in a skill are relative to its own folder.",
+          formatSkills(context.skills),
+        ),
+};
+
+export const memory: SystemSection = {
+  name: "memory",
+  render(context) {
+    if (!hasTool(context, "memory_search") && !hasTool(context, "memory_get")) {
+      return undefined;
+    }
+    return section(
+      "## Memory Recall",
+      "Before you answer about earlier work, decisions, dates, people, preferences or open tasks, look them up with " +
+        "`memory_search` and fetch the lines you need with `memory_get`. When that finds nothing, say that you looked.",
+    );
+  },
+};
+
+export const modelAliases: SystemSection = {
+  name: "modelAliases",
+  render(context) {
+    const aliases = Object.entries(context.modelAliases ?? {}).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
+    return aliases.length === 0
+      ? undefined
+      : section(
+          "## Model Aliases",
+          "Name a model by its alias where there is one; `provider/model` works too.",
+          ...aliases.map(([alias, model]) => `- ${alias}: ${model}`),
+        );
+  },
+};
+
+export const timeHint: SystemSection = {
+  name: "timeHint",
+  render(context) {
+    if (context.timezone === undefined) {
+      return undefined;
+    }
+    const how = hasTool(context, "session_status")
+      ? "If you need the current date, time or weekday, run session_status."
+      : "Messages carry the time they were sent at.";
+    return section("## Current Date & Time", `Time zone: ${context.timezone}. ${how}`);
+  },
+};

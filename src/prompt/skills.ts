@@ -1,0 +1,135 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { parseFrontmatter } from "./frontmatter.ts";
+
+/** A skill as the model sees it in the list. */
+export interface SkillSummary {
+  readonly name: string;
+  /** When to use it. */
+  readonly description: string;
+  /** Absolute path of its `SKILL.md`. */
+  readonly location: string;
+}
+
+export interface SkillSources {
+  readonly workspace: string;
+  readonly stateDir: string;
+  readonly bundledDir: string;
+  readonly extraDirs: readonly string[];
+  /** Names that may be seen; all when unset. */
+  readonly only?: readonly string[];
+}
+
+/** A `SKILL.md` that cannot be used, and why. */
+export interface BadSkill {
+  readonly location: string;
+  readonly reason: string;
+}
+
+const MAX_BYTES = 256 * 1024;
+const MAX_DESCRIPTION = 1024;
+
+interface CachedSkill {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly read: SkillSummary | BadSkill;
+}
+
+const cache = new Map<string, CachedSkill>();
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
+
+function summarise(location: string, source: string): SkillSummary | BadSkill {
+  const front = parseFrontmatter(source);
+  if (front === undefined) {
+    return { location, reason: "it does not begin with frontmatter between two lines of ---" };
+  }
+  const name = front["name"]?.trim() ?? "";
+  const description = front["description"]?.replaceAll(/\s+/g, " ").trim() ?? "";
+  if (name === "" || description === "") {
+    return { location, reason: `its frontmatter has no ${name === "" ? "name" : "description"}` };
+  }
+  return { name, description: description.slice(0, MAX_DESCRIPTION), location };
+}
+
+async function readSkill(location: string): Promise<SkillSummary | BadSkill | undefined> {
+  try {
+    const { mtimeMs, size } = await stat(location);
+    const known = cache.get(location);
+    if (known?.mtimeMs === mtimeMs && known.size === size) {
+      return known.read;
+    }
+    const read =
+      size > MAX_BYTES
+        ? { location, reason: `it is larger than ${MAX_BYTES / 1024} KB` }
+        : summarise(location, await readFile(location, "utf8"));
+    cache.set(location, { mtimeMs, size, read });
+    return read;
+  } catch (error) {
+    cache.delete(location);
+    const code = errorCode(error);
+    // A folder without a SKILL.md is no skill; that is no fault.
+    return code === "ENOENT" || code === "ENOTDIR" ? undefined : { location, reason: `it cannot be read (${code})` };
+  }
+}
+
+async function readDirectory(directory: string): Promise<readonly (SkillSummary | BadSkill)[]> {
+  let names: string[];
+  try {
+    names = await readdir(directory);
+  } catch (error) {
+    const code = errorCode(error);
+    return code === "ENOENT" || code === "ENOTDIR" ? [] : [{ location: directory, reason: `cannot be read (${code})` }];
+  }
+  const read = await Promise.all(
+    names
+      .filter((name) => !name.startsWith("."))
+      .toSorted()
+      .map((name) => readSkill(join(directory, name, "SKILL.md"))),
+  );
+  return read.filter((skill) => skill !== undefined);
+}
+
+/**
+ * The skills of all sources by name; a later source takes the place of an earlier one: extra directories, bundled,
+ * `<stateDir>/skills`, `<workspace>/skills`. `told` hears of each file that cannot be used. Costs a `stat` a skill
+ * while nothing changes. Never throws.
+ */
+export async function loadSkills(
+  sources: SkillSources,
+  told: (bad: BadSkill) => void = () => undefined,
+): Promise<readonly SkillSummary[]> {
+  const directories = [
+    ...sources.extraDirs,
+    sources.bundledDir,
+    join(sources.stateDir, "skills"),
+    join(sources.workspace, "skills"),
+  ];
+  const found = new Map<string, SkillSummary>();
+  for (const read of (await Promise.all(directories.map(readDirectory))).flat()) {
+    if ("reason" in read) {
+      told(read);
+    } else if (sources.only === undefined || sources.only.includes(read.name)) {
+      found.set(read.name, read);
+    }
+  }
+  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** The list for the system prompt. */
+export function formatSkills(skills: readonly SkillSummary[]): string {
+  const entries = skills.flatMap((skill) => [
+    "  <skill>",
+    `    <name>${escapeXml(skill.name)}</name>`,
+    `    <description>${escapeXml(skill.description)}</description>`,
+    `    <location>${escapeXml(skill.location)}</location>`,
+    "  </skill>",
+  ]);
+  return ["<available_skills>", ...entries, "</available_skills>"].join("\n");
+}

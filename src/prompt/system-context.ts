@@ -1,0 +1,72 @@
+import type { SkillSummary } from "./skills.ts";
+
+/** `full` for an agent, `minimal` for its subagents, `none` for the first line alone. */
+export type PromptMode = "full" | "minimal" | "none";
+
+/** A file of the workspace as it stands in the prompt. */
+export interface ContextFile {
+  /** Relative to the workspace. */
+  readonly path: string;
+  readonly content: string;
+}
+
+/** Where the conversation is, as the gateway itself knows it; the same for every turn of a session. */
+export interface InboundFacts {
+  readonly chatId: string;
+  readonly channel: string;
+  readonly chatType: "direct" | "group";
+  readonly account?: string;
+  readonly flags?: Readonly<Record<string, boolean>>;
+}
+
+export interface RuntimeFacts {
+  readonly agentId: string;
+  readonly host: string;
+  readonly os: string;
+  readonly arch: string;
+  readonly node: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly channel?: string;
+  readonly capabilities?: readonly string[];
+}
+
+/** All that the system prompt is made of. Equal contexts make equal bytes, so that providers can cache them. */
+export interface SystemContext {
+  readonly mode: PromptMode;
+  readonly tools: readonly { readonly name: string; readonly description: string }[];
+  readonly skills: readonly SkillSummary[];
+  readonly workspace: string;
+  readonly docsPath?: string;
+  readonly runtime: RuntimeFacts;
+  readonly timezone?: string;
+  readonly ownerIds: readonly string[];
+  /** The model writes its thoughts and its answer in tags. */
+  readonly reasoningTags: boolean;
+  /** What a heartbeat asks; set for the default agent. */
+  readonly heartbeat?: string;
+  readonly extra?: string;
+  readonly inbound?: InboundFacts;
+  readonly contextFiles: readonly ContextFile[];
+  readonly modelAliases?: Readonly<Record<string, string>>;
+  readonly ttsHint?: string;
+  /** What is different about commands and files in the sandbox. */
+  readonly sandbox?: string;
+}
+
+/** One part of the prompt; undefined when it has nothing to say. */
+export interface SystemSection {
+  readonly name: string;
+  /** Also part of a subagent's prompt. */
+  readonly minimal?: boolean;
+  render(context: SystemContext): string | undefined;
+}
+
+export function hasTool(context: SystemContext, name: string): boolean {
+  return context.tools.some((tool) => tool.name === name);
+}
+
+/** A heading and its lines. */
+export function section(heading: string, ...lines: readonly (string | undefined)[]): string {
+  return [heading, ...lines.filter((line) => line !== undefined)].join("\n");
+}

@@ -1,0 +1,149 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadContextFiles, seedWorkspace, truncateMiddle } from "../../src/prompt/bootstrap.ts";
+import { parseFrontmatter } from "../../src/prompt/frontmatter.ts";
+import { type BadSkill, formatSkills, loadSkills } from "../../src/prompt/skills.ts";
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "prompt-"));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const put = (name: string, text: string): Promise<void> => writeFile(join(root, name), text);
+
+describe("context files", () => {
+  it("come in their order, without the missing and the empty", async () => {
+    for (const name of ["MEMORY.md", "AGENTS.md", "SOUL.md", "CLAUDE.md"]) {
+      await put(name, name);
+    }
+    await put("USER.md", " \n");
+    expect((await loadContextFiles(root)).map((file) => file.path)).toEqual(["AGENTS.md", "SOUL.md", "MEMORY.md"]);
+    await rm(join(root, "AGENTS.md"));
+    expect((await loadContextFiles(root)).map((file) => file.path)).toEqual(["SOUL.md", "MEMORY.md", "CLAUDE.md"]);
+  });
+
+  it("keep head and tail of a long file", async () => {
+    await put("AGENTS.md", "h".repeat(15_000) + "t".repeat(15_000));
+    const [file] = await loadContextFiles(root);
+    expect(file?.content).toBe(`${"h".repeat(14_000)}\n\n[... content truncated ...]\n\n${"t".repeat(4000)}`);
+    expect(truncateMiddle("x".repeat(6) + "😀".repeat(10), 10)).not.toMatch(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
+  });
+
+  it("stay within the total", async () => {
+    await put("AGENTS.md", "a".repeat(80));
+    await put("SOUL.md", "s".repeat(80));
+    await put("USER.md", "u".repeat(80));
+    const files = await loadContextFiles(root, { totalMaxChars: 100 });
+    expect(files.map((file) => file.path)).toEqual(["AGENTS.md", "SOUL.md"]);
+    expect(files[1]?.content).toContain("content truncated");
+  });
+
+  it("are read again when they change, and told when they cannot be read", async () => {
+    await put("AGENTS.md", "one");
+    await loadContextFiles(root);
+    await put("AGENTS.md", "two");
+    await utimes(join(root, "AGENTS.md"), 1, 1);
+    expect((await loadContextFiles(root))[0]?.content).toBe("two");
+    await mkdir(join(root, "SOUL.md"));
+    expect((await loadContextFiles(root))[1]?.content).toBe("[This file could not be read: EISDIR]");
+  });
+});
+
+describe("a new workspace", () => {
+  it("gets its first files, once", async () => {
+    const home = join(root, "a", "workspace");
+    expect(await seedWorkspace(home)).toEqual(["README.md", "AGENTS.md", "SOUL.md", "USER.md", "HEARTBEAT.md"]);
+    expect(await readdir(home)).toHaveLength(5);
+    expect(await readFile(join(home, "SOUL.md"), "utf8")).toContain("Who you are");
+    await rm(join(home, "SOUL.md"));
+    expect(await seedWorkspace(home)).toEqual([]);
+    expect(await readdir(home)).toHaveLength(4);
+  });
+});
+
+describe("frontmatter", () => {
+  it.each([
+    ["---\nname: a\ndescription: b # c\n---\nx", { name: "a", description: "b" }],
+    ["\uFEFF---\r\nname: \"a: \\\"b\\\"\"\r\ndescription: 'it''s'\r\n---\r\n", { name: 'a: "b"', description: "it's" }],
+    ["---\nname: a\ndescription: >\n  one\n  two\nmetadata:\n  k: v\n---", { description: "one two" }],
+    ["---\ndescription: |\n  one\n  two\n---\n", { description: "one\ntwo" }],
+    ["---\ndescription: one\n  two\n---\n", { description: "one two" }],
+  ])("reads %j", (source, expected) => {
+    expect(parseFrontmatter(source)).toMatchObject(expected);
+  });
+
+  it("is absent from other files", () => {
+    expect(parseFrontmatter("# Title\n---\nname: a\n---")).toBeUndefined();
+    expect(parseFrontmatter("---\nname: a")).toBeUndefined();
+  });
+});
+
+describe("skills", () => {
+  const sources = (): Parameters<typeof loadSkills>[0] => ({
+    workspace: join(root, "work"),
+    stateDir: join(root, "state"),
+    bundledDir: join(root, "bundled"),
+    extraDirs: [join(root, "extra")],
+  });
+  async function skill(where: string, name: string, description: string): Promise<void> {
+    await mkdir(join(root, where, name), { recursive: true });
+    await put(join(where, name, "SKILL.md"), `---\nname: ${name}\ndescription: ${description}\n---\n`);
+  }
+
+  it("of a nearer source win", async () => {
+    for (const [where, names] of Object.entries({
+      extra: ["a", "b", "c", "d"],
+      bundled: ["b", "c", "d"],
+      "state/skills": ["c", "d"],
+      "work/skills": ["d"],
+    })) {
+      for (const name of names) {
+        await skill(where, name, `from ${where}`);
+      }
+    }
+    const found = await loadSkills(sources());
+    expect(found.map((entry) => `${entry.name} ${entry.description}`)).toEqual([
+      "a from extra",
+      "b from bundled",
+      "c from state/skills",
+      "d from work/skills",
+    ]);
+    expect(found[3]?.location).toBe(join(root, "work/skills/d/SKILL.md"));
+    expect((await loadSkills({ ...sources(), only: ["b"] })).map((entry) => entry.name)).toEqual(["b"]);
+  });
+
+  it("that are broken are told and skipped", async () => {
+    await skill("work/skills", "good", "x");
+    await mkdir(join(root, "work/skills/bad"), { recursive: true });
+    await put("work/skills/bad/SKILL.md", "no frontmatter");
+    await mkdir(join(root, "work/skills/nameless"), { recursive: true });
+    await put("work/skills/nameless/SKILL.md", "---\ndescription: x\n---\n");
+    await mkdir(join(root, "work/skills/loop"), { recursive: true });
+    await symlink("SKILL.md", join(root, "work/skills/loop/SKILL.md"));
+    await mkdir(join(root, "work/skills/empty"), { recursive: true });
+    await put("work/skills/file.md", "x");
+    const bad: BadSkill[] = [];
+    expect((await loadSkills(sources(), (one) => bad.push(one))).map((entry) => entry.name)).toEqual(["good"]);
+    expect(bad.map((one) => one.reason)).toEqual([
+      "it does not begin with frontmatter between two lines of ---",
+      "it cannot be read (ELOOP)",
+      "its frontmatter has no name",
+    ]);
+  });
+
+  it("are listed as XML that a description cannot break", () => {
+    expect(formatSkills([{ name: "a", description: "</skill> & <b>", location: "/a" }])).toBe(
+      "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>&lt;/skill&gt; &amp; &lt;b&gt;</description>\n" +
+        "    <location>/a</location>\n  </skill>\n</available_skills>",
+    );
+  });
+
+  it("come with the program", async () => {
+    const bundledDir = join(import.meta.dirname, "../../skills");
+    const found = await loadSkills({ ...sources(), bundledDir }, (bad) => expect(bad).toBeUndefined());
+    expect(found.map((entry) => entry.name)).toEqual(expect.arrayContaining(["notes", "summarize"]));
+  });
+});

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { z } from "zod";
+import type { ImageContent, TextContent } from "../types/model.ts";
+import type { Tool, ToolContext, ToolResult } from "../types/tool.ts";
+import { headBytes, MAX_BYTES } from "./cap.ts";
+import { errorResult } from "./define.ts";
+
+/** How long after an abort a tool may still hand in its result. */
+const GRACE_MS = 500;
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join(".") || "input"}: ${issue.message}`).join("; ");
+}
+
+function message(error: unknown): string {
+  return error instanceof Error && error.message !== "" ? error.message : String(error);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isContent(value: unknown): value is TextContent | ImageContent {
+  if (!isRecord(value)) {
+    return false;
+  }
+  const { type } = value;
+  return type === "text" ? typeof value["text"] === "string" : type === "image" && typeof value["data"] === "string";
+}
+
+// Plugins bring tools of their own; a result of another shape must not end the run.
+function checkedResult(tool: Tool, result: unknown): ToolResult {
+  if (!isRecord(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
+    return errorResult(`The tool ${tool.name} gave no usable result.`);
+  }
+  const { details } = result;
+  return {
+    content: capped(result["content"]),
+    ...(result["isError"] === true ? { isError: true } : {}),
+    ...(isRecord(details) ? { details } : {}),
+  };
+}
+
+function capped(content: readonly (TextContent | ImageContent)[]): (TextContent | ImageContent)[] {
+  let left = MAX_BYTES;
+  return content.map((part) => {
+    if (part.type === "image") {
+      return part;
+    }
+    const kept = headBytes(part.text, left);
+    left -= Buffer.byteLength(kept);
+    return kept === part.text ? part : { type: "text", text: `${kept}\n[... cut: a result may have 50 KB ...]` };
+  });
+}
+
+async function attempt(tool: Tool, input: unknown, context: ToolContext): Promise<ToolResult> {
+  try {
+    return checkedResult(tool, await tool.run(input, context));
+  } catch (error) {
+    return errorResult(context.signal.aborted ? "Aborted." : message(error));
+  }
+}
+
+/** Resolves once the signal has been aborted for the time of grace; never when it is not. */
+async function overdue(signal: AbortSignal, done: AbortSignal): Promise<ToolResult> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true, signal: done });
+  await promise;
+  await delay(GRACE_MS, undefined, { ref: false });
+  return errorResult("Aborted.");
+}
+
+/**
+ * One call of a tool. Never rejects: an input that does not fit, a throw and a result without content become error
+ * results whose text the model can act on. Resolves at the latest 500 ms after `context.signal` aborts, and lets no
+ * `update` through once it has resolved.
+ */
+export async function runTool(tool: Tool, rawInput: unknown, context: ToolContext): Promise<ToolResult> {
+  const input = tool.input.safeParse(rawInput ?? {});
+  if (!input.success) {
+    return errorResult(`The arguments for ${tool.name} do not fit. ${describeIssues(input.error)}`);
+  }
+  if (context.signal.aborted) {
+    return errorResult("Aborted.");
+  }
+  const done = new AbortController();
+  const update = (partial: string): void => {
+    if (!done.signal.aborted) {
+      context.update(partial);
+    }
+  };
+  try {
+    const result = attempt(tool, input.data, { ...context, update });
+    return await Promise.race([result, overdue(context.signal, done.signal)]);
+  } finally {
+    done.abort();
+  }
+}

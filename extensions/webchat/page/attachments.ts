@@ -1,0 +1,51 @@
+import type { Picture } from "./exchanges.ts";
+import { size } from "./format.ts";
+import type { Limits } from "./protocol.ts";
+
+const LONGEST_SIDE = 2048;
+const QUALITY = 0.85;
+
+/** Images ready to send, and a line for each file that could not be taken. */
+export interface Taken {
+  readonly pictures: readonly Picture[];
+  readonly refusals: readonly string[];
+}
+
+/** Reads image files for sending. One above the gateway's limit is made smaller; what still does not fit is refused. */
+export async function takeFiles(files: readonly File[], limits: Limits): Promise<Taken> {
+  const taken = await Promise.all(files.map((file) => takeFile(file, Math.min(limits.image, limits.attachment))));
+  return {
+    pictures: taken.flatMap((item) => (typeof item === "string" ? [] : [item])),
+    refusals: taken.filter((item) => typeof item === "string"),
+  };
+}
+
+async function takeFile(file: File, limit: number): Promise<Picture | string> {
+  if (!file.type.startsWith("image/")) return `${file.name} is not an image.`;
+  const fitting = file.size <= limit ? file : await shrunk(file);
+  if (fitting === undefined) return `${file.name} could not be read as an image.`;
+  if (fitting.size > limit) return `${file.name} is ${size(file.size)}; the gateway takes images up to ${size(limit)}.`;
+  return { name: file.name, mimeType: fitting.type, data: await base64(fitting) };
+}
+
+async function shrunk(file: File): Promise<Blob | undefined> {
+  const bitmap = await createImageBitmap(file).catch(() => undefined);
+  if (bitmap === undefined) return undefined;
+  const scale = Math.min(1, LONGEST_SIDE / Math.max(bitmap.width, bitmap.height));
+  const canvas = new OffscreenCanvas(Math.round(bitmap.width * scale), Math.round(bitmap.height * scale));
+  canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  bitmap.close();
+  return canvas.convertToBlob({ type: "image/jpeg", quality: QUALITY });
+}
+
+function base64(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => {
+      const address = typeof reader.result === "string" ? reader.result : "";
+      resolve(address.slice(address.indexOf(",") + 1));
+    });
+    reader.addEventListener("error", () => reject(reader.error ?? new Error(`Cannot read ${blob.type}`)));
+    reader.readAsDataURL(blob);
+  });
+}

@@ -1,0 +1,192 @@
+import { addressSession, forgetToken, keepToken } from "./address.ts";
+import { Connection, LostError, RefusedError } from "./connection.ts";
+import type { Picture } from "./exchanges.ts";
+import { plainKey, titleOf } from "./format.ts";
+import { fields } from "./json.ts";
+import { hearEvent } from "./hearing.ts";
+import type { Decision, Hello, Pairing } from "./protocol.ts";
+import { Reading } from "./reading.ts";
+import { isOpen, openRow } from "./state.ts";
+import type { Store } from "./store.ts";
+
+/** What a person can do on the page. Each verb returns at once; what came of it is seen in the state. */
+export class Chat {
+  readonly #store: Store;
+  readonly #connection: Connection;
+  readonly #reading: Reading;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#connection = new Connection({
+      link: (link) => store.dispatch({ type: "link", link }),
+      ready: (hello) => this.#begin(hello),
+      event: (event, payload) => hearEvent(store, this.#reading, { event, payload }),
+      gap: () => this.#attempt(this.#reading.everything()),
+    });
+    this.#reading = new Reading(store, this.#connection);
+  }
+
+  /** Connects with a token and keeps it for the next visit. */
+  connect(token: string): void {
+    keepToken(token);
+    this.#connection.open(token);
+  }
+
+  /** Forgets the token and asks for another one. */
+  forget(): void {
+    forgetToken();
+    this.#store.dispatch({ type: "link", link: { state: "unauthorized", message: "" } });
+  }
+
+  /** Does not wait for the next attempt to connect. */
+  retryNow(): void {
+    this.#connection.retryNow();
+  }
+
+  /** Sends a message now, or as soon as the gateway is there; never twice. */
+  send(message: string, pictures: readonly Picture[]): void {
+    const runId = crypto.randomUUID();
+    const sent = { text: message, pictures, state: "queued" as const };
+    this.#store.dispatch({ type: "send", runId, sent, at: Date.now() });
+    this.#attempt(this.#deliver(runId));
+  }
+
+  /** Sends a message again that the gateway had refused, as a new one. */
+  resend(runId: string): void {
+    const sent = this.#store.state().exchanges.find((exchange) => exchange.runId === runId)?.sent;
+    if (sent === undefined) return;
+    this.#store.dispatch({ type: "dropped", runId });
+    this.send(sent.text, sent.pictures);
+  }
+
+  /** Stops all that runs in the open session. */
+  abort(): void {
+    const { sessionKey } = this.#store.state();
+    this.#attempt(this.#connection.request("chat.abort", { sessionKey }));
+  }
+
+  /** Opens another session. */
+  open(sessionKey: string): void {
+    this.#store.dispatch({ type: "open", sessionKey });
+    addressSession(sessionKey);
+    this.#attempt(this.#reading.opened());
+  }
+
+  /** Opens a session that nobody has used before. */
+  startNew(): void {
+    this.open(`webchat:default:${crypto.randomUUID()}`);
+  }
+
+  /** Reads more of what was said before. */
+  loadEarlier(): void {
+    this.#attempt(this.#reading.earlier());
+  }
+
+  /** Deletes a session; when it is the open one, the main one is opened. */
+  remove(sessionKey: string): void {
+    const wasOpen = isOpen(this.#store.state(), sessionKey);
+    this.#attempt(this.#delete(sessionKey));
+    if (wasOpen) this.open("main");
+  }
+
+  /** Gives a session a name; an empty one takes the name away. */
+  rename(sessionKey: string, label: string): void {
+    this.#attempt(this.#patch(sessionKey, { label: label === "" ? null : label }));
+  }
+
+  /** Chooses the model of the open session, as `provider/id`. */
+  chooseModel(model: string): void {
+    this.#attempt(this.#patch(this.#store.state().sessionKey, { model }));
+  }
+
+  /** Chooses how much the model thinks in the open session. */
+  chooseThinking(thinkingLevel: string): void {
+    this.#attempt(this.#patch(this.#store.state().sessionKey, { thinkingLevel }));
+  }
+
+  /** Answers a command that waits. */
+  decide(id: string, decision: Decision): void {
+    this.#attempt(this.#decide(id, decision));
+  }
+
+  /** Lets a stranger in. */
+  admit(pairing: Pairing): void {
+    const { channel, code } = pairing;
+    const asked = this.#connection.request("pairing.approve", { channel, code });
+    this.#attempt(asked.then(() => this.#reading.pairings()));
+  }
+
+  /** Says something to the person, or takes back what was said. */
+  tell(notice?: string): void {
+    this.#store.dispatch({ type: "notice", text: notice });
+  }
+
+  #begin(hello: Hello): void {
+    this.#store.dispatch({ type: "hello", hello });
+    this.#attempt(this.#catchUp());
+  }
+
+  /** Reads the transcript before anything is sent again, so that nothing is lost and nothing is shown twice. */
+  async #catchUp(): Promise<void> {
+    await this.#reading.everything();
+    for (const exchange of this.#store.state().exchanges) {
+      if (exchange.sent?.state === "queued" || exchange.sent?.state === "sending") await this.#deliver(exchange.runId);
+    }
+  }
+
+  async #deliver(runId: string): Promise<void> {
+    const exchange = this.#store.state().exchanges.find((item) => item.runId === runId);
+    const sent = exchange?.sent;
+    if (exchange === undefined || sent === undefined || this.#store.state().link.state !== "connected") return;
+    this.#store.dispatch({ type: "sent", runId, state: "sending" });
+    const attachments = sent.pictures.map(({ mimeType, name, data }) => {
+      return { type: "image", mimeType, fileName: name, content: data };
+    });
+    const params = { sessionKey: exchange.sessionKey, message: sent.text, idempotencyKey: runId };
+    try {
+      await this.#connection.request("chat.send", attachments.length === 0 ? params : { ...params, attachments });
+      this.#store.dispatch({ type: "sent", runId, state: "accepted" });
+      await this.#nameAfter(exchange.sessionKey, sent.text);
+    } catch (error) {
+      if (error instanceof LostError) this.#store.dispatch({ type: "sent", runId, state: "queued" });
+      else this.#store.dispatch({ type: "sent", runId, state: "failed", error: messageOf(error) });
+    }
+  }
+
+  /** A new chat is called after its first message, as long as nobody gave it a name. */
+  async #nameAfter(sessionKey: string, message: string): Promise<void> {
+    const isNew =
+      this.#store.state().transcript.turns.length === 0 && openRow(this.#store.state())?.label === undefined;
+    const isOwn = plainKey(sessionKey).startsWith("webchat:") && plainKey(sessionKey) !== plainKey("main");
+    if (!isNew || !isOwn || titleOf(message) === "" || message.startsWith("/")) return;
+    await this.#patch(sessionKey, { label: titleOf(message) });
+  }
+
+  async #delete(key: string): Promise<void> {
+    await this.#connection.request("sessions.delete", { key });
+    this.#store.dispatch({ type: "cleared", sessionKey: key });
+    await this.#reading.sessions();
+  }
+
+  async #patch(key: string, change: Record<string, unknown>): Promise<void> {
+    await this.#connection.request("sessions.patch", { key, ...change });
+    await this.#reading.sessions();
+  }
+
+  async #decide(id: string, decision: Decision): Promise<void> {
+    await this.#connection.request("exec.approval.resolve", { id, decision });
+    this.#store.dispatch({ type: "resolved", id });
+  }
+
+  /** A lost connection shows itself and is made good when it is back; a refusal is told. */
+  #attempt(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      if (!(error instanceof LostError)) this.tell(messageOf(error));
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof RefusedError) return error.refusal.message;
+  return error instanceof Error ? error.message : String(fields(error)["message"]);
+}

@@ -1,0 +1,71 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Chat } from "../chat.ts";
+import { sessionTitle } from "../format.ts";
+import { isOpen, openRow } from "../state.ts";
+import type { State } from "../state.ts";
+import { Questions } from "./approval.tsx";
+import { Composer } from "./composer.tsx";
+import { Gate } from "./gate.tsx";
+import { Banners, Header } from "./header.tsx";
+import { useNarrow } from "./hooks.ts";
+import { Log } from "./log.tsx";
+import { Drawer, Sidebar } from "./sidebar.tsx";
+
+/** The whole page. */
+export function App(props: { state: State; chat: Chat }): VNode {
+  const { state, chat } = props;
+  const narrow = useNarrow();
+  const [drawer, setDrawer] = useState(false);
+  const running = isRunning(state);
+  useEscape(running && !drawer, chat);
+  useTitle(state, running);
+  if (state.link.state === "unauthorized") return <Gate message={state.link.message} chat={chat} />;
+  const shut = (): void => setDrawer(false);
+  return (
+    <div class="app">
+      {narrow ? (
+        <Drawer state={state} chat={chat} open={drawer} done={shut} />
+      ) : (
+        <aside>
+          <Sidebar state={state} chat={chat} done={shut} />
+        </aside>
+      )}
+      <main>
+        <Header state={state} narrow={narrow} menu={() => setDrawer(true)} />
+        <Banners state={state} chat={chat} />
+        <Log state={state} chat={chat} />
+        <div class="foot">
+          <Questions state={state} chat={chat} />
+          <Composer state={state} chat={chat} running={running} />
+        </div>
+      </main>
+    </div>
+  );
+}
+
+function isRunning(state: State): boolean {
+  const busy = state.exchanges.some((exchange) => {
+    const waiting = exchange.reply.state === "none" && exchange.sent?.state === "accepted";
+    return isOpen(state, exchange.sessionKey) && (waiting || exchange.reply.state === "running");
+  });
+  return busy || openRow(state)?.active === true;
+}
+
+function useEscape(running: boolean, chat: Chat): void {
+  useEffect(() => {
+    if (!running) return undefined;
+    const pressed = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && !event.defaultPrevented && !event.isComposing) chat.abort();
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [running, chat]);
+}
+
+function useTitle(state: State, running: boolean): void {
+  const title = sessionTitle(state.sessionKey, openRow(state)?.label);
+  useEffect(() => {
+    document.title = `${running ? "… " : ""}${title} – openclaw`;
+  }, [title, running]);
+}

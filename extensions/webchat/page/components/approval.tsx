@@ -1,0 +1,95 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Chat } from "../chat.ts";
+import { sessionTitle } from "../format.ts";
+import type { Approval, Pairing } from "../protocol.ts";
+import { isOpen } from "../state.ts";
+import type { State } from "../state.ts";
+import { useNow } from "./hooks.ts";
+import { Icon } from "./icons.tsx";
+
+/** Everything that waits for a person's word, above the composer. */
+export function Questions(props: { state: State; chat: Chat }): VNode | null {
+  const { state, chat } = props;
+  if (state.approvals.length + state.pairings.length === 0) return null;
+  return (
+    <section class="questions column" aria-label="Waiting for you">
+      {state.approvals.map((approval) => {
+        const from = isOpen(state, approval.sessionKey) ? undefined : sessionTitle(approval.sessionKey);
+        return <ApprovalCard key={approval.id} approval={approval} from={from} chat={chat} />;
+      })}
+      {state.pairings.map((pairing) => (
+        <PairingCard key={`${pairing.channel}:${pairing.code}`} pairing={pairing} chat={chat} />
+      ))}
+    </section>
+  );
+}
+
+function ApprovalCard(props: { approval: Approval; from: string | undefined; chat: Chat }): VNode {
+  const { approval, from, chat } = props;
+  const card = useRef<HTMLDivElement>(null);
+  useEffect(() => focusUnlessWriting(card.current), []);
+  return (
+    <div class="question" ref={card} tabIndex={-1} role="group" aria-labelledby={`ask-${approval.id}`}>
+      <h3 id={`ask-${approval.id}`}>
+        <Icon name="shield" />
+        <span role="alert">Run this command?{from !== undefined && <span class="from"> Asked in {from}</span>}</span>
+      </h3>
+      <pre tabIndex={0}>{approval.command}</pre>
+      <p class="facts">
+        {approval.cwd !== undefined && <span>in {approval.cwd}</span>}
+        {approval.reason !== undefined && <span>{approval.reason}</span>}
+        <Expiry at={approval.expiresAt} />
+      </p>
+      <div class="answers">
+        <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
+          Allow once
+        </button>
+        <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
+          Always allow
+        </button>
+        <button type="button" class="quiet danger" onClick={() => chat.decide(approval.id, "deny")}>
+          Deny
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The card, not a button, takes the focus, and only from an empty composer: an Enter meant for a message allows nothing. */
+function focusUnlessWriting(card: HTMLElement | null): void {
+  const active = document.activeElement;
+  const isWriting = active instanceof HTMLTextAreaElement ? active.value !== "" : active instanceof HTMLInputElement;
+  if (!isWriting) card?.focus();
+}
+
+function Expiry(props: { at: number | undefined }): VNode | null {
+  const now = useNow(1000, props.at !== undefined);
+  if (props.at === undefined) return null;
+  const seconds = Math.max(0, Math.ceil((props.at - now) / 1000));
+  const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  return <span aria-hidden="true">{seconds === 0 ? "expired" : `${clock} left`}</span>;
+}
+
+function PairingCard(props: { pairing: Pairing; chat: Chat }): VNode {
+  const { pairing, chat } = props;
+  return (
+    <div class="question" role="group" aria-labelledby={`pair-${pairing.code}`}>
+      <h3 id={`pair-${pairing.code}`}>
+        <Icon name="shield" />
+        <span role="status">{pairing.name} wants to talk to the agent</span>
+      </h3>
+      <p class="facts">
+        <span>on {pairing.channel}</span>
+        <span>
+          code <code>{pairing.code}</code>
+        </span>
+      </p>
+      <div class="answers">
+        <button type="button" class="primary" onClick={() => chat.admit(pairing)}>
+          Let them in
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { VNode } from "preact";
+import type { Chat } from "../chat.ts";
+import type { ModelRow } from "../protocol.ts";
+import { openRow } from "../state.ts";
+import type { State } from "../state.ts";
+
+const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
+
+/** Which model answers in this session. */
+export function ModelChoice(props: { state: State; chat: Chat }): VNode | null {
+  const { state, chat } = props;
+  const row = openRow(state);
+  const { model } = state.status;
+  const current = fullName(
+    row?.provider ?? (state.defaultModel.provider || model.provider),
+    row?.model ?? (state.defaultModel.id || model.id),
+  );
+  const models = state.models.filter((item) => item.available);
+  if (models.length === 0 && current === "") return null;
+  const isListed = models.some((item) => fullName(item.provider, item.id) === current);
+  const providers = [...new Set(models.map((item) => item.provider))];
+  return (
+    <select
+      class="choice model"
+      aria-label="Model"
+      value={current}
+      onChange={(event) => chat.chooseModel(event.currentTarget.value)}
+    >
+      {!isListed && <option value={current}>{current || "Default model"}</option>}
+      {providers.map((provider) => (
+        <optgroup key={provider} label={provider || "models"}>
+          {models.filter((item) => item.provider === provider).map((item) => option(item))}
+        </optgroup>
+      ))}
+    </select>
+  );
+}
+
+function option(model: ModelRow): VNode {
+  const value = fullName(model.provider, model.id);
+  return (
+    <option key={value} value={value}>
+      {model.name}
+    </option>
+  );
+}
+
+function fullName(provider: string, id: string): string {
+  return provider === "" || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
+}
+
+/** How much the model thinks in this session. */
+export function ThinkingChoice(props: { state: State; chat: Chat }): VNode {
+  const level = openRow(props.state)?.thinking ?? "";
+  return (
+    <select
+      class="choice"
+      aria-label="Thinking"
+      value={level}
+      onChange={(event) => props.chat.chooseThinking(event.currentTarget.value)}
+    >
+      {!LEVELS.includes(level) && <option value={level}>Thinking: default</option>}
+      {LEVELS.map((item) => (
+        <option key={item} value={item}>
+          Thinking: {item}
+        </option>
+      ))}
+    </select>
+  );
+}

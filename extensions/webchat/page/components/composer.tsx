@@ -1,0 +1,135 @@
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { takeFiles } from "../attachments.ts";
+import type { Chat } from "../chat.ts";
+import type { Picture } from "../exchanges.ts";
+import type { Limits } from "../protocol.ts";
+import type { State } from "../state.ts";
+import { Icon, StopIcon } from "./icons.tsx";
+import { ModelChoice, ThinkingChoice } from "./choices.tsx";
+
+const MOST_PICTURES = 10;
+const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
+
+/** Where a message is written. Enter sends, Shift+Enter begins a line; images are pasted, dropped or picked. */
+export function Composer(props: { state: State; chat: Chat; running: boolean }): VNode {
+  const { state, chat, running } = props;
+  const [draft, setDraft] = useState("");
+  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), [state.sessionKey]);
+  useLayoutEffect(() => fit(field.current), [draft]);
+  const isEmpty = draft.trim() === "" && pictures.length === 0;
+  const send = (): void => {
+    if (isEmpty) return;
+    chat.send(draft.trim(), pictures);
+    setDraft("");
+    setPictures([]);
+  };
+  return (
+    <form
+      class="composer column"
+      onSubmit={(event) => (event.preventDefault(), send())}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => (event.preventDefault(), add(event.dataTransfer?.files))}
+      onPaste={(event) => add(event.clipboardData?.files)}
+    >
+      <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, place) => place !== index))} />
+      <textarea
+        ref={field}
+        rows={1}
+        aria-label="Message"
+        placeholder="Message the agent"
+        value={draft}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={(event) => isSendKey(event) && (event.preventDefault(), send())}
+      />
+      <div class="controls">
+        <FilePicker add={add} />
+        <ModelChoice state={state} chat={chat} />
+        <ThinkingChoice state={state} chat={chat} />
+        <SendButtons running={running} isEmpty={isEmpty} chat={chat} />
+      </div>
+    </form>
+  );
+}
+
+function isSendKey(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && !event.shiftKey && !event.isComposing;
+}
+
+function fit(field: HTMLTextAreaElement | null): void {
+  if (field === null) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}
+
+function usePictures(limits: Limits, chat: Chat) {
+  const [pictures, setPictures] = useState<readonly Picture[]>([]);
+  const add = (files: FileList | undefined | null): void => {
+    if (files === undefined || files === null || files.length === 0) return;
+    takeFiles([...files], limits).then(
+      (taken) => {
+        setPictures((before) => [...before, ...taken.pictures].slice(0, MOST_PICTURES));
+        if (taken.refusals.length > 0) chat.tell(taken.refusals.join(" "));
+      },
+      () => chat.tell("The image could not be read."),
+    );
+  };
+  return { pictures, setPictures, add };
+}
+
+function FilePicker(props: { add: (files: FileList | null) => void }): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" class="plain-icon" aria-label="Attach images" onClick={() => input.current?.click()}>
+        <Icon name="attach" />
+      </button>
+      <input
+        ref={input}
+        class="unseen"
+        type="file"
+        accept="image/*"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={(event) => (props.add(event.currentTarget.files), (event.currentTarget.value = ""))}
+      />
+    </>
+  );
+}
+
+function Thumbnails(props: { pictures: readonly Picture[]; remove: (index: number) => void }): VNode | null {
+  if (props.pictures.length === 0) return null;
+  return (
+    <ul class="thumbnails" aria-label="Attached images">
+      {props.pictures.map((picture, index) => (
+        <li key={`${index}:${picture.name}`}>
+          <img src={`data:${picture.mimeType};base64,${picture.data}`} alt={picture.name} />
+          <button type="button" aria-label={`Remove ${picture.name}`} onClick={() => props.remove(index)}>
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function SendButtons(props: { running: boolean; isEmpty: boolean; chat: Chat }): VNode {
+  const { running, isEmpty, chat } = props;
+  return (
+    <div class="send-buttons">
+      {running && (
+        <button type="button" class="round stop" aria-label="Stop" title="Stop (Escape)" onClick={() => chat.abort()}>
+          <StopIcon />
+        </button>
+      )}
+      {(!running || !isEmpty) && (
+        <button type="submit" class="round send" aria-label="Send" title="Send (Enter)" disabled={isEmpty}>
+          <Icon name="send" />
+        </button>
+      )}
+    </div>
+  );
+}

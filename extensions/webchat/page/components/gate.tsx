@@ -1,0 +1,39 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Chat } from "../chat.ts";
+import { Mark } from "./icons.tsx";
+
+/** Asks for the token where none is known, or the known one was refused. */
+export function Gate(props: { message: string; chat: Chat }): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const token = field.current?.value.trim() ?? "";
+    if (token !== "") props.chat.connect(token);
+  };
+  return (
+    <main class="gate">
+      <form onSubmit={submit}>
+        <Mark />
+        <h1>Sign in to the gateway</h1>
+        <p>
+          On the machine that runs it, <code>openclaw dashboard</code> prints a link that signs you in. You can also
+          paste the token here.
+        </p>
+        {props.message !== "" && (
+          <p class="outcome error" role="alert">
+            {props.message}
+          </p>
+        )}
+        <label>
+          Token
+          <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
+        </label>
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

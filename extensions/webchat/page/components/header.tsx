@@ -1,0 +1,71 @@
+import type { VNode } from "preact";
+import type { Chat } from "../chat.ts";
+import { count, sessionTitle } from "../format.ts";
+import { openRow } from "../state.ts";
+import type { State } from "../state.ts";
+import { Icon } from "./icons.tsx";
+import { LinkBanner, LinkState } from "./link.tsx";
+
+/** The session's name and tokens, and the state of the connection. */
+export function Header(props: { state: State; narrow: boolean; menu: () => void }): VNode {
+  const { state, narrow, menu } = props;
+  const row = openRow(state);
+  const title = sessionTitle(state.sessionKey, row?.label);
+  const { model } = state.status;
+  const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
+  return (
+    <header class="header">
+      {narrow && (
+        <button type="button" class="plain-icon" aria-label="Sessions" aria-haspopup="dialog" onClick={menu}>
+          <Icon name="menu" />
+        </button>
+      )}
+      <h1>{title}</h1>
+      {demo && <span class="tag">demo model</span>}
+      <Tokens state={state} />
+      <LinkState link={state.link} />
+    </header>
+  );
+}
+
+function Tokens(props: { state: State }): VNode | null {
+  const tokens = openRow(props.state)?.tokens;
+  if (tokens === undefined || tokens.input + tokens.output + tokens.total === 0) return null;
+  const share = tokens.window > 0 ? Math.min(100, Math.round((tokens.total / tokens.window) * 100)) : undefined;
+  const detail = `Tokens of this session: ${tokens.input} in, ${tokens.output} out`;
+  const context = share === undefined ? "" : `; ${tokens.total} of ${tokens.window} in the model's window`;
+  return (
+    <p class="tokens" title={detail + context}>
+      <span class="tokens-both">
+        {count(tokens.input)} in · {count(tokens.output)} out
+      </span>
+      {share !== undefined && <span class="tokens-share">{share}% of context</span>}
+    </p>
+  );
+}
+
+/** What a person should know before reading on: no connection, a broken configuration, something that failed. */
+export function Banners(props: { state: State; chat: Chat }): VNode {
+  const { state, chat } = props;
+  return (
+    <div class="banners column">
+      <LinkBanner link={state.link} chat={chat} />
+      {state.status.problems.map((problem) => (
+        <div class="banner warning" role="status" key={problem.message}>
+          <Icon name="warning" />
+          <p>
+            {problem.message} {problem.fix !== undefined && <code>{problem.fix}</code>}
+          </p>
+        </div>
+      ))}
+      {state.notice !== undefined && (
+        <div class="banner warning" role="alert">
+          <p>{state.notice}</p>
+          <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.tell()}>
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

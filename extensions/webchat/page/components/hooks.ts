@@ -1,0 +1,25 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** The time in milliseconds since 1970, renewed at the given interval while it is wanted. */
+export function useNow(interval: number, wanted = true): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!wanted) return undefined;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), interval);
+    return () => clearInterval(timer);
+  }, [interval, wanted]);
+  return now;
+}
+
+/** Whether the window is as narrow as a phone's, where the session list is a drawer. */
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia("(max-width: 760px)").matches);
+  useEffect(() => {
+    const query = matchMedia("(max-width: 760px)");
+    const changed = (): void => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}

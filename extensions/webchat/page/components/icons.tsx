@@ -1,0 +1,44 @@
+import type { VNode } from "preact";
+
+const PATHS = {
+  attach: "M21 11.5 12.5 20a5.5 5.5 0 0 1-7.8-7.8l8.9-8.9a3.7 3.7 0 0 1 5.2 5.2L10 17.3a1.8 1.8 0 0 1-2.6-2.6l7.9-7.8",
+  chevron: "M6 9l6 6 6-6",
+  close: "M6 6l12 12M18 6 6 18",
+  down: "M12 5v14m-6-6 6 6 6-6",
+  menu: "M4 7h16M4 12h16M4 17h10",
+  pencil: "M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4",
+  plus: "M12 5v14M5 12h14",
+  send: "M12 19V5m-6 6 6-6 6 6",
+  shield: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",
+  tool: "M8 8l-4 4 4 4m8-8 4 4-4 4M13.5 6l-3 12",
+  trash: "M5 7h14M10 7V5h4v2m-7 0 1 12h8l1-12",
+  warning: "M12 4 3 19h18zM12 10v4m0 3v.01",
+} as const;
+
+/** A line drawing that goes with words or with a labelled button; screen readers pass it by. */
+export function Icon(props: { name: keyof typeof PATHS }): VNode {
+  return (
+    <svg class={`icon ${props.name}`} viewBox="0 0 24 24" aria-hidden="true">
+      <path d={PATHS[props.name]} />
+    </svg>
+  );
+}
+
+/** The filled square of the stop button. */
+export function StopIcon(): VNode {
+  return (
+    <svg class="icon filled" viewBox="0 0 24 24" aria-hidden="true">
+      <rect x="7" y="7" width="10" height="10" rx="2" />
+    </svg>
+  );
+}
+
+/** Three marks of a claw. */
+export function Mark(): VNode {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="9" />
+      <path d="M10 8c-2 6-1 11 3 16M16 7c-1 6 0 11 3 15M22 8c0 5 0 8 2 11" />
+    </svg>
+  );
+}

@@ -1,0 +1,156 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Chat } from "../chat.ts";
+import { ago, channelName, plainKey, sessionTitle } from "../format.ts";
+import type { SessionRow } from "../protocol.ts";
+import { isOpen, openRow } from "../state.ts";
+import type { State } from "../state.ts";
+import { useNow } from "./hooks.ts";
+import { Icon, Mark } from "./icons.tsx";
+
+interface SidebarProps {
+  readonly state: State;
+  readonly chat: Chat;
+  /** Called when something was chosen, so that a drawer can shut. */
+  readonly done: () => void;
+}
+
+/** The session list as a drawer, for a narrow window. */
+export function Drawer(props: SidebarProps & { open: boolean }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (props.open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [props.open]);
+  return (
+    <dialog
+      ref={dialog}
+      class="drawer"
+      aria-label="Sessions"
+      onClose={props.done}
+      onClick={(event) => event.target === dialog.current && props.done()}
+    >
+      <Sidebar {...props} />
+    </dialog>
+  );
+}
+
+/** Brand, new chat, and the sessions there are. */
+export function Sidebar(props: SidebarProps): VNode {
+  const { state, chat, done } = props;
+  const now = useNow(60_000);
+  const rows = listed(state);
+  return (
+    <nav class="sidebar" aria-label="Sessions">
+      <div class="brand">
+        <Mark />
+        <span>openclaw</span>
+      </div>
+      <button type="button" class="new-chat" onClick={() => (chat.startNew(), done())}>
+        <Icon name="plus" />
+        New chat
+      </button>
+      <ul class="sessions">
+        {rows.map((row) => (
+          <SessionItem key={row.key} row={row} state={state} chat={chat} done={done} now={now} />
+        ))}
+      </ul>
+      <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
+    </nav>
+  );
+}
+
+/** The sessions, latest first, with the main one and the open one even while they have no row yet. */
+function listed(state: State): readonly SessionRow[] {
+  const agent = state.hello?.defaultAgent;
+  const has = (key: string): boolean => state.sessions.some((row) => plainKey(row.key, agent) === plainKey(key, agent));
+  const rows = state.sessions.toSorted((one, other) => (other.updatedAt ?? 0) - (one.updatedAt ?? 0));
+  const open = openRow(state) === undefined ? [blank(state.sessionKey)] : [];
+  const main = has("main") || isOpen(state, "main") ? [] : [blank("main")];
+  return [...open, ...rows, ...main];
+}
+
+function blank(key: string): SessionRow {
+  return { key, tokens: { input: 0, output: 0, total: 0, window: 0 }, activeRuns: [], active: false };
+}
+
+function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VNode {
+  const { row, state, chat, done, now } = props;
+  const [asking, setAsking] = useState<"nothing" | "name" | "delete">("nothing");
+  const close = (): void => setAsking("nothing");
+  if (asking === "name") return <RenameForm row={row} chat={chat} close={close} />;
+  if (asking === "delete") return <DeleteQuestion row={row} chat={chat} close={close} />;
+  const open = isOpen(state, row.key);
+  const title = sessionTitle(row.key, row.label);
+  const place = channelName(row.key);
+  const when = row.updatedAt === undefined ? "" : ago(row.updatedAt, now);
+  return (
+    <li class={open ? "session open" : "session"}>
+      <button type="button" aria-current={open ? "page" : undefined} onClick={() => (chat.open(row.key), done())}>
+        <span class="session-title">{title}</span>
+        <span class="session-facts">
+          {row.active && <span class="busy">working</span>}
+          {[place, when].filter((item) => item !== "").join(" · ")}
+        </span>
+      </button>
+      {row.updatedAt !== undefined && (
+        <span class="session-actions">
+          <button type="button" class="plain-icon" aria-label={`Rename ${title}`} onClick={() => setAsking("name")}>
+            <Icon name="pencil" />
+          </button>
+          <button type="button" class="plain-icon" aria-label={`Delete ${title}`} onClick={() => setAsking("delete")}>
+            <Icon name="trash" />
+          </button>
+        </span>
+      )}
+    </li>
+  );
+}
+
+interface AskProps {
+  readonly row: SessionRow;
+  readonly chat: Chat;
+  readonly close: () => void;
+}
+
+function RenameForm(props: AskProps): VNode {
+  const { row, chat, close } = props;
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.select(), []);
+  const save = (): void => {
+    chat.rename(row.key, field.current?.value.trim() ?? "");
+    close();
+  };
+  return (
+    <li class="session asking">
+      <form onSubmit={(event) => (event.preventDefault(), save())}>
+        <input
+          ref={field}
+          aria-label="Name of the session"
+          defaultValue={sessionTitle(row.key, row.label)}
+          onKeyDown={(event) => event.key === "Escape" && (event.stopPropagation(), event.preventDefault(), close())}
+        />
+        <button type="submit" class="primary">
+          Save
+        </button>
+      </form>
+    </li>
+  );
+}
+
+function DeleteQuestion(props: AskProps): VNode {
+  const { row, chat, close } = props;
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <li class="session asking" role="group" aria-label={`Delete ${sessionTitle(row.key, row.label)}?`}>
+      <span>Delete this chat?</span>
+      <button type="button" class="quiet danger" onClick={() => (chat.remove(row.key), close())}>
+        Delete
+      </button>
+      <button type="button" class="quiet" ref={keep} onClick={close}>
+        Keep
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,44 @@
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { fields, word } from "../json.ts";
+import type { ToolPart } from "../transcript.ts";
+import { Icon } from "./icons.tsx";
+
+/** A tool call, folded shut until somebody wants to see it. */
+export function ToolCall(props: { part: ToolPart }): VNode {
+  const { part } = props;
+  return useMemo(
+    () => (
+      <details class={`tool ${part.state}`}>
+        <summary>
+          <Icon name="tool" />
+          <span class="tool-name">{part.name}</span>
+          <span class="tool-brief">{brief(part.args)}</span>
+          <span class="tool-state">{part.state}</span>
+          <Icon name="chevron" />
+        </summary>
+        <div class="tool-body">
+          <h4>Arguments</h4>
+          <pre tabIndex={0}>{pretty(part.args)}</pre>
+          {part.result !== "" && (
+            <>
+              <h4>{part.state === "failed" ? "Error" : "Result"}</h4>
+              <pre tabIndex={0}>{part.result}</pre>
+            </>
+          )}
+        </div>
+      </details>
+    ),
+    [part],
+  );
+}
+
+function brief(args: unknown): string {
+  const named = fields(args);
+  const first = ["command", "path", "file_path", "pattern", "query", "url"].flatMap((name) => word(named[name]) ?? []);
+  return (first[0] ?? word(Object.values(named)[0]) ?? "").replace(/\s+/g, " ");
+}
+
+function pretty(args: unknown): string {
+  return typeof args === "string" ? args : (JSON.stringify(args, undefined, 2) ?? "none");
+}

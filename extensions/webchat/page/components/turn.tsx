@@ -1,0 +1,107 @@
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Chat } from "../chat.ts";
+import { count } from "../format.ts";
+import type { Part } from "../transcript.ts";
+import type { ShownTurn } from "../view.ts";
+import { Markdown } from "./markdown.tsx";
+import { ToolCall } from "./tool.tsx";
+
+const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
+const PHASES: Readonly<Record<string, string>> = {
+  queued: "Waiting for its turn",
+  compacting: "Summarising what was said",
+};
+
+/** One turn of the conversation. */
+export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
+  const { turn, chat } = props;
+  return useMemo(
+    () => (
+      <li class={`turn ${turn.role}`}>
+        <span class="unseen">{SPEAKERS[turn.role]}:</span>
+        <div class="said">
+          {turn.parts.map((part, index) => (
+            <PartView
+              key={index}
+              part={part}
+              turn={turn}
+              growing={turn.live === true && index === turn.parts.length - 1}
+            />
+          ))}
+          {turn.live === true && turn.parts.at(-1)?.kind !== "text" && <Working phase={turn.phase} />}
+        </div>
+        <Delivery turn={turn} chat={chat} />
+        <Outcome turn={turn} />
+      </li>
+    ),
+    [turn, chat],
+  );
+}
+
+function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNode {
+  const { part, turn, growing } = props;
+  switch (part.kind) {
+    case "text":
+      return turn.role === "user" ? <p class="plain">{part.text}</p> : <Markdown text={part.text} growing={growing} />;
+    case "thinking":
+      return (
+        <details class="thinking">
+          <summary>{growing ? "Thinking…" : "Thought"}</summary>
+          <p class="plain">{part.text}</p>
+        </details>
+      );
+    case "image":
+      return <img class="picture" src={part.src} alt={part.name} />;
+    case "tool":
+      return <ToolCall part={part} />;
+  }
+}
+
+function Working(props: { phase?: string | undefined }): VNode {
+  return (
+    <p class="working">
+      <span class="dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span class={PHASES[props.phase ?? ""] === undefined ? "unseen" : ""}>
+        {PHASES[props.phase ?? ""] ?? "Working"}
+      </span>
+    </p>
+  );
+}
+
+function Delivery(props: { turn: ShownTurn; chat: Chat }): VNode | null {
+  const { turn, chat } = props;
+  if (turn.delivery === undefined) return null;
+  if (turn.delivery === "sending") return <p class="delivery">Sending…</p>;
+  if (turn.delivery === "queued") return <p class="delivery">Will be sent when the gateway is back</p>;
+  const runId = turn.runIds[0] ?? "";
+  return (
+    <p class="delivery failed">
+      Not sent: {turn.deliveryError}{" "}
+      <button type="button" class="link" onClick={() => chat.resend(runId)}>
+        Send again
+      </button>
+    </p>
+  );
+}
+
+function Outcome(props: { turn: ShownTurn }): VNode | null {
+  const { turn } = props;
+  if (turn.error !== undefined) return <p class="outcome error">{turn.error}</p>;
+  if (turn.live === true || turn.role !== "assistant") return null;
+  const { usage } = turn;
+  const tokens = usage === undefined ? "" : `${count(usage.input + usage.cached)} in · ${count(usage.output)} out`;
+  const said = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens].filter((item) => item !== "");
+  if (said.length === 0) return null;
+  const title =
+    usage === undefined ? "" : `Tokens: ${usage.input} in, ${usage.cached} from the cache, ${usage.output} out`;
+  return (
+    <p class="outcome" title={title}>
+      {said.join(" · ")}
+    </p>
+  );
+}

@@ -1,0 +1,29 @@
+import type { VNode } from "preact";
+import type { Chat } from "../chat.ts";
+import type { State } from "../state.ts";
+import { Mark } from "./icons.tsx";
+
+const IDEAS = ["list the files", "read README.md", "run date"];
+
+/** What an empty conversation shows. */
+export function Welcome(props: { state: State; chat: Chat }): VNode {
+  const { demo } = props.state.status.model;
+  return (
+    <section class="welcome" aria-label="Welcome">
+      <Mark />
+      <h2>What can I do for you?</h2>
+      <p>
+        {demo
+          ? "The demo model is answering: it echoes, and it calls real tools for a few phrases. Set an API key to talk to a real one."
+          : "Ask anything. The agent works in its own workspace, and asks you before it runs a command."}
+      </p>
+      <div class="ideas">
+        {IDEAS.map((idea) => (
+          <button key={idea} type="button" class="quiet" onClick={() => props.chat.send(idea, [])}>
+            {idea}
+          </button>
+        ))}
+      </div>
+    </section>
+  );
+}

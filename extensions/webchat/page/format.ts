@@ -1,0 +1,68 @@
+const CHANNELS: Readonly<Record<string, string>> = {
+  cli: "Command line",
+  discord: "Discord",
+  signal: "Signal",
+  slack: "Slack",
+  telegram: "Telegram",
+  webchat: "Web",
+  whatsapp: "WhatsApp",
+};
+
+/** The one spelling of a session key: the default agent writes no `agent:` part, and `main` is the operator's chat. */
+export function plainKey(key: string, defaultAgent = "main"): string {
+  const prefix = `agent:${defaultAgent}:`;
+  const bare = key.startsWith(prefix) ? key.slice(prefix.length) : key;
+  return bare === "main" ? "webchat:default:operator" : bare;
+}
+
+/** The channel that a session key belongs to, in words for a person. */
+export function channelName(key: string): string {
+  const parts = plainKey(key).split(":");
+  const channel = (parts[0] === "agent" ? parts[2] : parts[0]) ?? "";
+  return CHANNELS[channel] ?? channel;
+}
+
+/** What a session is called while it has no label. */
+export function sessionTitle(key: string, label?: string): string {
+  if (label !== undefined) return label;
+  const plain = plainKey(key);
+  if (plain === "webchat:default:operator") return "Main chat";
+  if (plain.startsWith("webchat:")) return "New chat";
+  const subagent = plain.split("::")[1];
+  if (subagent !== undefined) return `Subagent ${subagent}`;
+  const group = /:group:(.+)$/.exec(plain)?.[1];
+  const peer = group === undefined ? plain.split(":").at(-1) : `group ${group}`;
+  return `${channelName(key)} · ${unescaped(peer ?? plain)}`;
+}
+
+function unescaped(part: string): string {
+  return part.replaceAll("%3A", ":").replaceAll("%25", "%");
+}
+
+/** A title made of the first words that a person wrote; at most 48 characters. */
+export function titleOf(message: string): string {
+  const line = message.replace(/\s+/g, " ").trim();
+  return line.length <= 48 ? line : `${line.slice(0, 47).replace(/\s+\S*$/, "")}…`;
+}
+
+/** 950, 12.3k, 1.2M. */
+export function count(value: number): string {
+  if (value < 1000) return String(value);
+  if (value < 999_500) return `${(value / 1000).toFixed(value < 99_950 ? 1 : 0).replace(/\.0$/, "")}k`;
+  return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;
+}
+
+/** How long ago, in one short word: now, 5m, 3h, 2d, then the date. Both in milliseconds since 1970. */
+export function ago(at: number, now: number): string {
+  const minutes = Math.floor((now - at) / 60_000);
+  if (minutes < 1) return "now";
+  if (minutes < 60) return `${minutes}m`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`;
+  if (minutes < 7 * 24 * 60) return `${Math.floor(minutes / (24 * 60))}d`;
+  return new Date(at).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+}
+
+/** Bytes in words for a person. */
+export function size(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+}

@@ -1,0 +1,27 @@
+import { render } from "preact";
+import { addressedSession, takeToken } from "./address.ts";
+import { Chat } from "./chat.ts";
+import { App } from "./components/app.tsx";
+import { createStore } from "./store.ts";
+import "./style.css";
+
+const root = document.getElementById("app");
+const store = createStore(addressedSession());
+const chat = new Chat(store);
+let asked = false;
+
+function show(): void {
+  asked = false;
+  if (root !== null) render(<App state={store.state()} chat={chat} />, root);
+}
+
+// However fast words come in, the page is drawn at most once a frame.
+store.subscribe(() => {
+  if (!asked) requestAnimationFrame(show);
+  asked = true;
+});
+
+const token = takeToken();
+if (token === undefined) chat.forget();
+else chat.connect(token);
+show();

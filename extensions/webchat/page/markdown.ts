@@ -1,0 +1,89 @@
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import type { Token, Tokens } from "marked";
+
+const ALLOWED_TAGS =
+  "a blockquote br button code del div em h1 h2 h3 h4 h5 h6 hr img input li ol p pre span strong table tbody td th thead tr ul";
+const ALLOWED_ATTR = "alt align checked class disabled href rel src start target title type".split(" ");
+
+const marked = new Marked({ gfm: true, breaks: true, renderer: { html, code, image, link, table } });
+
+/** One top-level piece of a Markdown text as safe HTML. A piece that did not change keeps its HTML while more streams in. */
+export interface Block {
+  readonly source: string;
+  readonly html: string;
+}
+
+/** Turns Markdown into blocks of safe HTML. While the text still grows, an unfinished end is shown as it will be. */
+export function blocksOf(text: string, growing: boolean, before: readonly Block[] = []): readonly Block[] {
+  const tokens = marked.lexer(growing ? mended(text) : text);
+  return tokens
+    .filter((token) => token.type !== "space" && token.type !== "def")
+    .map((token, index) => {
+      const held = before[index];
+      return held?.source === token.raw ? held : { source: token.raw, html: safe(token) };
+    });
+}
+
+function safe(token: Token): string {
+  return DOMPurify.sanitize(marked.parser([token]), {
+    ALLOWED_TAGS: ALLOWED_TAGS.split(" "),
+    ALLOWED_ATTR,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|data:image\/|#)/i,
+  });
+}
+
+/** Takes away the start of a fence that is not whole yet, and ends bold and code that are open in the last line. */
+export function mended(text: string): string {
+  const inFence = (text.match(/^ {0,3}(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
+  const whole = text.replace(/(^|\n) {0,3}(?:`{1,2}|~{1,2})$/, "$1");
+  return inFence || whole !== text ? whole : withEndedSpans(text);
+}
+
+function withEndedSpans(text: string): string {
+  const line = text.slice(text.lastIndexOf("\n") + 1);
+  const ticks = line.match(/`/g)?.length ?? 0;
+  if (ticks % 2 === 1) return line.endsWith("`") ? text.slice(0, -1) : `${text}\``;
+  const stars = line.replace(/`[^`]*`/g, "").match(/\*\*/g)?.length ?? 0;
+  if (stars % 2 === 0) return text;
+  return /\*\*\s*$/.test(text) ? text.replace(/\*\*\s*$/, "") : `${text}**`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+/** A model's own HTML is shown as the text that it is; only a line break is taken at its word. */
+function html(token: Tokens.HTML | Tokens.Tag): string {
+  return /^<br\s*\/?>$/i.test(token.text.trim()) ? "<br>" : escaped(token.text);
+}
+
+function code(token: Tokens.Code): string {
+  const language = escaped(token.lang?.split(/\s/)[0] ?? "");
+  const bar = `<div class="code-bar"><span>${language}</span><button type="button" class="copy">Copy</button></div>`;
+  return `<div class="code">${bar}<pre><code>${escaped(token.text)}</code></pre></div>`;
+}
+
+/** Only images that are in the text itself are shown: fetching another would tell its host who reads. */
+function image(token: Tokens.Image): string {
+  const alt = escaped(token.text || "image");
+  if (token.href.startsWith("data:image/")) return `<img src="${escaped(token.href)}" alt="${alt}">`;
+  return `<a href="${escaped(token.href)}" target="_blank" rel="noopener noreferrer">${alt}</a>`;
+}
+
+function link(this: { parser: { parseInline: (tokens: Token[]) => string } }, token: Tokens.Link): string {
+  const label = this.parser.parseInline(token.tokens);
+  const title = token.title ? ` title="${escaped(token.title)}"` : "";
+  return `<a href="${escaped(token.href)}"${title} target="_blank" rel="noopener noreferrer">${label}</a>`;
+}
+
+function table(this: { parser: { parseInline: (tokens: Token[]) => string } }, token: Tokens.Table): string {
+  const cell = (item: Tokens.TableCell): string => {
+    const tag = item.header ? "th" : "td";
+    const align = item.align === null ? "" : ` align="${item.align}"`;
+    return `<${tag}${align}>${this.parser.parseInline(item.tokens)}</${tag}>`;
+  };
+  const row = (cells: Tokens.TableCell[]): string => `<tr>${cells.map(cell).join("")}</tr>`;
+  const body = token.rows.map(row).join("");
+  return `<div class="table"><table><thead>${row(token.header)}</thead><tbody>${body}</tbody></table></div>`;
+}

@@ -1,0 +1,240 @@
+import { fields, isRecord, list, moment, number, text, word, words } from "./json.ts";
+
+/** What the gateway says when it refuses a request; `detail` is `details.code`, which is finer than `code`. */
+export interface Refusal {
+  readonly code: string;
+  readonly detail: string;
+  readonly message: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** One frame from the gateway. */
+export type Frame =
+  | { readonly type: "answer"; readonly id: string; readonly payload: unknown }
+  | { readonly type: "refusal"; readonly id: string; readonly refusal: Refusal }
+  | { readonly type: "event"; readonly event: string; readonly payload: unknown; readonly seq?: number | undefined };
+
+/** What the gateway allows this connection. Sizes are bytes, times milliseconds. */
+export interface Hello {
+  readonly version: string;
+  readonly methods: readonly string[];
+  readonly defaultAgent: string;
+  readonly tickMs: number;
+  readonly limits: Limits;
+}
+
+/** The sizes that the gateway accepts, in bytes. */
+export interface Limits {
+  readonly payload: number;
+  readonly attachment: number;
+  readonly image: number;
+}
+
+/** One line of the session list. */
+export interface SessionRow {
+  readonly key: string;
+  readonly label?: string | undefined;
+  readonly updatedAt?: number | undefined;
+  readonly tokens: { readonly input: number; readonly output: number; readonly total: number; readonly window: number };
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly thinking?: string | undefined;
+  readonly activeRuns: readonly string[];
+  readonly active: boolean;
+}
+
+/** A model that the gateway offers. */
+export interface ModelRow {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly reasoning: boolean;
+  readonly available: boolean;
+}
+
+/** A command that waits for a person's word. */
+export interface Approval {
+  readonly id: string;
+  readonly sessionKey: string;
+  readonly command: string;
+  readonly cwd?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly expiresAt?: number | undefined;
+}
+
+/** What a person may answer to an approval. */
+export type Decision = "allow-once" | "allow-always" | "deny";
+
+/** A stranger who asks to be let in. */
+export interface Pairing {
+  readonly channel: string;
+  readonly code: string;
+  readonly name: string;
+  readonly expiresAt?: number | undefined;
+}
+
+/** Something wrong with the configuration, and what to do about it. */
+export interface Problem {
+  readonly message: string;
+  readonly fix?: string | undefined;
+}
+
+/** The part of `status` that the page shows. */
+export interface GatewayStatus {
+  readonly problems: readonly Problem[];
+  readonly model: { readonly id: string; readonly provider: string; readonly demo: boolean };
+}
+
+/** Tokens of one reply. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+/** Reads one text frame; undefined when it is not a frame of protocol 4. */
+export function readFrame(raw: string): Frame | undefined {
+  const frame = parse(raw);
+  if (!isRecord(frame)) return undefined;
+  if (frame["type"] === "event") {
+    const seq = typeof frame["seq"] === "number" ? frame["seq"] : undefined;
+    return { type: "event", event: text(frame["event"]), payload: frame["payload"], seq };
+  }
+  if (frame["type"] !== "res") return undefined;
+  const id = text(frame["id"]);
+  if (frame["ok"] === true) return { type: "answer", id, payload: frame["payload"] };
+  return { type: "refusal", id, refusal: readRefusal(frame["error"]) };
+}
+
+function parse(raw: string): unknown {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function readRefusal(value: unknown): Refusal {
+  const error = fields(value);
+  const details = fields(error["details"]);
+  const retry = error["retryAfterMs"] ?? details["retryAfterMs"];
+  return {
+    code: text(error["code"], "UNKNOWN"),
+    detail: text(details["code"]),
+    message: text(error["message"], "The gateway refused without saying why."),
+    retryAfterMs: typeof retry === "number" ? retry : undefined,
+  };
+}
+
+/** Reads `hello-ok`. Sizes that it does not name are those of gateway-protocol 4. */
+export function readHello(value: unknown): Hello {
+  const hello = fields(value);
+  const policy = fields(hello["policy"]);
+  const attachments = fields(policy["attachments"]);
+  const defaults = fields(fields(hello["snapshot"])["sessionDefaults"]);
+  const payload = number(policy["maxPayload"], 26_214_400);
+  const attachment = number(attachments["maxBytes"], 20 * 1024 * 1024);
+  return {
+    version: text(fields(hello["server"])["version"]),
+    methods: words(fields(hello["features"])["methods"]),
+    defaultAgent: text(defaults["defaultAgentId"], "main"),
+    tickMs: number(policy["tickIntervalMs"], 15_000),
+    limits: { payload, attachment, image: number(attachments["maxImageBytes"], attachment) },
+  };
+}
+
+/** Reads the rows of `sessions.list`; rows without a key are left out. */
+export function readSessions(value: unknown): readonly SessionRow[] {
+  return list(fields(value)["sessions"]).flatMap((item) => {
+    const row = fields(item);
+    const key = word(row["key"]);
+    return key === undefined ? [] : [readSession(key, row)];
+  });
+}
+
+function readSession(key: string, row: Record<string, unknown>): SessionRow {
+  const activeRuns = words(row["activeRunIds"]);
+  return {
+    key,
+    label: word(row["label"]) ?? word(row["displayName"]) ?? word(row["derivedTitle"]),
+    updatedAt: moment(row["updatedAt"]),
+    tokens: {
+      input: number(row["inputTokens"]),
+      output: number(row["outputTokens"]),
+      total: number(row["totalTokens"]),
+      window: number(row["contextTokens"]),
+    },
+    model: word(row["model"]),
+    provider: word(row["modelProvider"]),
+    thinking: word(row["thinkingLevel"]),
+    activeRuns,
+    active: row["hasActiveRun"] === true || activeRuns.length > 0,
+  };
+}
+
+/** Reads `models.list`; a model is available unless the gateway says that it is not. */
+export function readModels(value: unknown): readonly ModelRow[] {
+  return list(fields(value)["models"]).flatMap((item) => {
+    const row = fields(item);
+    const id = word(row["id"]);
+    if (id === undefined) return [];
+    const name = text(row["name"], id);
+    const available = row["available"] !== false;
+    return [{ id, name, provider: text(row["provider"]), reasoning: row["reasoning"] === true, available }];
+  });
+}
+
+/** Reads one approval; undefined without an id. */
+export function readApproval(value: unknown): Approval | undefined {
+  const item = fields(value);
+  const id = word(item["id"]);
+  if (id === undefined) return undefined;
+  return {
+    id,
+    sessionKey: text(item["sessionKey"]),
+    command: text(item["command"]),
+    cwd: word(item["cwd"]),
+    reason: word(item["reason"]),
+    expiresAt: moment(item["expiresAt"]),
+  };
+}
+
+/** Reads the answer of `exec.approval.list`. */
+export function readApprovals(value: unknown): readonly Approval[] {
+  return list(fields(value)["approvals"]).flatMap((item) => readApproval(item) ?? []);
+}
+
+/** Reads the answer of `pairing.list`; requests without a code are left out. */
+export function readPairings(value: unknown): readonly Pairing[] {
+  return list(fields(value)["requests"]).flatMap((item) => {
+    const row = fields(item);
+    const code = word(row["code"]);
+    if (code === undefined) return [];
+    const name = word(row["name"]) ?? text(row["id"]);
+    return [{ channel: text(row["channel"]), code, name, expiresAt: moment(row["expiresAt"]) }];
+  });
+}
+
+/** Reads the answer of `status`. */
+export function readStatus(value: unknown): GatewayStatus {
+  const status = fields(value);
+  const model = fields(status["model"]);
+  const problems = list(fields(status["config"])["problems"]).flatMap((item) => {
+    const message = word(item) ?? word(fields(item)["message"]);
+    return message === undefined ? [] : [{ message, fix: word(fields(item)["fix"]) }];
+  });
+  return {
+    problems,
+    model: { id: text(model["id"]), provider: text(model["provider"]), demo: model["demo"] === true },
+  };
+}
+
+/** Reads a usage record in the words of pi (`input`, `cacheRead`) or of the gateway (`inputTokens`). */
+export function readUsage(value: unknown): Usage | undefined {
+  const usage = isRecord(value) && isRecord(value["usage"]) ? value["usage"] : fields(value);
+  const cached = number(usage["cacheRead"] ?? usage["cacheReadTokens"]);
+  const input = number(usage["input"] ?? usage["inputTokens"]);
+  const output = number(usage["output"] ?? usage["outputTokens"]);
+  return input + output + cached === 0 ? undefined : { input, output, cached };
+}

@@ -1,0 +1,105 @@
+import type { Connection } from "./connection.ts";
+import { fields, text } from "./json.ts";
+import { readApprovals, readModels, readPairings, readSessions, readStatus } from "./protocol.ts";
+import { isOpen } from "./state.ts";
+import type { Store } from "./store.ts";
+import { readTurns } from "./transcript.ts";
+
+const PAGE = 200;
+const MOST = 1000;
+
+/** Reads from the gateway what the page shows. Reads of one kind never overlap: the last one asked for wins. */
+export class Reading {
+  readonly #store: Store;
+  readonly #connection: Connection;
+  #limit = PAGE;
+  #pending: Promise<void> | undefined;
+  #again = false;
+
+  constructor(store: Store, connection: Connection) {
+    this.#store = store;
+    this.#connection = connection;
+  }
+
+  /** Everything, after a connection is made or events were missed. */
+  async everything(): Promise<void> {
+    const methods = this.#store.state().hello?.methods ?? [];
+    if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
+    // Which runs go on is read before the transcript: what had ended by then is in the transcript.
+    await this.sessions(Date.now());
+    await this.history();
+    await Promise.all([this.models(), this.status(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
+    await this.#ifOffered("pairing.list", () => this.pairings());
+  }
+
+  async #ifOffered(method: string, read: () => Promise<void>): Promise<void> {
+    if (this.#store.state().hello?.methods.includes(method) === true) await read();
+  }
+
+  /** The transcript of the open session. Asked for while it is being read, it is read once more. */
+  history(): Promise<void> {
+    if (this.#pending !== undefined) {
+      this.#again = true;
+      return this.#pending;
+    }
+    this.#pending = this.#readHistory();
+    return this.#pending;
+  }
+
+  async #readHistory(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        const { sessionKey } = this.#store.state();
+        const answer = fields(await this.#connection.request("chat.history", { sessionKey, limit: this.#limit }));
+        const hasMore = answer["hasMore"] === true && this.#limit < MOST;
+        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(answer["messages"]), hasMore });
+        this.#again ||= !isOpen(this.#store.state(), sessionKey);
+      } while (this.#again);
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  /** The transcript of a session that was just opened, from its end. */
+  opened(): Promise<void> {
+    this.#limit = PAGE;
+    return this.history();
+  }
+
+  /** More of the transcript than before; at most a thousand messages. */
+  earlier(): Promise<void> {
+    this.#limit = Math.min(MOST, this.#limit + PAGE);
+    return this.history();
+  }
+
+  /** The session list. With a moment, runs from before it that no session has any more are taken as ended. */
+  async sessions(settleBefore?: number): Promise<void> {
+    const answer = await this.#connection.request("sessions.list", { limit: 100 });
+    const defaults = fields(fields(answer)["defaults"]);
+    const defaultModel = { id: text(defaults["model"]), provider: text(defaults["modelProvider"]) };
+    this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
+  }
+
+  /** The models. */
+  async models(): Promise<void> {
+    this.#store.dispatch({ type: "models", models: readModels(await this.#connection.request("models.list", {})) });
+  }
+
+  /** What is wrong with the configuration, and which model answers. */
+  async status(): Promise<void> {
+    this.#store.dispatch({ type: "status", status: readStatus(await this.#connection.request("status", {})) });
+  }
+
+  /** The commands that wait for an answer. */
+  async approvals(): Promise<void> {
+    const answer = await this.#connection.request("exec.approval.list", {});
+    this.#store.dispatch({ type: "approvals", approvals: readApprovals(answer) });
+  }
+
+  /** The strangers who ask to be let in. */
+  async pairings(): Promise<void> {
+    const answer = await this.#connection.request("pairing.list", {});
+    this.#store.dispatch({ type: "pairings", pairings: readPairings(answer) });
+  }
+}

@@ -1,0 +1,238 @@
+import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
+import type { Exchange, Sent } from "./exchanges.ts";
+import { plainKey } from "./format.ts";
+import { fields, text } from "./json.ts";
+import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
+import type { Turn } from "./transcript.ts";
+import { isWritten } from "./view.ts";
+
+/** How the page stands with the gateway. `retryAt` is milliseconds since 1970. */
+export type Link =
+  | { readonly state: "connecting" }
+  | { readonly state: "connected" }
+  | { readonly state: "waiting"; readonly retryAt: number; readonly reason: string }
+  | { readonly state: "offline" }
+  | { readonly state: "unauthorized"; readonly message: string }
+  | { readonly state: "refused"; readonly message: string };
+
+/** The transcript of the open session, as far as it was asked for. */
+export interface Transcript {
+  readonly turns: readonly Turn[];
+  readonly last: number;
+  readonly hasMore: boolean;
+  readonly loaded: boolean;
+}
+
+/** Everything that the page shows, except what is being typed. */
+export interface State {
+  readonly link: Link;
+  readonly hello?: Hello | undefined;
+  readonly sessionKey: string;
+  readonly transcript: Transcript;
+  readonly exchanges: readonly Exchange[];
+  readonly sessions: readonly SessionRow[];
+  readonly defaultModel: { readonly id: string; readonly provider: string };
+  readonly models: readonly ModelRow[];
+  readonly approvals: readonly Approval[];
+  readonly pairings: readonly Pairing[];
+  readonly status: GatewayStatus;
+  readonly notice?: string | undefined;
+}
+
+/** All that can happen to the state. */
+export type Action =
+  | { readonly type: "link"; readonly link: Link }
+  | { readonly type: "hello"; readonly hello: Hello }
+  | { readonly type: "open"; readonly sessionKey: string }
+  | {
+      readonly type: "history";
+      readonly sessionKey: string;
+      readonly turns: readonly Turn[];
+      readonly hasMore: boolean;
+    }
+  | { readonly type: "cleared"; readonly sessionKey: string }
+  | {
+      readonly type: "sessions";
+      readonly rows: readonly SessionRow[];
+      readonly defaultModel: State["defaultModel"];
+      /** Runs that began before this moment and that no row names have ended unseen; milliseconds since 1970. */
+      readonly settleBefore?: number | undefined;
+    }
+  | { readonly type: "models"; readonly models: readonly ModelRow[] }
+  | { readonly type: "status"; readonly status: GatewayStatus }
+  | { readonly type: "approvals"; readonly approvals: readonly Approval[] }
+  | { readonly type: "approval"; readonly approval: Approval }
+  | { readonly type: "resolved"; readonly id: string }
+  | { readonly type: "pairings"; readonly pairings: readonly Pairing[] }
+  | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
+  | {
+      readonly type: "sent";
+      readonly runId: string;
+      readonly state: Sent["state"];
+      readonly error?: string | undefined;
+    }
+  | { readonly type: "dropped"; readonly runId: string }
+  | { readonly type: "chat"; readonly payload: unknown; readonly at: number }
+  | { readonly type: "agent"; readonly payload: unknown; readonly at: number }
+  | { readonly type: "notice"; readonly text?: string | undefined };
+
+const NOTHING_LOADED: Transcript = { turns: [], last: 0, hasMore: false, loaded: false };
+
+/** The state before the first word from the gateway. */
+export function initialState(sessionKey: string): State {
+  return {
+    link: { state: "connecting" },
+    sessionKey,
+    transcript: NOTHING_LOADED,
+    exchanges: [],
+    sessions: [],
+    defaultModel: { id: "", provider: "" },
+    models: [],
+    approvals: [],
+    pairings: [],
+    status: { problems: [], model: { id: "", provider: "", demo: false } },
+  };
+}
+
+/** Whether a key from the gateway means the open session. */
+export function isOpen(state: State, key: string): boolean {
+  return sameSession(state, key, state.sessionKey);
+}
+
+function sameSession(state: State, one: string, other: string): boolean {
+  const agent = state.hello?.defaultAgent;
+  return plainKey(one, agent) === plainKey(other, agent);
+}
+
+/** The row of the open session, once the gateway has one. */
+export function openRow(state: State): SessionRow | undefined {
+  return state.sessions.find((row) => isOpen(state, row.key));
+}
+
+/** The state after an action. Pure; an action about something unknown changes nothing. */
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case "link":
+      return { ...state, link: action.link };
+    case "hello":
+      return { ...state, hello: action.hello };
+    case "open":
+      return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED };
+    case "models":
+      return { ...state, models: action.models };
+    case "status":
+      return { ...state, status: action.status };
+    case "notice":
+      return { ...state, notice: action.text };
+    case "pairings":
+      return { ...state, pairings: action.pairings };
+    case "sessions":
+      return afterSessions(state, action);
+    case "history":
+      return afterHistory(state, action);
+    default:
+      return reduceRuns(state, action);
+  }
+}
+
+function reduceRuns(state: State, action: Action): State {
+  switch (action.type) {
+    case "approvals":
+      return { ...state, approvals: action.approvals };
+    case "approval":
+      return { ...state, approvals: [...without(state.approvals, action.approval.id), action.approval] };
+    case "resolved":
+      return { ...state, approvals: without(state.approvals, action.id) };
+    case "cleared":
+      return afterClear(state, action.sessionKey);
+    case "send":
+      return { ...state, exchanges: [...state.exchanges, begun(state, action)] };
+    case "sent":
+      return changed(state, action.runId, (exchange) => acknowledged(exchange, action));
+    case "dropped":
+      return { ...state, exchanges: state.exchanges.filter((exchange) => exchange.runId !== action.runId) };
+    case "chat":
+      return changed(known(state, action), runOf(action.payload), (exchange) => ({
+        ...exchange,
+        reply: afterChat(exchange.reply, action.payload),
+      }));
+    case "agent":
+      return changed(known(state, action), runOf(action.payload), (exchange) => ({
+        ...exchange,
+        reply: afterAgent(exchange.reply, action.payload),
+      }));
+    default:
+      return state;
+  }
+}
+
+function without(approvals: readonly Approval[], id: string): readonly Approval[] {
+  return approvals.filter((approval) => approval.id !== id);
+}
+
+function begun(state: State, action: { runId: string; sent: Sent; at: number }): Exchange {
+  const { runId, sent, at } = action;
+  return { runId, sessionKey: state.sessionKey, anchor: state.transcript.last, at, sent, reply: NO_REPLY_YET };
+}
+
+function acknowledged(exchange: Exchange, action: { state: Sent["state"]; error?: string | undefined }): Exchange {
+  if (exchange.sent === undefined) return exchange;
+  return { ...exchange, sent: { ...exchange.sent, state: action.state, error: action.error } };
+}
+
+function runOf(payload: unknown): string {
+  return text(fields(payload)["runId"]);
+}
+
+function changed(state: State, runId: string, change: (exchange: Exchange) => Exchange): State {
+  if (!state.exchanges.some((exchange) => exchange.runId === runId)) return state;
+  return { ...state, exchanges: state.exchanges.map((item) => (item.runId === runId ? change(item) : item)) };
+}
+
+/** Makes room for a run that another client began in the open session; runs of other sessions stay out. */
+function known(state: State, action: { payload: unknown; at: number }): State {
+  const runId = runOf(action.payload);
+  const sessionKey = text(fields(action.payload)["sessionKey"]);
+  if (runId === "" || !isOpen(state, sessionKey)) return state;
+  if (state.exchanges.some((exchange) => exchange.runId === runId)) return state;
+  if (state.transcript.turns.some((turn) => turn.runIds.includes(runId)) && isLate(action.payload)) return state;
+  const exchange = { runId, sessionKey, anchor: state.transcript.last, at: action.at, reply: NO_REPLY_YET };
+  return { ...state, exchanges: [...state.exchanges, exchange] };
+}
+
+/** An event that can follow the end of its run: usage, and the end of its life. */
+function isLate(payload: unknown): boolean {
+  const event = fields(payload);
+  return event["stream"] === "usage" || fields(event["data"])["phase"] === "end";
+}
+
+function afterHistory(state: State, action: Extract<Action, { type: "history" }>): State {
+  if (!isOpen(state, action.sessionKey)) return state;
+  const { turns, hasMore } = action;
+  const last = turns.at(-1)?.last ?? 0;
+  const exchanges = state.exchanges.filter((exchange) => {
+    if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
+    return !isWritten(exchange, turns);
+  });
+  return { ...state, exchanges, transcript: { turns, last, hasMore, loaded: true } };
+}
+
+function afterClear(state: State, sessionKey: string): State {
+  const exchanges = state.exchanges.filter((exchange) => !sameSession(state, exchange.sessionKey, sessionKey));
+  const transcript = isOpen(state, sessionKey) ? { ...NOTHING_LOADED, loaded: true } : state.transcript;
+  return { ...state, exchanges, transcript };
+}
+
+function afterSessions(state: State, action: Extract<Action, { type: "sessions" }>): State {
+  const { rows, defaultModel, settleBefore } = action;
+  const running = new Set(rows.flatMap((row) => row.activeRuns));
+  const exchanges = state.exchanges.map((exchange): Exchange => {
+    if (settleBefore === undefined || exchange.at >= settleBefore || running.has(exchange.runId)) return exchange;
+    const row = rows.find((item) => sameSession(state, item.key, exchange.sessionKey));
+    const busyUnnamed = row?.active === true && row.activeRuns.length === 0;
+    const began = exchange.sent === undefined || exchange.sent.state === "accepted";
+    if (!began || busyUnnamed || ended(exchange.reply)) return exchange;
+    return { ...exchange, reply: { ...exchange.reply, state: "final", phase: undefined } };
+  });
+  return { ...state, sessions: rows, defaultModel, exchanges };
+}

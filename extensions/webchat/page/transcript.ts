@@ -1,0 +1,164 @@
+import { fields, list, moment, number, text, word } from "./json.ts";
+import { readUsage } from "./protocol.ts";
+import type { Usage } from "./protocol.ts";
+
+/** A tool call with what came of it. */
+export interface ToolPart {
+  readonly kind: "tool";
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+  readonly result: string;
+  readonly state: "running" | "done" | "failed";
+}
+
+/** One piece of a message, in the order in which it was said. */
+export type Part =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "thinking"; readonly text: string }
+  | { readonly kind: "image"; readonly src: string; readonly name: string }
+  | ToolPart;
+
+/** Everything that one side said before the other side spoke: a tool loop is one turn. */
+export interface Turn {
+  readonly id: string;
+  readonly role: "user" | "assistant" | "note";
+  readonly parts: readonly Part[];
+  /** Places of the first and the last message of the turn in the transcript. */
+  readonly first: number;
+  readonly last: number;
+  readonly at?: number | undefined;
+  readonly runIds: readonly string[];
+  readonly usage?: Usage | undefined;
+  readonly model?: string | undefined;
+  readonly error?: string | undefined;
+  readonly aborted?: boolean | undefined;
+}
+
+/** Turns the messages of `chat.history` into turns; tool results join the call that they answer. */
+export function readTurns(messages: unknown): readonly Turn[] {
+  const turns: Turn[] = [];
+  for (const [index, item] of list(messages).entries()) {
+    const message = fields(item);
+    const previous = turns.at(-1);
+    if (message["role"] === "toolResult") {
+      if (previous !== undefined) turns[turns.length - 1] = withResult(previous, message);
+      continue;
+    }
+    const turn = readTurn(message, index + 1);
+    if (turn === undefined) continue;
+    if (previous?.role === "assistant" && turn.role === "assistant") turns[turns.length - 1] = joined(previous, turn);
+    else turns.push(turn);
+  }
+  return turns;
+}
+
+function readTurn(message: Record<string, unknown>, place: number): Turn | undefined {
+  const meta = fields(message["__openclaw"]);
+  const seq = number(meta["seq"], place);
+  const runId = word(meta["runId"]);
+  const parts = readParts(message["content"] ?? message["summary"]);
+  const stopReason = text(message["stopReason"]);
+  const failed = stopReason === "error" || word(message["errorMessage"]) !== undefined;
+  if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
+  return {
+    id: text(meta["id"], `place-${seq}`),
+    role: roleOf(message["role"]),
+    parts,
+    first: seq,
+    last: seq,
+    at: moment(message["timestamp"]),
+    runIds: runId === undefined ? [] : [runId],
+    usage: readUsage(message["usage"]),
+    model: word(message["model"]),
+    error: failed && stopReason !== "aborted" ? text(message["errorMessage"], "The model call failed.") : undefined,
+    aborted: stopReason === "aborted" ? true : undefined,
+  };
+}
+
+function roleOf(role: unknown): Turn["role"] {
+  return role === "user" || role === "assistant" ? role : "note";
+}
+
+/** Reads a message's content: a string, or a list of text, thinking, image and tool call blocks. */
+export function readParts(content: unknown): readonly Part[] {
+  if (typeof content === "string") return content.trim() === "" ? [] : [{ kind: "text", text: content }];
+  return list(content).flatMap((block) => readPart(fields(block)) ?? []);
+}
+
+function readPart(block: Record<string, unknown>): Part | undefined {
+  switch (block["type"]) {
+    case "text":
+      return text(block["text"]).trim() === "" ? undefined : { kind: "text", text: text(block["text"]) };
+    case "thinking": {
+      const thought = text(block["thinking"]);
+      return thought.trim() === "" ? undefined : { kind: "thinking", text: thought };
+    }
+    case "image":
+      return readImage(block);
+    case "toolCall":
+    case "tool_use":
+      return {
+        kind: "tool",
+        id: text(block["id"]),
+        name: text(block["name"], "tool"),
+        args: block["arguments"] ?? block["input"],
+        result: "",
+        state: "running",
+      };
+    default:
+      return undefined;
+  }
+}
+
+function readImage(block: Record<string, unknown>): Part {
+  const data = word(block["data"]);
+  const mimeType = text(block["mimeType"], "image/png");
+  const name = text(block["fileName"], "image");
+  if (data === undefined || !/^image\/[\w.+-]+$/.test(mimeType)) return { kind: "text", text: `[${name}]` };
+  return { kind: "image", src: `data:${mimeType};base64,${data}`, name };
+}
+
+function withResult(turn: Turn, message: Record<string, unknown>): Turn {
+  const id = text(message["toolCallId"]);
+  const place = number(fields(message["__openclaw"])["seq"], turn.last + 1);
+  const result = resultText(message["content"]);
+  const state = message["isError"] === true ? "failed" : "done";
+  const parts = turn.parts.map((part): Part => {
+    return part.kind === "tool" && part.id === id ? { ...part, result, state } : part;
+  });
+  return { ...turn, parts, last: Math.max(turn.last, place) };
+}
+
+/** The text of a tool's result, whatever its shape; JSON when it holds no text. */
+export function resultText(result: unknown): string {
+  if (typeof result === "string") return result;
+  if (result === undefined || result === null) return "";
+  const blocks = Array.isArray(result) ? list(result) : list(fields(result)["content"]);
+  const texts = blocks.map((block) => word(block) ?? blockText(fields(block))).filter((line) => line !== "");
+  if (texts.length > 0) return texts.join("\n");
+  return blocks.length === 0 && !Array.isArray(result) ? JSON.stringify(result, undefined, 2) : "";
+}
+
+function blockText(block: Record<string, unknown>): string {
+  return block["type"] === "image" ? "[image]" : text(block["text"]);
+}
+
+function joined(before: Turn, after: Turn): Turn {
+  return {
+    ...before,
+    parts: [...before.parts, ...after.parts],
+    last: after.last,
+    runIds: [...before.runIds, ...after.runIds.filter((id) => !before.runIds.includes(id))],
+    usage: summed(before.usage, after.usage),
+    model: after.model ?? before.model,
+    error: after.error,
+    aborted: after.aborted,
+  };
+}
+
+/** The sum of two usages, either of which may be missing. */
+export function summed(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return { input: one.input + other.input, output: one.output + other.output, cached: one.cached + other.cached };
+}

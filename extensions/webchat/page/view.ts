@@ -1,0 +1,138 @@
+import { ended } from "./exchanges.ts";
+import type { Exchange } from "./exchanges.ts";
+import type { Part, Turn } from "./transcript.ts";
+
+/** A turn on the screen: from the transcript, or still on its way. */
+export interface ShownTurn extends Turn {
+  readonly delivery?: "queued" | "sending" | "failed" | undefined;
+  readonly deliveryError?: string | undefined;
+  readonly live?: boolean | undefined;
+  readonly phase?: string | undefined;
+}
+
+/** The turns of a transcript that an exchange has become. */
+interface Written {
+  readonly user?: Turn | undefined;
+  readonly assistant?: Turn | undefined;
+}
+
+/** Turns of the transcript, with what is not in it yet at its place; nothing is shown twice. */
+export function shownTurns(turns: readonly Turn[], exchanges: readonly Exchange[]): readonly ShownTurn[] {
+  const after = new Map<number, ShownTurn[]>();
+  for (const exchange of exchanges) {
+    const written = writtenTurns(exchange, turns);
+    const place = placeOf(exchange, turns, written);
+    after.set(place, [...(after.get(place) ?? []), ...unwritten(exchange, turns, written)]);
+  }
+  return [...(after.get(-1) ?? []), ...turns.flatMap((turn, index) => [turn, ...(after.get(index) ?? [])])];
+}
+
+/** Whether the transcript holds all that the exchange would show, so that it can be forgotten. */
+export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
+  if (!ended(exchange.reply)) return false;
+  const { assistant } = writtenTurns(exchange, turns);
+  if (assistant === undefined) return exchange.reply.state === "final" && isEmpty(exchange, turns);
+  return exchange.reply.state !== "error" || assistant.error !== undefined;
+}
+
+function isEmpty(exchange: Exchange, turns: readonly Turn[]): boolean {
+  const sentIsThere = exchange.sent === undefined || writtenTurns(exchange, turns).user !== undefined;
+  return sentIsThere && exchange.reply.parts.length === 0;
+}
+
+function writtenTurns(exchange: Exchange, turns: readonly Turn[]): Written {
+  const named = turns.filter((turn) => turn.runIds.includes(exchange.runId));
+  const later = turns.filter((turn) => turn.last > exchange.anchor);
+  const unnamed = later.filter((turn) => turn.runIds.length === 0);
+  const user = named.find((turn) => turn.role === "user") ?? likelyUser(exchange, unnamed);
+  const assistant = named.find((turn) => turn.role === "assistant");
+  return { user, assistant: assistant ?? likelyAssistant(exchange, unnamed, user) };
+}
+
+function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefined {
+  const users = later.filter((turn) => turn.role === "user" && turn.first > exchange.anchor);
+  const { sent } = exchange;
+  if (sent === undefined) return users.at(-1);
+  const wanted = squeezed(sent.text);
+  return users.find((turn) => {
+    const written = squeezed(textOf(turn.parts));
+    return wanted === "" ? turn.parts.some((part) => part.kind === "image") : written.includes(wanted);
+  });
+}
+
+function likelyAssistant(exchange: Exchange, later: readonly Turn[], user: Turn | undefined): Turn | undefined {
+  const from = user?.last ?? exchange.anchor;
+  const next = later.find((turn) => turn.role === "assistant" && turn.last > from);
+  if (next === undefined) return undefined;
+  const isCommand = exchange.sent?.text.startsWith("/") === true;
+  const said = squeezed(textOf(exchange.reply.parts));
+  if (isCommand && user === undefined) return squeezed(textOf(next.parts)).includes(said) ? next : undefined;
+  return next;
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n");
+}
+
+function squeezed(value: string): string {
+  return value.replace(/\s+/g, " ").trim();
+}
+
+function placeOf(exchange: Exchange, turns: readonly Turn[], written: Written): number {
+  const held = Math.max(
+    written.user === undefined ? -1 : turns.indexOf(written.user),
+    written.assistant === undefined ? -1 : turns.indexOf(written.assistant),
+  );
+  return held >= 0 ? held : turns.findLastIndex((turn) => turn.first <= exchange.anchor);
+}
+
+function unwritten(exchange: Exchange, turns: readonly Turn[], written: Written): readonly ShownTurn[] {
+  const shown: ShownTurn[] = [];
+  if (exchange.sent !== undefined && written.user === undefined) shown.push(sentTurn(exchange, exchange.sent));
+  const reply = replyTurn(exchange, turns, written);
+  if (reply !== undefined) shown.push(reply);
+  return shown;
+}
+
+function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): ShownTurn {
+  const pictures = sent.pictures.map((picture): Part => {
+    return { kind: "image", src: `data:${picture.mimeType};base64,${picture.data}`, name: picture.name };
+  });
+  const words: readonly Part[] = sent.text === "" ? [] : [{ kind: "text", text: sent.text }];
+  const delivery = sent.state === "accepted" ? undefined : sent.state;
+  const base = { ...frame(exchange, "user"), parts: [...pictures, ...words] };
+  return { ...base, delivery, deliveryError: sent.error };
+}
+
+function replyTurn(exchange: Exchange, turns: readonly Turn[], written: Written): ShownTurn | undefined {
+  const { reply } = exchange;
+  const waiting = reply.state === "none" && exchange.sent?.state === "accepted";
+  const live = waiting || reply.state === "running";
+  const parts = reply.parts.filter((part) => !isThere(part, turns, written));
+  const ending = reply.state === "error" || reply.state === "aborted";
+  if (!live && !ending && parts.length === 0) return undefined;
+  return {
+    ...frame(exchange, "assistant"),
+    parts,
+    live,
+    phase: reply.phase,
+    usage: reply.usage,
+    error: reply.error,
+    aborted: reply.state === "aborted" ? true : undefined,
+  };
+}
+
+function isThere(part: Part, turns: readonly Turn[], written: Written): boolean {
+  if (part.kind === "tool") {
+    return turns.some((turn) =>
+      turn.parts.some((held) => held.kind === "tool" && held.id === part.id && part.id !== ""),
+    );
+  }
+  if (part.kind !== "text" || written.assistant === undefined) return false;
+  return squeezed(textOf(written.assistant.parts)).includes(squeezed(part.text));
+}
+
+function frame(exchange: Exchange, role: "user" | "assistant"): Turn {
+  const { runId, anchor, at } = exchange;
+  return { id: `${runId}:${role}`, role, parts: [], first: anchor, last: anchor, at, runIds: [runId] };
+}

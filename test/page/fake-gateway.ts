@@ -1,0 +1,217 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer } from "ws";
+import type { WebSocket } from "ws";
+
+/** The policy that the real gateway serves the page with. */
+export const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self' ws: wss:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export const TOKEN = "a-token-for-the-test";
+const MAIN = "webchat:default:operator";
+
+type Json = Record<string, unknown>;
+
+/** A gateway in memory: it keeps transcripts, and a test decides what a run says. */
+export class FakeGateway {
+  readonly asked: { method: string; params: Json }[] = [];
+  readonly histories = new Map<string, Json[]>();
+  readonly sent = new Map<string, string>();
+  readonly approvals: Json[] = [];
+  pairings: Json[] = [];
+  problems: Json[] = [];
+  rows: Json[] = [];
+  tickIntervalMs = 15_000;
+  /** Drops the connection instead of answering the next `chat.send`, after the message was taken. */
+  loseNextAnswer = false;
+  #files: ReadonlyMap<string, { type: string; body: Uint8Array }>;
+  #http = createServer((request, response) => this.#serve(request, response));
+  #sockets = new WebSocketServer({ noServer: true });
+  #seq = 0;
+  #runSeq = 0;
+
+  constructor(files: ReadonlyMap<string, { type: string; body: Uint8Array }>) {
+    this.#files = files;
+    this.#http.on("upgrade", (request, socket, head) => {
+      this.#sockets.handleUpgrade(request, socket, head, (client) => this.#welcome(client));
+    });
+  }
+
+  async listen(port = 0): Promise<number> {
+    await new Promise<void>((resolve) => this.#http.listen(port, "127.0.0.1", resolve));
+    return (this.#http.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => this.#http.close(resolve));
+  }
+
+  /** Ends every connection, as a crash would. */
+  cut(): void {
+    for (const client of this.#sockets.clients) client.terminate();
+  }
+
+  emit(event: string, payload: Json): void {
+    this.#seq += 1;
+    const frame = JSON.stringify({ type: "event", event, payload, seq: this.#seq });
+    for (const client of this.#sockets.clients) client.send(frame);
+  }
+
+  chat(runId: string, payload: Json, sessionKey = MAIN): void {
+    this.#runSeq += 1;
+    this.emit("chat", { runId, sessionKey, agentId: "main", seq: this.#runSeq, ...payload });
+  }
+
+  agent(runId: string, stream: string, data: Json): void {
+    this.#runSeq += 1;
+    this.emit("agent", { runId, sessionKey: MAIN, agentId: "main", stream, data, seq: this.#runSeq, ts: Date.now() });
+  }
+
+  /** Streams a text in pieces. */
+  stream(runId: string, pieces: readonly string[]): void {
+    let whole = "";
+    for (const piece of pieces) {
+      whole += piece;
+      this.chat(runId, { state: "delta", deltaText: piece, message: said("assistant", whole) });
+    }
+  }
+
+  write(message: Json, sessionKey = MAIN): void {
+    const messages = this.histories.get(sessionKey) ?? [];
+    const seq = messages.length + 1;
+    const meta = message["__openclaw"] as Json | undefined;
+    messages.push({ ...message, __openclaw: { id: `m${seq}`, seq, ...meta } });
+    this.histories.set(sessionKey, messages);
+  }
+
+  /** Writes the answer and says that the run is over. */
+  finish(runId: string, text: string): void {
+    const message = {
+      ...said("assistant", text),
+      model: "echo-agent",
+      usage: { input: 1200, output: 34, cacheRead: 0 },
+    };
+    this.write({ ...message, stopReason: "stop", __openclaw: { runId } });
+    this.chat(runId, { state: "final", stopReason: "stop", message });
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const name = new URL(request.url ?? "/", "http://x").pathname;
+    const file = this.#files.get(name === "/" ? "/index.html" : name);
+    response.writeHead(file === undefined ? 404 : 200, {
+      "content-type": file?.type ?? "text/plain",
+      "content-security-policy": CSP,
+    });
+    response.end(file?.body);
+  }
+
+  #welcome(client: WebSocket): void {
+    client.send(JSON.stringify({ type: "event", event: "connect.challenge", payload: { nonce: "n", ts: Date.now() } }));
+    client.on("message", (data: Buffer) => {
+      const { id, method, params } = JSON.parse(data.toString()) as { id: string; method: string; params: Json };
+      this.asked.push({ method, params });
+      if (method === "chat.send" && this.loseNextAnswer) {
+        this.loseNextAnswer = false;
+        this.#answer(method, params);
+        client.terminate();
+        return;
+      }
+      const payload = this.#answer(method, params);
+      const error = payload["error"];
+      client.send(JSON.stringify({ type: "res", id, ok: error === undefined, ...(error ? { error } : { payload }) }));
+      if (method === "connect" && error !== undefined) client.close(1008, "unauthorized");
+    });
+  }
+
+  #answer(method: string, params: Json): Json {
+    switch (method) {
+      case "connect":
+        return this.#hello(params);
+      case "chat.history":
+        return this.#history(String(params["sessionKey"]));
+      case "chat.send":
+        return this.#send(params);
+      case "sessions.list":
+        return { ts: Date.now(), sessions: this.rows, defaults: { modelProvider: "demo", model: "echo-agent" } };
+      case "sessions.patch":
+        this.rows = this.rows.map((row) => (row["key"] === params["key"] ? { ...row, ...params } : row));
+        return { ok: true, key: params["key"] };
+      case "models.list":
+        return {
+          models: [
+            {
+              id: "echo-agent",
+              name: "Echo",
+              provider: "demo",
+              contextWindow: 8000,
+              reasoning: false,
+              available: true,
+            },
+            { id: "large", name: "Large", provider: "acme", contextWindow: 200_000, reasoning: true, available: true },
+          ],
+        };
+      case "exec.approval.list":
+        return { approvals: this.approvals };
+      case "pairing.list":
+        return { requests: this.pairings };
+      case "status":
+        return { config: { problems: this.problems }, model: { provider: "demo", id: "echo-agent", demo: true } };
+      default:
+        return { ok: true };
+    }
+  }
+
+  #hello(params: Json): Json {
+    const auth = params["auth"] as Json | undefined;
+    if (auth?.["token"] !== TOKEN) {
+      const details = { code: "AUTH_TOKEN_MISMATCH" };
+      return { error: { code: "INVALID_REQUEST", message: "unauthorized: the token is wrong", details } };
+    }
+    return {
+      type: "hello-ok",
+      protocol: 4,
+      server: { version: "0.1.0", connId: "c" },
+      features: { methods: ["exec.approval.list", "pairing.list"], events: [] },
+      snapshot: {},
+      auth: { role: "operator", scopes: params["scopes"] },
+      policy: {
+        maxPayload: 26_214_400,
+        maxBufferedBytes: 52_428_800,
+        tickIntervalMs: this.tickIntervalMs,
+        attachments: { maxBytes: 5_000_000, maxImageBytes: 5_000_000 },
+      },
+    };
+  }
+
+  #history(key: string): Json {
+    const messages = this.histories.get(key === "main" ? MAIN : key) ?? [];
+    return { sessionKey: key, sessionId: "s", messages, hasMore: false, totalMessages: messages.length };
+  }
+
+  #send(params: Json): Json {
+    const runId = String(params["idempotencyKey"]);
+    const key = String(params["sessionKey"]);
+    const isNew = !this.sent.has(runId);
+    this.sent.set(runId, String(params["message"]));
+    const sessionKey = key === "main" ? MAIN : key;
+    if (isNew) this.write({ ...said("user", String(params["message"])), __openclaw: { runId } }, sessionKey);
+    return { runId, status: "started" };
+  }
+}
+
+/** A transcript message of one text. */
+export function said(role: string, text: string): Json {
+  return { role, content: [{ type: "text", text }], timestamp: Date.now() };
+}

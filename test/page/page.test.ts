@@ -1,0 +1,374 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { chromium } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { FakeGateway, said, TOKEN } from "./fake-gateway.ts";
+
+const CHROMIUM = "/usr/bin/chromium";
+const PAGE = path.resolve(import.meta.dirname, "../../extensions/webchat/page");
+const SHOTS = process.env["PAGE_SHOTS"];
+const ARGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+if (!existsSync(CHROMIUM)) console.log(`the page is not tested in a browser: ${CHROMIUM} is not installed`);
+
+const files = new Map<string, { type: string; body: Uint8Array }>();
+let profile: string;
+let context: BrowserContext;
+let gateway: FakeGateway;
+let page: Page;
+let port: number;
+let complaints: string[];
+
+async function buildPage(): Promise<void> {
+  const built = await build({
+    entryPoints: { page: path.join(PAGE, "main.tsx") },
+    outdir: "/page",
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+  });
+  for (const file of built.outputFiles) {
+    const type = file.path.endsWith(".css") ? "text/css" : "text/javascript";
+    files.set(`/${path.basename(file.path)}`, { type, body: file.contents });
+  }
+  files.set("/index.html", { type: "text/html", body: await readFile(path.join(PAGE, "index.html")) });
+}
+
+async function open(query = ""): Promise<void> {
+  await page.goto(`http://127.0.0.1:${port}/${query}#token=${TOKEN}`);
+  await page.getByRole("status").getByText("Connected").waitFor();
+}
+
+async function ask(text: string): Promise<string> {
+  await page.getByLabel("Message", { exact: true }).fill(text);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => [...gateway.sent.values()]).toContain(text);
+  return [...gateway.sent.entries()].findLast((entry) => entry[1] === text)![0];
+}
+
+async function shoot(name: string): Promise<void> {
+  if (SHOTS === undefined) return;
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
+}
+
+function listen(to: Page): void {
+  to.on("console", (message) => {
+    const isNoise = message.text().includes("WebSocket connection to") || message.text().includes("ERR_CONNECTION");
+    if (message.type() === "error" && !isNoise) complaints.push(message.text());
+  });
+  to.on("pageerror", (error) => complaints.push(String(error)));
+}
+
+describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
+  beforeAll(async () => {
+    await buildPage();
+    profile = await mkdtemp(path.join(tmpdir(), "page-"));
+    context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: ARGS, headless: true });
+  });
+
+  afterAll(async () => {
+    await context?.close();
+    await rm(profile, { recursive: true, force: true });
+  });
+
+  beforeEach(async () => {
+    complaints = [];
+    gateway = new FakeGateway(files);
+    port = await gateway.listen();
+    page = await context.newPage();
+    await page.setViewportSize({ width: 1280, height: 820 });
+    listen(page);
+  });
+
+  afterEach(async () => {
+    await page.close();
+    await gateway.close();
+    expect(complaints).toEqual([]);
+  });
+
+  test("weighs little", () => {
+    const bytes = [...files.values()].reduce((sum, file) => sum + gzipSync(file.body).length, 0);
+    expect(bytes).toBeLessThan(60_000);
+  });
+
+  test("takes the token from the address, and asks for one where it is missing or wrong", async () => {
+    await page.goto(`http://127.0.0.1:${port}/?gatewayUrl=ws://127.0.0.1:1/`);
+    await page.getByText("openclaw dashboard").waitFor();
+    await page.getByLabel("Token").fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("unauthorized: the token is wrong").waitFor();
+    await page.getByLabel("Token").fill(TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").getByText("Connected").waitFor();
+    await open();
+    expect(page.url()).toBe(`http://127.0.0.1:${port}/`);
+  });
+
+  test("streams Markdown and shows each message once", async () => {
+    await open();
+    const runId = await ask("hello");
+    gateway.stream(runId, ["Here is **bo", "ld** and code:\n\n", "```ts\nconst a = 1;", "\n``"]);
+    await page.locator(".code code").getByText("const a = 1;").waitFor();
+    expect(await page.locator(".said").last().textContent()).not.toContain("``");
+    expect(await page.locator("strong").textContent()).toBe("bold");
+    gateway.finish(
+      runId,
+      "Here is **bold** and code:\n\n```ts\nconst a = 1;\n```\n\n<img src=x onerror=alert(1)> done",
+    );
+    await page.getByText("1.2k in · 34 out").waitFor();
+    expect(await page.locator(".turn").count()).toBe(2);
+    expect(await page.locator(".markdown img").count()).toBe(0);
+    await expect.poll(() => page.getByRole("log").textContent()).toContain("done");
+  });
+
+  test("shows tool calls folded, with arguments, result and failure", async () => {
+    await open();
+    const runId = await ask("list the files");
+    gateway.stream(runId, ["Let me look."]);
+    gateway.agent(runId, "tool", { phase: "start", name: "ls", toolCallId: "t1", args: { path: "notes" } });
+    await page.getByText("running").waitFor();
+    const result = { content: [{ type: "text", text: "a.md\nb.md" }] };
+    gateway.agent(runId, "tool", { phase: "result", name: "ls", toolCallId: "t1", result });
+    gateway.agent(runId, "tool", { phase: "start", name: "read", toolCallId: "t2", args: { path: "c.md" } });
+    gateway.agent(runId, "tool", {
+      phase: "result",
+      name: "read",
+      toolCallId: "t2",
+      isError: true,
+      result: "no such file",
+    });
+    await page.locator(".tool.failed").waitFor();
+    expect(await page.getByText("a.md").isVisible()).toBe(false);
+    await page.locator(".tool summary").first().focus();
+    await page.keyboard.press("Enter");
+    expect(await page.getByText("a.md").isVisible()).toBe(true);
+    const call = { type: "toolCall", id: "t1", name: "ls", arguments: { path: "notes" } };
+    gateway.write({
+      role: "assistant",
+      content: [{ type: "text", text: "Let me look." }, call],
+      __openclaw: { runId },
+    });
+    gateway.write({ role: "toolResult", toolCallId: "t1", toolName: "ls", ...result, isError: false });
+    gateway.finish(runId, "Two files.");
+    await page.getByText("Two files.").first().waitFor();
+    await expect.poll(() => page.locator(".tool").count()).toBe(1);
+    expect(await page.getByText("Let me look.").count()).toBe(1);
+  });
+
+  test("asks before a command, without taking the Enter of somebody who writes", async () => {
+    await open();
+    await page.getByLabel("Message", { exact: true }).fill("half a mess");
+    const approval = {
+      id: "a1",
+      sessionKey: "webchat:default:operator",
+      command: "rm -rf build",
+      cwd: "/w",
+      expiresAt: Date.now() + 300_000,
+    };
+    gateway.emit("exec.approval.requested", approval);
+    const card = page.getByRole("group", { name: "Run this command?" });
+    await card.waitFor();
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
+    await card.getByRole("button", { name: "Allow once" }).focus();
+    await page.keyboard.press("Enter");
+    await expect
+      .poll(() => gateway.asked.at(-1))
+      .toMatchObject({
+        method: "exec.approval.resolve",
+        params: { id: "a1", decision: "allow-once" },
+      });
+    await card.waitFor({ state: "detached" });
+    gateway.emit("exec.approval.requested", { ...approval, id: "a2" });
+    await card.waitFor();
+    gateway.emit("exec.approval.resolved", { id: "a2", decision: "deny" });
+    await card.waitFor({ state: "detached" });
+  });
+
+  test("stops a run by button and by Escape", async () => {
+    await open();
+    const runId = await ask("tell me a long story");
+    gateway.stream(runId, ["Once upon"]);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expect.poll(() => gateway.asked.filter((item) => item.method === "chat.abort").length).toBe(1);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => gateway.asked.filter((item) => item.method === "chat.abort").length).toBe(2);
+    gateway.chat(runId, { state: "aborted", stopReason: "aborted" });
+    await page.getByText("Stopped").waitFor();
+    expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
+  });
+
+  test("comes back after a crash with nothing lost and nothing doubled", async () => {
+    await open();
+    const runId = await ask("first");
+    gateway.stream(runId, ["Half of an ans"]);
+    await page.getByText("Half of an ans").waitFor();
+    await gateway.close();
+    await page.getByText("Reconnecting").waitFor();
+    await page.getByLabel("Message", { exact: true }).fill("second");
+    await page.keyboard.press("Enter");
+    await page.getByText("Will be sent when the gateway is back").waitFor();
+    gateway.write({ ...said("assistant", "Half of an answer, and the rest."), __openclaw: { runId } });
+    gateway.loseNextAnswer = true;
+    await gateway.listen(port);
+    await page.getByText("and the rest").first().waitFor();
+    await page.getByRole("status").getByText("Connected").waitFor();
+    const keys = (): unknown[] =>
+      gateway.asked.filter((item) => item.params["message"] === "second").map((item) => item.params["idempotencyKey"]);
+    await expect.poll(() => keys().length).toBe(2);
+    expect(new Set(keys()).size).toBe(1);
+    await expect.poll(() => page.getByText("Will be sent").count()).toBe(0);
+    expect(await page.locator(".turn.user").allTextContents()).toEqual(["You:first", "You:second"]);
+    expect(await page.locator(".turns").getByText("Half of an ans").count()).toBe(1);
+  });
+
+  test("notices a gateway that fell silent", async () => {
+    gateway.tickIntervalMs = 200;
+    await open();
+    await page.getByText("The gateway stopped answering.").waitFor();
+  });
+
+  test("shows in one tab what another one wrote", async () => {
+    await open();
+    const other = await context.newPage();
+    listen(other);
+    await other.goto(`http://127.0.0.1:${port}/`);
+    await other.getByRole("status").getByText("Connected").waitFor();
+    const runId = await ask("from the first tab");
+    gateway.stream(runId, ["Hello to"]);
+    await other.getByText("from the first tab").waitFor();
+    gateway.finish(runId, "Hello to both");
+    await other.getByText("Hello to both").first().waitFor();
+    expect(await other.locator(".turn").count()).toBe(2);
+    await other.close();
+  });
+
+  test("keeps the answer of a command that no transcript holds", async () => {
+    await open();
+    await page.getByLabel("Message", { exact: true }).fill("/status");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => gateway.sent.size).toBe(1);
+    gateway.histories.clear();
+    gateway.chat([...gateway.sent.keys()][0]!, { state: "final", message: said("assistant", "All is well.") });
+    await page.locator(".markdown").getByText("All is well.").waitFor();
+    expect(await page.locator(".turn").count()).toBe(2);
+  });
+
+  test("sends images, and starts and switches chats", async () => {
+    gateway.rows = [
+      { key: "telegram:default:42", label: "Family trip", updatedAt: Date.now() - 7_200_000, totalTokens: 5 },
+    ];
+    await open();
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      "base64",
+    );
+    await page.locator("input[type=file]").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: png });
+    await page.getByAltText("dot.png").waitFor();
+    await ask("what is this?");
+    const sent = gateway.asked.find((item) => item.method === "chat.send");
+    expect(sent?.params["attachments"]).toEqual([
+      { type: "image", mimeType: "image/png", fileName: "dot.png", content: png.toString("base64") },
+    ]);
+    await page.getByRole("button", { name: "New chat" }).click();
+    await page.getByText("What can I do for you?").waitFor();
+    expect(new URL(page.url()).searchParams.get("session")).toMatch(/^webchat:default:[0-9a-f-]{36}$/);
+    await page.getByRole("button", { name: /^Family trip/ }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("session")).toBe("telegram:default:42");
+    await page.getByLabel("Model").selectOption("acme/large");
+    await expect
+      .poll(() => gateway.asked.find((item) => item.method === "sessions.patch")?.params)
+      .toEqual({
+        key: "telegram:default:42",
+        model: "acme/large",
+      });
+  });
+
+  test("works on a phone by its drawer", async () => {
+    gateway.rows = [{ key: "telegram:default:42", label: "Family trip", updatedAt: Date.now() }];
+    await page.setViewportSize({ width: 360, height: 740 });
+    await open();
+    await page.getByRole("button", { name: "Sessions" }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Family trip/ })
+      .click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Family trip");
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+  });
+
+  test.skipIf(SHOTS === undefined)("is photographed", async () => {
+    const { scene } = await import("./scene.ts");
+    scene(gateway);
+    for (const [name, scheme, width, height] of [
+      ["desktop-light", "light", 1280, 820],
+      ["desktop-dark", "dark", 1280, 820],
+      ["phone-light", "light", 390, 844],
+      ["phone-dark", "dark", 390, 844],
+    ] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height });
+      await open();
+      await page.locator(".tool").first().waitFor();
+      await shoot(name);
+    }
+    await page.getByRole("button", { name: "Sessions" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.waitForTimeout(300);
+    await shoot("phone-drawer");
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 820 });
+    await open("?session=webchat:default:empty");
+    await page.getByText("What can I do").waitFor();
+    await shoot("desktop-welcome");
+    gateway.approvals.push({
+      id: "a1",
+      sessionKey: "webchat:default:operator",
+      command: "git push --force origin main",
+      cwd: "~/.openclaw/workspace",
+      reason: "not on the allowlist",
+      expiresAt: Date.now() + 290_000,
+    });
+    gateway.pairings = [
+      {
+        channel: "telegram",
+        account: "default",
+        id: "77",
+        code: "K7WQ2MXA",
+        name: "Dana",
+        expiresAt: Date.now() + 3_000_000,
+      },
+    ];
+    gateway.problems = [
+      {
+        message: "channels.telegram.dmPolcy is not a key (openclaw.json:14). Did you mean dmPolicy?",
+        fix: "openclaw doctor --fix",
+      },
+    ];
+    await open();
+    await page.getByText("Run this command?").waitFor();
+    await shoot("desktop-approval");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await shoot("phone-approval");
+    await page.goto("about:blank");
+    await page.goto(`http://127.0.0.1:${port}/#token=wrong`);
+    await page.getByLabel("Token").waitFor();
+    await shoot("phone-gate");
+  });
+});

@@ -75,14 +75,14 @@ async function cacheCode() {
 
 /** Stops the young generation from growing once it has its size: `--max-semi-space-size` is only read at start. */
 async function capYoungGeneration() {
-  const v8 = await import("node:v8");
-  const timer = setInterval(() => {
+  const [v8, { PerformanceObserver }] = await Promise.all([import("node:v8"), import("node:perf_hooks")]);
+  const observer = new PerformanceObserver(() => {
     const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === "new_space");
     if (young && young.space_size < YOUNG_GENERATION_BYTES) return;
     v8.setFlagsFromString("--semi-space-growth-factor=1");
-    clearInterval(timer);
-  }, 200);
-  timer.unref();
+    observer.disconnect();
+  });
+  observer.observe({ entryTypes: ["gc"] });
 }
 
 async function start() {

@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { pathToFileURL } from "node:url";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -45,6 +46,41 @@ const leanPi = {
     build.onLoad({ filter: /.*/, namespace: "empty" }, () => ({ contents: "export {};", loader: "js" }));
   },
 };
+
+/**
+ * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the
+ * exports, so the bundle does.
+ */
+const namedExports = {
+  name: "named-exports",
+  setup(build) {
+    build.onResolve({ filter: /^[^./]/ }, async (args) => {
+      if (args.kind !== "dynamic-import" || args.pluginData === namedExports || external.includes(args.path)) return;
+      const { importer, resolveDir } = args;
+      const options = { importer, resolveDir, kind: "import-statement", pluginData: namedExports };
+      const found = await build.resolve(args.path, options);
+      if (found.external || found.namespace !== "file" || isModule(found.path)) return;
+      return { path: found.path, namespace: "named", pluginData: resolveDir };
+    });
+    build.onLoad({ filter: /.*/, namespace: "named" }, async (args) => {
+      const names = Object.keys(await import(pathToFileURL(args.path).href));
+      const listed = names.filter((name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== "default");
+      const from = JSON.stringify(args.path);
+      const contents = `export { ${listed.join(", ")} } from ${from};\nexport { default } from ${from};`;
+      return { contents, loader: "js", resolveDir: args.pluginData };
+    });
+  },
+};
+
+function isModule(file) {
+  if (/\.(?:mjs|mts|ts|tsx)$/.test(file)) return true;
+  if (file.endsWith(".cjs")) return false;
+  for (let dir = path.dirname(file); dir !== path.dirname(dir); dir = path.dirname(dir)) {
+    const manifest = path.join(dir, "package.json");
+    if (fs.existsSync(manifest)) return JSON.parse(fs.readFileSync(manifest, "utf8")).type === "module";
+  }
+  return false;
+}
 
 const banner = `import{createRequire as __openclawRequire}from"node:module";const require=__openclawRequire(import.meta.url);`;
 
@@ -110,7 +146,9 @@ async function bundleNode(esbuild) {
     target: "node22.19",
     conditions: ["source"],
     external,
-    plugins: [leanPi],
+    plugins: [leanPi, namedExports],
+    // Node warns on its own punycode, which an old dependency of grammY asks for.
+    alias: { punycode: "punycode.js" },
     banner: { js: banner },
     minifySyntax: true,
     minifyWhitespace: true,

@@ -1,0 +1,170 @@
+import type { Outbox } from "../outbox/deliver.ts";
+import type { Preview } from "../outbox/preview.ts";
+import { createBlockChunker } from "../reply/chunker.ts";
+import { createDirectiveFilter, parseDirectives } from "../reply/directives.ts";
+import type { RunEvent, RunStream } from "../types/events.ts";
+import type { Outcome, OutboxRow } from "../types/journal.ts";
+import type { InboundMessage } from "../types/message.ts";
+import type { ReplyBlock } from "../types/reply.ts";
+import type { RunResult } from "../types/run.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { ChatStyle } from "./ports.ts";
+import { noticeFor } from "./words.ts";
+
+export interface AnswerRequest {
+  readonly stream: RunStream;
+  readonly inboxId: number;
+  readonly message: InboundMessage;
+  readonly style: ChatStyle;
+  readonly agent: AgentSettings;
+  /** Chunks that an earlier boot planned for this message. */
+  readonly earlier: readonly OutboxRow[];
+  readonly earlierPreview: string | undefined;
+}
+
+/** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
+export async function answer(request: AnswerRequest, outbox: Outbox): Promise<Outcome | "unfinished"> {
+  const answering = new Answering(request, outbox);
+  for await (const event of request.stream.watch()) await answering.take(event);
+  return answering.outcome;
+}
+
+class Answering {
+  outcome: Outcome | "unfinished" = "unfinished";
+  readonly #request: AnswerRequest;
+  readonly #outbox: Outbox;
+  readonly #preview: Preview | undefined;
+  readonly #chunker: ReturnType<typeof createBlockChunker> | undefined;
+  readonly #texts: string[] = [];
+  #filter = createDirectiveFilter();
+  #visible = "";
+  #blocks = 0;
+
+  constructor(request: AnswerRequest, outbox: Outbox) {
+    this.#request = request;
+    this.#outbox = outbox;
+    const { style, agent, message } = request;
+    const inBlocks = style.streaming === "block" || agent.streaming.blocks;
+    if (inBlocks) this.#chunker = createBlockChunker(agent.streaming.chunk);
+    else if (style.streaming === "partial")
+      this.#preview = outbox.preview(message.from, request.inboxId, this.#replyTo({}));
+    if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
+  }
+
+  async take(event: RunEvent): Promise<void> {
+    switch (event.type) {
+      case "message_start":
+        this.#filter = createDirectiveFilter();
+        this.#visible = "";
+        return;
+      case "text_delta":
+        return this.#grow(this.#filter.push(event.delta));
+      case "message_end":
+        return this.#endMessage(event.text);
+      case "tool_start":
+      case "approval_request":
+        return this.#flush();
+      case "run_end":
+        return this.#end(event.result);
+      default:
+        return;
+    }
+  }
+
+  async #grow(delta: string): Promise<void> {
+    this.#visible += delta;
+    this.#preview?.update(joined([...this.#texts, this.#visible]));
+    for (const block of this.#chunker?.push(delta) ?? []) await this.#sendBlock(block);
+  }
+
+  async #endMessage(text: string): Promise<void> {
+    await this.#grow(this.#filter.end());
+    if (text.trim() !== "") this.#texts.push(text);
+  }
+
+  async #flush(): Promise<void> {
+    for (const block of this.#chunker?.flush() ?? []) await this.#sendBlock(block);
+  }
+
+  async #end(result: RunResult): Promise<void> {
+    await this.#flush();
+    const editOf = await this.#preview?.finish();
+    if (result.kind === "aborted" && result.by === "shutdown") return;
+    const notice = noticeFor(result);
+    const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(editOf, notice);
+    if (notice !== undefined && this.#blocks > 0)
+      await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);
+    this.outcome = outcomeOf(result, sent || this.#blocks > 0);
+  }
+
+  /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
+  async #sendWhole(editOf: string | undefined, notice: string | undefined): Promise<boolean> {
+    const parsed = parseDirectives(joined(this.#texts));
+    const blocks = parsed.silent ? [] : blocksOf(this.#prefixed(parsed.text), parsed);
+    if (notice !== undefined) blocks.push({ kind: "notice", markdown: notice, because: "error" });
+    if (blocks.length === 0) return false;
+    await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
+    return true;
+  }
+
+  async #sendMedia(): Promise<boolean> {
+    const parsed = parseDirectives(joined(this.#texts));
+    const blocks = blocksOf("", parsed);
+    if (blocks.length > 0) await this.#send("media", blocks);
+    return true;
+  }
+
+  async #sendBlock(block: string): Promise<void> {
+    const { text, silent, ...directives } = parseDirectives(block);
+    if (silent || text.trim() === "") return;
+    const markdown = this.#blocks === 0 ? this.#prefixed(text) : text;
+    const replyTo = this.#blocks === 0 ? this.#replyTo(directives) : undefined;
+    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { replyTo });
+    this.#blocks += 1;
+  }
+
+  /** Blocks of another boot may differ in their cuts: a new series begins, and says that it may repeat. */
+  async #send(
+    name: string,
+    blocks: readonly ReplyBlock[],
+    more: { editOf?: string | undefined; replyTo?: string | undefined } = {},
+  ) {
+    const { inboxId, message, earlier } = this.#request;
+    const isSeries = name !== "reply" && earlier.length > 0;
+    const series = isSeries ? `:again${earlier.length}` : "";
+    await this.#outbox.deliver({
+      replyKey: `in:${inboxId}${series}:${name}`,
+      inboxId,
+      to: message.from,
+      blocks,
+      isRepeat: isSeries && this.#blocks === 0,
+      ...(more.editOf !== undefined && { editOf: more.editOf }),
+      ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
+    });
+  }
+
+  #prefixed(text: string): string {
+    const prefix = this.#request.style.responsePrefix;
+    return prefix === undefined || text.trim() === "" ? text : `${prefix} ${text}`;
+  }
+
+  #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
+    if (directives.replyTo?.kind === "id") return directives.replyTo.id;
+    const wanted = directives.replyTo?.kind === "current" || this.#request.style.replyToMode !== "off";
+    return wanted ? this.#request.message.id : undefined;
+  }
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
+
+function blocksOf(text: string, directives: { media: readonly string[]; audioAsVoice: boolean }): ReplyBlock[] {
+  const blocks: ReplyBlock[] = text.trim() === "" ? [] : [{ kind: "text", markdown: text }];
+  const links = directives.media.map((url): ReplyBlock => ({ kind: "text", markdown: url }));
+  return [...blocks, ...links];
+}
+
+function outcomeOf(result: RunResult, said: boolean): Outcome {
+  if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
+  if (result.kind === "aborted") return { kind: "aborted" };
+  return said ? { kind: "replied" } : { kind: "silent" };
+}

@@ -1,0 +1,134 @@
+import { startRun } from "../harness/run.ts";
+import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
+import { accountId, channelId, runId, sessionKey } from "../types/ids.ts";
+import type { InboundMessage } from "../types/message.ts";
+import type { ChatMessage } from "../types/model.ts";
+import type { SessionWindow } from "../types/session.ts";
+import { estimateTokens } from "../utils/tokens.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { DispatchPorts } from "./ports.ts";
+
+const WEBCHAT = { channel: channelId("webchat"), account: accountId("default") };
+
+/** The door for web, RPC, HTTP and command-line clients: their messages walk the same way as those of a channel. */
+export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPort {
+  return {
+    async send(request) {
+      const id = runId(request.idempotencyKey);
+      const busy = dispatch.lanes.isBusy(request.sessionKey);
+      const [accepted] = await ports.journal.inbox.accept([toInbound(request, ports.clock.now())]);
+      if (!accepted?.isNew) return { runId: id, status: "duplicate" };
+      await dispatch.admit(accepted.row);
+      return { runId: id, status: busy ? "queued" : "started" };
+    },
+    oneShot: (request) => oneShot(request, dispatch, ports),
+    abort: (key, only) => dispatch.stop(key, only),
+    active: (key) =>
+      dispatch.lanes
+        .runs()
+        .flatMap((run) => (key === undefined || run.stream.facts.sessionKey === key ? [run.stream.facts] : [])),
+    stream: (id) => dispatch.board.find(id),
+    runs: (signal) => dispatch.board.watch(signal),
+    approvals: {
+      list: () => dispatch.approvals.list(),
+      resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
+    },
+  };
+}
+
+function toInbound(request: ChatRequest, now: number): InboundMessage {
+  const { idempotencyKey, sessionKey: key, thinking, model, timeoutMs } = request;
+  return {
+    id: idempotencyKey,
+    eventKey: `k:${idempotencyKey}`,
+    from: { ...WEBCHAT, chat: { kind: "direct", id: key } },
+    sender: { id: "operator", ...(request.senderName !== undefined && { name: request.senderName }) },
+    text: request.text,
+    media: request.media,
+    mentionsBot: true,
+    receivedAt: now,
+    options: {
+      operator: true,
+      sessionKey: key,
+      ...(thinking && { thinking }),
+      ...(model !== undefined && { model }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
+  };
+}
+
+/** A run over a given history that leaves no session behind. */
+async function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts) {
+  const settings = ports.settings();
+  const agent = settings.agents.get(request.agentId) ?? settings.agents.get(settings.defaultAgent);
+  const last = request.messages.at(-1);
+  if (!agent || last?.role !== "user") throw new Error("a one-shot request needs an agent and a user turn");
+  const id = runId(request.idempotencyKey);
+  const key = sessionKey(`openai:${id}`);
+  const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: "api" as const };
+  const parts = typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;
+  const tools = ports.tools(agent);
+  const run = startRun(
+    {
+      facts,
+      settings: agent,
+      conversation: new MemoryConversation(request.messages.slice(0, -1)),
+      turn: {
+        entryId: id,
+        text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
+        images: parts.flatMap((part) => (part.type === "image" ? [part] : [])),
+        at: last.timestamp,
+      },
+      candidates: [agent.model.primary ?? (await ports.models.choose()), ...agent.model.fallbacks],
+      thinking: agent.thinking,
+      timeoutMs: agent.timeoutMs,
+      tools,
+      systemPrompt: (model) =>
+        ports.systemPrompt({
+          agent,
+          model,
+          tools,
+          session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
+          ...(request.system !== undefined && { extra: request.system }),
+        }),
+    },
+    {
+      ...ports,
+      log: ports.log.with({ run: id, session: key }),
+      approvals: dispatch.approvals.deskFor(facts, {
+        asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
+        answered: (approval, decision) => run.stream.emit({ type: "approval_end", id: approval, decision }),
+      }),
+    },
+  );
+  request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
+  dispatch.board.add(run.stream);
+  return run.stream;
+}
+
+/** A conversation that nobody keeps. */
+class MemoryConversation {
+  readonly #messages: { entryId: string; message: ChatMessage }[];
+  leafId: string | null;
+
+  constructor(messages: readonly ChatMessage[]) {
+    this.#messages = messages.map((message, index) => ({ entryId: `given-${index}`, message }));
+    this.leafId = this.#messages.at(-1)?.entryId ?? null;
+  }
+
+  async window(): Promise<SessionWindow> {
+    const estimatedTokens = this.#messages.reduce((sum, row) => sum + estimateTokens(row.message), 0);
+    return { messages: this.#messages, estimatedTokens, older: false };
+  }
+
+  async after(): Promise<undefined> {
+    return undefined;
+  }
+
+  async append(body: { type: string; message?: ChatMessage }, options: { id?: string } = {}): Promise<string> {
+    const id = options.id ?? `own-${this.#messages.length}`;
+    if (body.message) this.#messages.push({ entryId: id, message: body.message });
+    this.leafId = id;
+    return id;
+  }
+}

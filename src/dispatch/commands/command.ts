@@ -1,0 +1,29 @@
+import type { RunId, SessionKey } from "../../types/ids.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { Session } from "../../types/session.ts";
+import type { Approvals } from "../approvals.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/** What a command may look at and change. */
+export interface CommandContext {
+  readonly args: string;
+  readonly message: InboundMessage;
+  readonly key: SessionKey;
+  readonly isOwner: boolean;
+  readonly ports: DispatchPorts;
+  readonly approvals: Approvals;
+  /** Ends the runs of this session and drops what waits in its lane; how many ended. */
+  stop(): Promise<readonly RunId[]>;
+}
+
+/** `text` is told to the user; `turn` goes on to the agent instead, as what the user said. */
+export type CommandAnswer = { readonly text: string } | { readonly turn: string };
+
+/**
+ * `at: "once"` is answered beside the lane, whatever runs. `at: "lane"` has the session to itself. `at: "reset"` ends the
+ * running turn first.
+ */
+export type Command = { readonly name: string; readonly aliases?: readonly string[]; readonly help: string } & (
+  | { readonly at: "once"; run(context: CommandContext): Promise<CommandAnswer> }
+  | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
+);

@@ -1,0 +1,52 @@
+import type { ModelRef } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import type { CommandAnswer, CommandContext } from "./command.ts";
+
+const MOST_LISTED = 20;
+
+/** Shows, lists or chooses the model of this session. */
+export async function switchModel(context: CommandContext, session: Session): Promise<CommandAnswer> {
+  const word = context.args.trim();
+  if (word === "" || word === "status") return { text: await currentText(context, session) };
+  if (word === "list") return { text: await listText(context) };
+  if (word === "default") {
+    await session.update({ modelOverride: undefined, providerOverride: undefined }, { now: true });
+    return { text: "The model is the configured one again." };
+  }
+  const ref = await findRef(word, context);
+  if (typeof ref === "string") return { text: ref };
+  await session.update({ providerOverride: ref.provider, modelOverride: ref.id }, { now: true });
+  return { text: `The model of this conversation is now ${ref.provider}/${ref.id}.` };
+}
+
+/** `provider/id`, or the id alone when only one provider has it. */
+async function findRef(word: string, context: CommandContext): Promise<ModelRef | string> {
+  const slash = word.indexOf("/");
+  if (slash > 0) {
+    const ref = { provider: word.slice(0, slash), id: word.slice(slash + 1) };
+    const found = await context.ports.models.find(ref);
+    return "missing" in found ? `I cannot use ${word}: ${found.missing}` : ref;
+  }
+  const matches = (await context.ports.models.list()).filter((model) => model.id === word);
+  const [first] = matches;
+  if (matches.length === 1 && first) return { provider: first.provider, id: first.id };
+  return `I do not know a model "${word}". Use /model list, or provider/id.`;
+}
+
+async function currentText(context: CommandContext, session: Session): Promise<string> {
+  const { providerOverride, modelOverride } = session.entry;
+  if (providerOverride !== undefined && modelOverride !== undefined) {
+    return `Model: ${providerOverride}/${modelOverride} (chosen here; /model default goes back).`;
+  }
+  const settings = context.ports.settings();
+  const primary =
+    settings.agents.get(settings.agentOf(context.key))?.model.primary ?? (await context.ports.models.choose());
+  return `Model: ${primary.provider}/${primary.id} (as configured).`;
+}
+
+async function listText(context: CommandContext): Promise<string> {
+  const models = await context.ports.models.list();
+  const lines = models.slice(0, MOST_LISTED).map((model) => `• ${model.provider}/${model.id}`);
+  const more = models.length - lines.length;
+  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join("\n");
+}

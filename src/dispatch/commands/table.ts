@@ -1,0 +1,94 @@
+import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import { NOT_OWNER } from "../words.ts";
+import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import { switchModel } from "./model.ts";
+import { statusText } from "./status.ts";
+
+/** What a chat may ask of the gateway itself. */
+export const COMMANDS: readonly Command[] = [
+  { name: "new", help: "Start a fresh conversation.", at: "reset", run: startOver },
+  { name: "reset", help: "The same as /new.", at: "reset", run: startOver },
+  { name: "stop", aliases: ["abort", "cancel"], help: "Stop what the agent is doing.", at: "once", run: stopRuns },
+  { name: "status", help: "Model, tokens and state of this conversation.", at: "once", run: statusText },
+  {
+    name: "help",
+    aliases: ["commands", "start"],
+    help: "This list.",
+    at: "once",
+    run: async () => ({ text: helpText() }),
+  },
+  {
+    name: "think",
+    aliases: ["thinking", "t"],
+    help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
+    at: "lane",
+    run: setThinking,
+  },
+  {
+    name: "model",
+    aliases: ["models"],
+    help: "Show or choose the model: /model provider/id, /model default.",
+    at: "lane",
+    run: switchModel,
+  },
+  { name: "approve", help: "Answer a waiting command: /approve <id> once, always or deny.", at: "once", run: approve },
+];
+
+export function findCommand(name: string): Command | undefined {
+  return COMMANDS.find((command) => command.name === name || command.aliases?.includes(name));
+}
+
+function helpText(): string {
+  return ["Commands:", ...COMMANDS.map(({ name, help }) => `/${name} – ${help}`)].join("\n");
+}
+
+/** Without words of its own the agent greets; with them they are the first turn of the new conversation. */
+async function startOver(context: CommandContext, session: Session): Promise<CommandAnswer> {
+  await session.reset();
+  await session.update({ abortedLastRun: undefined }, { now: true });
+  return { turn: context.args };
+}
+
+async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
+  const ended = await context.stop();
+  return { text: ended.length === 0 ? "Nothing is running." : "⏹ Stopped." };
+}
+
+const LEVEL_WORDS: ReadonlyMap<string, ThinkLevel> = new Map<string, ThinkLevel>([
+  ...THINK_LEVELS.map((level): [string, ThinkLevel] => [level, level]),
+  ["none", "off"],
+  ["min", "minimal"],
+  ["max", "xhigh"],
+]);
+
+async function setThinking(context: CommandContext, session: Session): Promise<CommandAnswer> {
+  const word = context.args.toLowerCase();
+  if (word === "") return { text: `Thinking level: ${session.entry.thinkingLevel ?? "as configured"}.` };
+  if (word === "default") {
+    await session.update({ thinkingLevel: undefined }, { now: true });
+    return { text: "Thinking level: as configured." };
+  }
+  const level = LEVEL_WORDS.get(word);
+  if (!level) return { text: `"${context.args}" is no thinking level. There are: ${THINK_LEVELS.join(", ")}.` };
+  await session.update({ thinkingLevel: level }, { now: true });
+  return { text: `Thinking level: ${level}.` };
+}
+
+const DECISIONS = new Map([
+  ["once", "allow-once"],
+  ["allow-once", "allow-once"],
+  ["always", "allow-always"],
+  ["allow-always", "allow-always"],
+  ["deny", "deny"],
+  ["no", "deny"],
+] as const);
+
+async function approve(context: CommandContext): Promise<CommandAnswer> {
+  if (!context.isOwner) return { text: `${NOT_OWNER} (\`commands.ownerAllowFrom\` names them.)` };
+  const [id = "", word = "once"] = context.args.split(/\s+/);
+  const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
+  if (!decision) return { text: "Use /approve <id> once, always or deny." };
+  if (!context.approvals.resolve(id, decision)) return { text: `Nothing waits under "${id}".` };
+  return { text: decision === "deny" ? "Denied." : "Allowed." };
+}

@@ -1,0 +1,132 @@
+import { SystemEventQueue } from "../prompt/system-events.ts";
+import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
+import type { InboxRow, Outcome } from "../types/journal.ts";
+import type { InboundMessage } from "../types/message.ts";
+import { KeyedQueue } from "../utils/keyed-queue.ts";
+import { Approvals } from "./approvals.ts";
+import { findCommand } from "./commands/table.ts";
+import { parseCommand, type CommandCall } from "./commands/parse.ts";
+import type { Command } from "./commands/command.ts";
+import { Lanes } from "./lanes.ts";
+import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
+import { Replies } from "./replies.ts";
+import { RunBoard } from "./board.ts";
+import { TurnRunner } from "./turn-runner.ts";
+
+/**
+ * The hallway. One message's life: journal → acknowledge → admit → route → command or lane → run → reply → outcome.
+ */
+export class Dispatch {
+  readonly events = new SystemEventQueue();
+  readonly board = new RunBoard();
+  readonly approvals: Approvals;
+  readonly lanes: Lanes;
+  readonly replies: Replies;
+  readonly #ports: DispatchPorts;
+  readonly #order = new KeyedQueue();
+
+  constructor(ports: DispatchPorts) {
+    this.#ports = ports;
+    this.approvals = new Approvals(ports.journal.approvals, ports.clock);
+    this.replies = new Replies(ports);
+    const runner = new TurnRunner({
+      ...ports,
+      events: this.events,
+      approvals: this.approvals,
+      board: this.board,
+      replies: this.replies,
+    });
+    this.lanes = new Lanes({
+      ...ports,
+      runTurn: (key, waiting, began) => runner.run(key, waiting, began),
+      steer: (run, key, waiting) => runner.steer(run, key, waiting),
+      shed: (task) => runner.shed(task),
+    });
+  }
+
+  /** Takes events of a channel. Resolves when they are durable; rejects when they could not be stored. */
+  async receive(messages: readonly InboundMessage[]): Promise<void> {
+    const accepted = await this.#ports.journal.inbox.accept(messages);
+    for (const { row, isNew } of accepted) {
+      if (isNew) void this.admit(row);
+      else this.#ports.log.info("dropped", { why: "seen before", event: row.message.eventKey });
+    }
+  }
+
+  /** Decides about a stored message, in the order of its chat. Never rejects. */
+  admit(row: InboxRow): Promise<void> {
+    const { from } = row.message;
+    return this.#order.run(`${from.channel}\n${from.account}\n${from.chat.id}`, async () => {
+      try {
+        await this.#decide(row);
+      } catch (error) {
+        this.#ports.log.error("message not decided", { inbox: row.id, error });
+      }
+    });
+  }
+
+  async #decide(row: InboxRow): Promise<void> {
+    const { message } = row;
+    const verdict: Verdict =
+      message.options?.operator === true ? { kind: "pass", pending: [] } : await this.#ports.gate(message);
+    this.#logVerdict(row, verdict);
+    if (verdict.kind === "pair") return this.replies.pair(row);
+    if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why });
+    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: "not mentioned" });
+    const key = message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
+    const call = parseCommand(message.text);
+    const command = call && findCommand(call.name);
+    if (call && command) return this.#command(row, key, command, call);
+    this.enter(key, { rows: [row], pending: verdict.pending });
+  }
+
+  /** Into the session's lane. Operators get a log to watch from now on, and a run of their own. */
+  enter(key: SessionKey, waiting: Waiting): void {
+    const [row] = waiting.rows;
+    if (!row) return;
+    const isOperator = row.message.options?.operator === true;
+    const log = waiting.log ?? (isOperator ? this.board.open(row, key, this.#ports) : undefined);
+    this.lanes.offer(key, { ...waiting, ...(log && { log }) }, this.#ports.settings().queueMode(row.message.from));
+  }
+
+  async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {
+    const log = row.message.options?.operator === true ? this.board.open(row, key, this.#ports) : undefined;
+    const context = {
+      args: call.args,
+      message: row.message,
+      key,
+      isOwner: this.#ports.settings().isOwner(row.message),
+      ports: this.#ports,
+      approvals: this.approvals,
+      stop: () => this.lanes.stop(key),
+    };
+    if (command.at === "once") {
+      const answer = await command.run(context);
+      if ("text" in answer) await this.replies.command(row, key, { name: command.name, text: answer.text, log });
+      return;
+    }
+    const work = async () => {
+      const session = await this.#ports.sessions.acquire(key);
+      const answer = await command.run(context, session).finally(() => session.release());
+      if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
+      this.lanes.enterFirst(key, { rows: [row], pending: [], text: answer.turn, ...(log && { log }) });
+    };
+    this.lanes.occupy(key, { kind: "work", rows: [row], work }, command.at);
+  }
+
+  /** Ends what runs in a session. */
+  stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+    return this.lanes.stop(sessionKey(key), only);
+  }
+
+  #finish(row: InboxRow, outcome: Outcome): Promise<void> {
+    return this.#ports.journal.inbox.finish([row.id], outcome);
+  }
+
+  #logVerdict(row: InboxRow, verdict: Verdict): void {
+    const { from, sender } = row.message;
+    const fields = { inbox: row.id, channel: from.channel, chat: from.chat.id, sender: sender.id };
+    if (verdict.kind === "pass") this.#ports.log.info("received", fields);
+    else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
+  }
+}

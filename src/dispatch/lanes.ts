@@ -1,0 +1,141 @@
+import type { RunId, SessionKey } from "../types/ids.ts";
+import type { Run } from "../harness/run.ts";
+import type { Log } from "../types/log.ts";
+import { Lane, type LaneTask } from "./lane.ts";
+import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
+import { queueAction } from "./queue-modes.ts";
+import { Slots } from "./slots.ts";
+
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
+  readonly log: Log;
+  /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
+  runTurn(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void>;
+  /** Into the running turn; false when it ended first. */
+  steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
+  /** The rows of a task that will not be run. */
+  shed(task: LaneTask): Promise<void>;
+}
+
+/** One lane per session, and the global one around their runs. */
+export class Lanes {
+  readonly #lanes = new Map<SessionKey, Lane>();
+  readonly #ports: LanePorts;
+  readonly #slots: Slots;
+  #closing = false;
+
+  constructor(ports: LanePorts) {
+    this.#ports = ports;
+    this.#slots = new Slots(() => ports.settings().maxConcurrent);
+  }
+
+  /** A message for a session: starts a turn, or joins what is there as the queue mode says. True when it has to wait. */
+  offer(key: SessionKey, waiting: Waiting, mode: QueueMode): boolean {
+    const lane = this.#lane(key);
+    const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
+    const merge = action.kind !== "wait" || action.merge;
+    if (action.kind === "steer" && lane.run) {
+      void this.#steer(key, lane, lane.run, waiting);
+      return true;
+    }
+    if (action.kind === "interrupt") lane.run?.abort("user");
+    lane.push({ kind: "turn", waiting, merge: merge && waiting.log === undefined && waiting.isReplay !== true });
+    for (const task of lane.shed(this.#ports.settings().queue)) void this.#ports.shed(task);
+    return !this.#wake(key, lane);
+  }
+
+  /** A turn that goes before everything that waits: a command made it. */
+  enterFirst(key: SessionKey, waiting: Waiting): void {
+    const lane = this.#lane(key);
+    lane.pushFirst({ kind: "turn", waiting, merge: false });
+    this.#wake(key, lane);
+  }
+
+  /** Work that needs the session to itself. With `reset` it ends the running turn and goes before what waits. */
+  occupy(key: SessionKey, task: LaneTask & { kind: "work" }, how: "lane" | "reset"): void {
+    const lane = this.#lane(key);
+    if (how === "reset") lane.run?.abort("user");
+    if (how === "reset") lane.pushFirst(task);
+    else lane.push(task);
+    this.#wake(key, lane);
+  }
+
+  /** Ends the running turn and empties the lane. */
+  async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+    const lane = this.#lanes.get(key);
+    if (!lane) return [];
+    const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
+    if (ended.length > 0) lane.run?.abort("user");
+    if (only === undefined) for (const task of lane.clear()) await this.#ports.shed(task);
+    return ended;
+  }
+
+  isBusy(key: SessionKey): boolean {
+    return this.#lanes.get(key)?.busy === true;
+  }
+
+  /** Runs under way. */
+  runs(): readonly Run[] {
+    return [...this.#lanes.values()].flatMap((lane) => lane.run ?? []);
+  }
+
+  get waiting(): number {
+    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
+  }
+
+  /** Nothing new begins; what runs may end within `ms`, then it is aborted and goes on after the next start. */
+  async close(ms: number): Promise<void> {
+    this.#closing = true;
+    const late = this.#ports.clock.after(ms, () => this.runs().forEach((run) => run.abort("shutdown")));
+    while (this.runs().length > 0) await Promise.all(this.runs().map((run) => run.stream.done.then(settled)));
+    late();
+  }
+
+  #lane(key: SessionKey): Lane {
+    const lane = this.#lanes.get(key) ?? new Lane();
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  /** True when this call set the lane going. */
+  #wake(key: SessionKey, lane: Lane): boolean {
+    if (lane.busy || this.#closing) return false;
+    lane.busy = true;
+    void this.#drain(key, lane);
+    return true;
+  }
+
+  async #drain(key: SessionKey, lane: Lane): Promise<void> {
+    for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
+      await this.#run(key, lane, task);
+      await this.#settle(lane);
+    }
+    lane.busy = false;
+    if (lane.waiting === 0) this.#lanes.delete(key);
+  }
+
+  async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    try {
+      if (task.kind === "work") await task.work();
+      else await this.#slots.use(() => this.#ports.runTurn(key, task.waiting, (run) => (lane.run = run)));
+    } catch (error) {
+      this.#ports.log.error("lane task broke", { session: key, error });
+    } finally {
+      lane.run = undefined;
+    }
+  }
+
+  /** People write in bursts: what came during a run waits a moment for its neighbours. */
+  async #settle(lane: Lane): Promise<void> {
+    const { debounceMs } = this.#ports.settings().queue;
+    if (lane.waiting === 0 || debounceMs === 0) return;
+    await new Promise<void>((resolve) => this.#ports.clock.after(debounceMs, resolve));
+  }
+
+  async #steer(key: SessionKey, lane: Lane, run: Run, waiting: Waiting): Promise<void> {
+    if (await this.#ports.steer(run, key, waiting)) return;
+    lane.push({ kind: "turn", waiting, merge: true });
+    this.#wake(key, this.#lane(key));
+  }
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,0 +1,54 @@
+import type { RunEvent, RunStream } from "../types/events.ts";
+import type { Log } from "../types/log.ts";
+
+/** One line per decision of a run that an operator would ask about. */
+export async function logRun(stream: RunStream, root: Log): Promise<void> {
+  const log = root.with({ run: stream.facts.runId, session: stream.facts.sessionKey });
+  for await (const event of stream.watch()) logEvent(event, log);
+}
+
+function logEvent(event: RunEvent, log: Log): void {
+  switch (event.type) {
+    case "attempt_start":
+      log.info("model call", {
+        model: `${event.model.provider}/${event.model.id}`,
+        thinking: event.thinking,
+        messages: event.messages,
+        tokens: event.estimatedTokens,
+      });
+      return;
+    case "tool_end":
+      log.info("tool", { tool: event.name, failed: event.isError, ms: event.durationMs });
+      return;
+    case "approval_request":
+      log.info("approval asked", { approval: event.approval.id });
+      return;
+    case "approval_end":
+      log.info("approval answered", { approval: event.id, decision: event.decision });
+      return;
+    case "retry":
+      log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });
+      return;
+    case "notice":
+      log.info(event.text, { because: event.because });
+      return;
+    case "run_end":
+      logEnd(event, log);
+      return;
+    default:
+      return;
+  }
+}
+
+function logEnd(event: Extract<RunEvent, { type: "run_end" }>, log: Log): void {
+  const { receipt, result } = event;
+  const fields = {
+    ms: receipt.durationMs,
+    calls: receipt.calls,
+    input: receipt.usage.input,
+    output: receipt.usage.output,
+  };
+  if (result.kind === "failed")
+    log.error("run failed", { ...fields, why: result.failure.kind, message: result.failure.message });
+  else log.info("run ended", { ...fields, result: result.kind });
+}

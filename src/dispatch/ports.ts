@@ -1,0 +1,84 @@
+import type { RunLog } from "../harness/log.ts";
+import type { Outbox } from "../outbox/deliver.ts";
+import type { Models } from "../providers/catalog.ts";
+import type { ChannelLink } from "../types/channel.ts";
+import type { Clock } from "../types/clock.ts";
+import type { AgentId, SessionKey } from "../types/ids.ts";
+import type { InboxRow, Journal, MediaStore } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { HistoryLine, InboundMessage, Peer } from "../types/message.ts";
+import type { ModelInfo } from "../types/model.ts";
+import type { Session, Sessions } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { Tool } from "../types/tool.ts";
+
+export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
+
+/** What the config says about a message's way; read anew for each message. */
+export interface DispatchSettings {
+  readonly agents: ReadonlyMap<AgentId, AgentSettings>;
+  readonly defaultAgent: AgentId;
+  readonly queue: { readonly cap: number; readonly debounceMs: number; readonly drop: "old" | "new" | "summarize" };
+  queueMode(to: Peer): QueueMode;
+  /** Runs of all sessions that go on at the same time. */
+  readonly maxConcurrent: number;
+  /** The session that a message belongs to. */
+  keyFor(message: InboundMessage): SessionKey;
+  agentOf(key: SessionKey): AgentId;
+  isOwner(message: InboundMessage): boolean;
+  chat(to: Peer): ChatStyle;
+}
+
+/** How a chat is answered. */
+export interface ChatStyle {
+  readonly replyToMode: "off" | "first" | "all";
+  readonly streaming: "off" | "partial" | "block";
+  readonly responsePrefix?: string;
+}
+
+/** May this message be answered? Asked after the journal has it. */
+export type Verdict =
+  | { readonly kind: "pass"; readonly pending: readonly HistoryLine[] }
+  | { readonly kind: "pair" }
+  /** Heard, kept as context for the next answer, not answered. */
+  | { readonly kind: "history" }
+  | { readonly kind: "drop"; readonly why: string };
+
+export interface DispatchPorts {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly outbox: Outbox;
+  readonly media: MediaStore;
+  readonly models: Models;
+  readonly clock: Clock;
+  readonly log: Log;
+  settings(): DispatchSettings;
+  gate(message: InboundMessage): Promise<Verdict>;
+  link(to: Peer): ChannelLink | undefined;
+  tools(agent: AgentSettings): readonly Tool[];
+  systemPrompt(request: SystemPromptRequest): Promise<string>;
+  /** Lines for `/status` that other rooms know. */
+  statusLines(): readonly string[];
+}
+
+export interface SystemPromptRequest {
+  readonly agent: AgentSettings;
+  readonly model: ModelInfo;
+  readonly tools: readonly Tool[];
+  /** Undefined for web, HTTP and command-line clients. */
+  readonly peer?: Peer;
+  readonly session: Pick<Session, "key" | "entry">;
+  readonly extra?: string;
+}
+
+/** One place in a lane: rows that are to become one turn. */
+export interface Waiting {
+  readonly rows: readonly InboxRow[];
+  readonly pending: readonly HistoryLine[];
+  /** Text with the command cut off; the message's own otherwise. */
+  readonly text?: string;
+  /** Made early for clients that watch a run from its queue on. */
+  readonly log?: RunLog;
+  /** The rows were claimed before; their turn may be half done. */
+  readonly isReplay?: boolean;
+}

@@ -1,0 +1,101 @@
+import type { RunLog } from "../harness/log.ts";
+import type { SessionKey } from "../types/ids.ts";
+import type { InboxRow, Outcome } from "../types/journal.ts";
+import type { Peer } from "../types/message.ts";
+import type { ReplyButton, NoticeCause } from "../types/reply.ts";
+import type { DispatchPorts } from "./ports.ts";
+import { pairingText } from "./words.ts";
+
+/** What the gateway itself says: answers of commands, pairing codes, errors. */
+export class Replies {
+  readonly #ports: DispatchPorts;
+
+  constructor(ports: DispatchPorts) {
+    this.#ports = ports;
+  }
+
+  /** A stranger gets a code, once per code; others wait in silence until one of three pending codes is over. */
+  async pair(row: InboxRow): Promise<void> {
+    const { from, sender } = row.message;
+    const asked = await this.#ports.journal.pairing.request({
+      channel: from.channel,
+      account: from.account,
+      senderId: sender.id,
+      ...(sender.name !== undefined && { name: sender.name }),
+    });
+    if (asked.kind === "new") await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
+    this.#ports.log.info("pairing", { channel: from.channel, sender: sender.id, state: asked.kind });
+    await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` });
+  }
+
+  /** The answer of a command. */
+  async command(
+    row: InboxRow,
+    key: SessionKey,
+    answer: { name: string; text: string; log: RunLog | undefined },
+  ): Promise<void> {
+    if (answer.log) await this.#toOperator(answer.log, key, answer.text, "command");
+    else await this.#toChat(row, answer.text, "command");
+    await this.#finish(row, { kind: "command", name: answer.name });
+  }
+
+  /** An accepted message that gets no run is told so. */
+  async refuse(row: InboxRow, log: RunLog | undefined, text: string): Promise<void> {
+    if (log) endWith(log, text, "error", this.#ports.clock.now());
+    else await this.#toChat(row, text, "error");
+    await this.#finish(row, { kind: "failed", why: text });
+  }
+
+  /** A line into a chat beside any message, such as a question with buttons. */
+  async tell(
+    to: Peer,
+    notice: { key: string; text: string; because: NoticeCause; buttons?: readonly ReplyButton[] },
+  ): Promise<void> {
+    await this.#ports.outbox.deliver({
+      replyKey: notice.key,
+      to,
+      blocks: [{ kind: "notice", markdown: notice.text, because: notice.because }],
+      ...(notice.buttons && { buttons: notice.buttons }),
+    });
+  }
+
+  /** Kept in the transcript for people, unseen by the model: for the web the transcript is the delivery. */
+  async #toOperator(log: RunLog, key: SessionKey, text: string, because: NoticeCause): Promise<void> {
+    endWith(log, text, because, this.#ports.clock.now());
+    if (this.#ports.sessions.peek(key) === undefined) return;
+    await this.note(key, text);
+  }
+
+  /** Resolves at once when a run holds the session: the note is written when it is free. */
+  async note(key: SessionKey, text: string): Promise<void> {
+    const write = async () => {
+      const session = await this.#ports.sessions.acquire(key);
+      try {
+        await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
+      } finally {
+        session.release();
+      }
+    };
+    void write().catch((error: unknown) => this.#ports.log.warn("notice not kept", { session: key, error }));
+  }
+
+  async #toChat(row: InboxRow, text: string, because: NoticeCause): Promise<void> {
+    await this.#ports.outbox.deliver({
+      replyKey: `in:${row.id}:${because}`,
+      inboxId: row.id,
+      to: row.message.from,
+      blocks: [{ kind: "notice", markdown: text, because }],
+    });
+  }
+
+  #finish(row: InboxRow, outcome: Outcome): Promise<void> {
+    return this.#ports.journal.inbox.finish([row.id], outcome);
+  }
+}
+
+function endWith(log: RunLog, text: string, because: NoticeCause, now: number): void {
+  log.emit({ type: "run_start", facts: log.facts, startedAt: now });
+  log.emit({ type: "answer", text, because });
+  const receipt = { model: { provider: "openclaw", id: "gateway" }, ...log.cost, durationMs: 0 };
+  log.emit({ type: "run_end", result: { kind: "replied", stop: "stop" }, receipt, endedAt: now });
+}

@@ -1,0 +1,217 @@
+import type { Run } from "../harness/run.ts";
+import type { SystemEventQueue } from "../prompt/system-events.ts";
+import type { SessionKey } from "../types/ids.ts";
+import type { Outcome } from "../types/journal.ts";
+import type { Receipt, RunResult } from "../types/run.ts";
+import type { Session } from "../types/session.ts";
+import { answer } from "./answer.ts";
+import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
+import type { RunBoard } from "./board.ts";
+import type { LaneTask } from "./lane.ts";
+import { logRun } from "./log-run.ts";
+import type { DispatchPorts, Waiting } from "./ports.ts";
+import type { Replies } from "./replies.ts";
+import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
+import { noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
+
+export interface RunnerPorts extends DispatchPorts {
+  readonly events: SystemEventQueue;
+  readonly approvals: Approvals;
+  readonly board: RunBoard;
+  readonly replies: Replies;
+}
+
+/** Boots that may try a message; a message that takes the process down each time must not do so for ever. */
+const MOST_STARTS = 3;
+
+/** Brings waiting rows to their outcome. */
+export class TurnRunner {
+  readonly #ports: RunnerPorts;
+
+  constructor(ports: RunnerPorts) {
+    this.#ports = ports;
+  }
+
+  async run(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void> {
+    const session = await this.#ports.sessions.acquire(key);
+    try {
+      if (await this.#tooManyStarts(waiting)) return;
+      const settings = this.#ports.settings();
+      const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
+      if (!agent) throw new Error(`no agent ${session.agentId}`);
+      const prepared = await prepareTurn(waiting, session, agent, this.#ports);
+      if (prepared) await this.#runPrepared(prepared, session, waiting, began);
+    } finally {
+      session.release();
+    }
+  }
+
+  async #tooManyStarts(waiting: Waiting): Promise<boolean> {
+    const [first] = waiting.rows;
+    if (!first || first.attempts < MOST_STARTS) return false;
+    for (const row of waiting.rows) await this.#ports.replies.refuse(row, waiting.log, TOO_MANY_STARTS);
+    return true;
+  }
+
+  async #runPrepared(
+    prepared: PreparedTurn,
+    session: Session,
+    waiting: Waiting,
+    began: (run: Run) => void,
+  ): Promise<void> {
+    const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
+    const run: Run = beginRun(prepared, session, this.#ports, {
+      candidates,
+      log: waiting.log,
+      approvals: this.#ports.approvals.deskFor(
+        prepared.facts,
+        this.#askerFor(prepared, () => run),
+      ),
+    });
+    began(run);
+    this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
+    void logRun(run.stream, this.#ports.log);
+    const typing = this.#keepTyping(prepared);
+    const outcome = await this.#follow(prepared, run).finally(typing);
+    await this.#settle(prepared, session, run, outcome);
+  }
+
+  /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
+  async #follow(prepared: PreparedTurn, run: Run): Promise<Outcome | "unfinished"> {
+    if (prepared.message.options?.operator === true) return operatorOutcome(await run.stream.done);
+    const { journal, outbox } = this.#ports;
+    const [row] = prepared.rows;
+    const inboxId = row?.id ?? 0;
+    const isReplay = (row?.attempts ?? 0) > 0;
+    return answer(
+      {
+        stream: run.stream,
+        inboxId,
+        message: prepared.message,
+        style: this.#ports.settings().chat(prepared.message.from),
+        agent: prepared.agent,
+        earlier: isReplay ? await journal.outbox.of(inboxId) : [],
+        earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
+      },
+      outbox,
+    );
+  }
+
+  async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<void> {
+    const result = await run.stream.done;
+    const { receipt } = await endOf(run);
+    await this.#keepCounters(session, result, receipt);
+    await this.#ports.journal.runs.record({
+      runId: prepared.facts.runId,
+      sessionKey: session.key,
+      at: this.#ports.clock.now(),
+      receipt,
+      result: result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind,
+    });
+    if (prepared.message.options?.operator === true) await this.#noteFailure(session, result);
+    if (outcome === "unfinished") return;
+    await this.#finish(prepared, outcome);
+  }
+
+  async #finish(prepared: PreparedTurn, outcome: Outcome): Promise<void> {
+    const [first, ...merged] = prepared.rows.map((row) => row.id);
+    if (first === undefined) return;
+    await Promise.all([
+      this.#ports.journal.inbox.finish([first], outcome),
+      merged.length > 0 && this.#ports.journal.inbox.finish(merged, { kind: "merged", into: first }),
+    ]);
+  }
+
+  async #noteFailure(session: Session, result: RunResult): Promise<void> {
+    const text = noticeFor(result);
+    if (text !== undefined) await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
+  }
+
+  async #keepCounters(session: Session, result: RunResult, receipt: Receipt): Promise<void> {
+    const { usage } = receipt;
+    await session.update({
+      inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
+      outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
+      totalTokens: usage.totalTokens,
+      totalTokensFresh: true,
+      abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
+      updatedAt: this.#ports.clock.now(),
+    });
+  }
+
+  #askerFor(prepared: PreparedTurn, run: () => Run) {
+    const { replies } = this.#ports;
+    const isOperator = prepared.message.options?.operator === true;
+    return {
+      asked: (approval: Parameters<typeof approvalText>[0]) => {
+        run().stream.emit({ type: "approval_request", approval });
+        if (isOperator) return;
+        const notice = { key: `approval:${approval.id}`, text: approvalText(approval), because: "approval" as const };
+        void replies
+          .tell(prepared.message.from, { ...notice, buttons: approvalButtons(approval.id) })
+          .catch((error: unknown) => this.#ports.log.error("question not delivered", { approval: approval.id, error }));
+      },
+      answered: (id: string, decision: Parameters<typeof emitAnswered>[2]) => emitAnswered(run(), id, decision),
+    };
+  }
+
+  /** "typing…" as long as the run goes on. Gives the function that ends it. */
+  #keepTyping(prepared: PreparedTurn): () => void {
+    const { from } = prepared.message;
+    const typing = prepared.message.options?.operator === true ? undefined : this.#ports.link(from)?.typing;
+    if (!typing) return () => undefined;
+    let cancel = () => undefined as void;
+    const show = () => {
+      void typing(from);
+      cancel = this.#ports.clock.after(TYPING_EVERY_MS, show);
+    };
+    cancel = this.#ports.clock.after(TYPING_AFTER_MS, show);
+    return () => cancel();
+  }
+
+  /** Into a running turn. The claim comes first, so that a crash finds the message again. */
+  async steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean> {
+    const [row] = waiting.rows;
+    if (!row) return true;
+    const entryId = turnIdOf(row);
+    await this.#ports.journal.inbox.claim([row.id], {
+      sessionKey: key,
+      runId: run.stream.facts.runId,
+      turnId: entryId,
+    });
+    const taken = await run.steer({ entryId, text: row.message.text, images: [], at: row.message.receivedAt });
+    if (taken) await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
+    return taken;
+  }
+
+  /** Tasks that the lane gave up: told, and ended. */
+  async shed(task: LaneTask): Promise<void> {
+    const rows = task.kind === "turn" ? task.waiting.rows : task.rows;
+    const log = task.kind === "turn" ? task.waiting.log : undefined;
+    for (const row of rows) await this.#ports.replies.refuse(row, log, QUEUE_FULL);
+  }
+}
+
+/** A quick answer shows no "typing…". */
+const TYPING_AFTER_MS = 250;
+/** Telegram shows it for five seconds. */
+const TYPING_EVERY_MS = 4000;
+
+function emitAnswered(
+  run: Run,
+  id: string,
+  decision: "allow-once" | "allow-always" | "deny" | "timeout" | "abort",
+): void {
+  run.stream.emit({ type: "approval_end", id, decision });
+}
+
+function operatorOutcome(result: RunResult): Outcome | "unfinished" {
+  if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
+  if (result.kind === "replied") return { kind: "replied" };
+  return result.by === "shutdown" ? "unfinished" : { kind: "aborted" };
+}
+
+async function endOf(run: Run): Promise<{ receipt: Receipt }> {
+  for await (const event of run.stream.watch()) if (event.type === "run_end") return event;
+  throw new Error("a run's log ended without run_end");
+}

@@ -1,0 +1,147 @@
+import { createHash, randomUUID } from "node:crypto";
+import { startRun, type Run } from "../harness/run.ts";
+import type { RunRequest, UserTurn } from "../harness/request.ts";
+import { buildBody, type Body } from "../prompt/body.ts";
+import type { SystemEventQueue } from "../prompt/system-events.ts";
+import { runId, type RunId } from "../types/ids.ts";
+import type { InboxRow } from "../types/journal.ts";
+import type { InboundMessage, Peer } from "../types/message.ts";
+import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import type { RunFacts } from "../types/run.ts";
+import type { Session } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { ApprovalDesk } from "../types/tool.ts";
+import { collectedText } from "./collected.ts";
+import { fetchMedia, type FetchedMedia } from "./media.ts";
+import type { DispatchPorts, Waiting } from "./ports.ts";
+
+/** A turn that is ready to run: claimed, its text made, its files fetched. */
+export interface PreparedTurn {
+  readonly facts: RunFacts;
+  readonly rows: readonly InboxRow[];
+  readonly message: InboundMessage;
+  readonly agent: AgentSettings;
+  readonly turn: UserTurn;
+  readonly body: Body;
+}
+
+/** The transcript id of a turn: the same at every boot. */
+export function turnIdOf(row: InboxRow): string {
+  const { channel, account } = row.message.from;
+  const name = `${channel}\n${account}\n${row.message.eventKey}`;
+  return row.turnId ?? createHash("sha256").update(name).digest("hex").slice(0, 16);
+}
+
+/** Web and command-line clients choose the run id: it is their idempotency key. */
+export function runIdOf(row: InboxRow): RunId {
+  return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : randomUUID());
+}
+
+/** Claims the rows for this boot and makes the user's turn out of them. */
+export async function prepareTurn(
+  waiting: Waiting,
+  session: Session,
+  agent: AgentSettings,
+  ports: DispatchPorts & { events: SystemEventQueue },
+): Promise<PreparedTurn | undefined> {
+  const [first] = waiting.rows;
+  if (!first) return undefined;
+  const facts = factsFor(first, session);
+  const turnId = turnIdOf(first);
+  await ports.journal.inbox.claim(
+    waiting.rows.map((row) => row.id),
+    { sessionKey: session.key, runId: facts.runId, turnId },
+  );
+  const media = await fetchMedia(waiting.rows, ports);
+  const body = bodyFor(waiting, session, agent, { ports, media });
+  const turn = { entryId: turnId, text: body.text, images: media.images, at: first.message.receivedAt };
+  return { facts, rows: waiting.rows, message: first.message, agent, turn, body };
+}
+
+export function factsFor(row: InboxRow, session: Pick<Session, "key" | "id" | "agentId">): RunFacts {
+  return {
+    runId: runIdOf(row),
+    sessionKey: session.key,
+    sessionId: session.id,
+    agentId: session.agentId,
+    trigger: "message",
+  };
+}
+
+function bodyFor(
+  waiting: Waiting,
+  session: Session,
+  agent: AgentSettings,
+  more: { ports: DispatchPorts & { events: SystemEventQueue }; media: FetchedMedia },
+): Body {
+  const [first, ...rest] = waiting.rows.map((row) => row.message);
+  if (!first) throw new Error("a turn needs a message");
+  return buildBody({
+    message: { ...first, text: collectedText(waiting) },
+    also: rest.map((message) => ({ ...message, text: "" })),
+    rawText: first.text,
+    isNewSession: session.isNew,
+    abortedLastRun: session.entry.abortedLastRun === true,
+    systemEvents: more.ports.events.drain(session.key),
+    pendingHistory: waiting.pending,
+    media: more.media.files,
+    hasMessageTool: false,
+    timezone: agent.timezone,
+    now: more.ports.clock.now(),
+  });
+}
+
+/** Starts the run of a prepared turn. */
+export function beginRun(
+  prepared: PreparedTurn,
+  session: Session,
+  ports: DispatchPorts,
+  parts: { approvals: ApprovalDesk; candidates: readonly ModelRef[]; log: Waiting["log"] },
+): Run {
+  const { facts, agent, turn, message } = prepared;
+  const tools = ports.tools(agent);
+  const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
+  const request: RunRequest = {
+    facts,
+    settings: agent,
+    conversation: session,
+    turn,
+    candidates: parts.candidates,
+    thinking: thinkingFor(prepared, session),
+    timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
+    tools,
+    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...(peer && { peer }) }),
+  };
+  const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
+  return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
+}
+
+function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {
+  return (
+    prepared.body.thinking ??
+    prepared.message.options?.thinking ??
+    session.entry.thinkingLevel ??
+    prepared.agent.thinking
+  );
+}
+
+/** Message's own choice, then the session's, then the agent's with its fallbacks, then what is there. */
+export async function candidatesFor(
+  message: InboundMessage,
+  session: Pick<Session, "entry">,
+  agent: AgentSettings,
+  ports: Pick<DispatchPorts, "models">,
+): Promise<readonly ModelRef[]> {
+  const asked = parseRef(message.options?.model);
+  if (asked) return [asked];
+  const { providerOverride, modelOverride } = session.entry;
+  if (providerOverride !== undefined && modelOverride !== undefined)
+    return [{ provider: providerOverride, id: modelOverride }];
+  const primary = agent.model.primary ?? (await ports.models.choose());
+  return [primary, ...agent.model.fallbacks];
+}
+
+function parseRef(text: string | undefined): ModelRef | undefined {
+  const slash = text?.indexOf("/") ?? -1;
+  return text === undefined || slash < 1 ? undefined : { provider: text.slice(0, slash), id: text.slice(slash + 1) };
+}

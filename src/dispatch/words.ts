@@ -1,0 +1,40 @@
+import type { FailureKind, RunResult } from "../types/run.ts";
+
+/** What a user is told when no model could answer; the operator's log has the provider's own words. */
+const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
+  auth: "The model's key was not accepted. The operator can see why with `openclaw doctor`.",
+  billing: "The model's account is out of credit.",
+  rate_limit: "The model is asked too often right now. Please try again in a minute.",
+  overloaded: "The model is overloaded right now. Please try again in a minute.",
+  timeout: "The model took too long. Please try again.",
+  context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
+  thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
+  image_size: "The image is too large for the model. Please send a smaller one.",
+  format: "The model could not read this conversation. Start a fresh one with /new.",
+  refusal: "The model declined to answer.",
+  cut_off: "The model broke off in the middle. Please try again.",
+  network: "The model cannot be reached right now. Please try again.",
+  model_missing: "The configured model does not exist. The operator can see why with `openclaw doctor`.",
+  unknown: "Something went wrong while answering. Please try again.",
+};
+
+/** The notice for a run that brought no answer; undefined when none is due. */
+export function noticeFor(result: RunResult): string | undefined {
+  if (result.kind === "failed") return `⚠️ ${FAILURE_TEXT[result.failure.kind]}`;
+  if (result.kind === "aborted" && result.by === "timeout")
+    return "⚠️ This took longer than a run may take, so it was stopped.";
+  return undefined;
+}
+
+export const TOO_MANY_STARTS =
+  "⚠️ I was interrupted several times over this message and gave up on it. Please send it again.";
+export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so this one was left out.";
+export const NOT_OWNER = "Only an owner may do that.";
+
+export function pairingText(code: string, channel: string): string {
+  return [
+    "Hello! I do not know you yet.",
+    `Your pairing code is ${code}. It is good for one hour.`,
+    `The operator lets you in with: openclaw pairing approve ${channel} ${code}`,
+  ].join("\n");
+}

@@ -105,7 +105,7 @@ describe("createTagStripper", () => {
 
   it("leaves text without tags as it is", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(fc.string(), (text) => {
         fc.pre(!/<|\[tool|\[hist/i.test(text));
         expect(shownOf(text)).toBe(text);
       }),

@@ -114,15 +114,18 @@ interface Around {
 
 function forcedCut(text: string, window: string, { spans, limits }: Around): Cut {
   const { minChars, maxChars, breakPreference } = limits;
-  for (const kind of FALLBACKS[breakPreference]) {
-    const at = breaks(window, BREAKS[kind], spans).findLast((place) => place >= minChars);
-    if (at !== undefined) return cutAt(text, at);
-  }
+  const lastBreak = (least: number): number | undefined =>
+    [breakPreference, ...FALLBACKS[breakPreference]]
+      .map((kind) => breaks(window, BREAKS[kind], spans).findLast((place) => place >= least))
+      .find((place) => place !== undefined);
+  const enough = lastBreak(minChars);
+  if (enough !== undefined) return cutAt(text, enough);
   const span = spanAt(spans, Math.min(maxChars, window.length));
   if (span !== undefined && window.slice(0, span.start).trim() !== "") return cutAt(text, span.start - 1);
   const parts = span && splitFence(text, span, maxChars);
   if (parts !== undefined) return { chunk: parts.chunk, rest: { text: parts.rest, midLine: false } };
-  return cutAt(text, breaks(window, BLANK, span === undefined ? spans : []).at(-1) ?? hardBreak(text, maxChars));
+  const word = breaks(window, BLANK, span === undefined ? spans : []).at(-1);
+  return cutAt(text, lastBreak(maxChars / 2) ?? word ?? hardBreak(text, maxChars));
 }
 
 /** Where the pattern matches outside of fences, beyond the first unit. */

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
 import { toPlain } from "../../src/reply/markdown/plain.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
-import { renderTelegramChunks } from "../../src/reply/markdown/telegram-chunks.ts";
-import type { TelegramChunk } from "../../src/reply/markdown/telegram-chunks.ts";
+import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
+import type { TelegramChunk } from "../../src/reply/markdown/telegram.ts";
 import { openTdlib } from "./tdlib.ts";
 
 const parse = await openTdlib();
@@ -40,11 +40,11 @@ function parsedText(chunk: TelegramChunk, limit: number): string {
   return text;
 }
 
-async function proveShown(markdown: string, limit = 4096, tables?: TableMode): Promise<void> {
+function proveShown(markdown: string, limit = 4096, tables?: TableMode): void {
   const shape = tables === undefined ? {} : { tables };
-  const chunks = await renderTelegramChunks(markdown, { limit, ...shape });
+  const chunks = renderTelegramChunks(markdown, { limit, ...shape });
   const shown = ink(chunks.map((chunk) => parsedText(chunk, limit)).join("\n"));
-  const plain = toPlain(await parseMarkdown(markdown), { hideLinks: true, ...shape });
+  const plain = toPlain(parseMarkdown(markdown), { hideLinks: true, ...shape });
   expect(shown).toBe(ink(plain));
   for (const word of visibleWords(markdown)) expect(shown, markdown).toContain(ink(word));
 }
@@ -83,22 +83,22 @@ const documents = fc.array(fc.oneof(block, block, table, code), { maxLength: 8 }
 const tableModes = fc.constantFrom<TableMode | undefined>(undefined, "off", "bullets", "code", "block");
 
 describe.skipIf(parse === undefined)("what Telegram gets, by Telegram's own parser", () => {
-  it("accepts each CommonMark case and shows its text", async () => {
+  it("accepts each CommonMark case and shows its text", () => {
     expect(commonmark.length).toBe(652);
     for (const { markdown } of commonmark) {
-      await proveShown(markdown);
-      await proveShown(markdown, 64);
+      proveShown(markdown);
+      proveShown(markdown, 64);
     }
   });
 
-  it("accepts generated Markdown, also in small chunks", async () => {
+  it("accepts generated Markdown, also in small chunks", () => {
     const limits = fc.constantFrom(64, 100, 300, 4096);
-    await fc.assert(fc.asyncProperty(documents, limits, tableModes, proveShown), { numRuns: 1500 });
+    fc.assert(fc.property(documents, limits, tableModes, proveShown), { numRuns: 1500 });
   });
 
-  it("accepts any text", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary", maxLength: 200 }), (text) => proveShown(text)),
+  it("accepts any text", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => proveShown(text)),
       {
         numRuns: 500,
       },
@@ -116,8 +116,8 @@ describe.skipIf(parse === undefined)("what Telegram gets, by Telegram's own pars
     expect(parse?.("<b>a</i>")).toMatchObject({ _: "error", code: 400 });
   });
 
-  it("gives code its language and links their target", async () => {
-    const [chunk] = await renderTelegramChunks("```js\nx\n```\n\n> [a](https://x.org/?q=1&r=2) **b**");
+  it("gives code its language and links their target", () => {
+    const [chunk] = renderTelegramChunks("```js\nx\n```\n\n> [a](https://x.org/?q=1&r=2) **b**");
     const types = parse?.(chunk?.html ?? "").entities?.map((entity) => entity.type);
     expect(types).toEqual([
       { _: "textEntityTypePreCode", language: "js" },

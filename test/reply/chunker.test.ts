@@ -59,6 +59,12 @@ describe("createBlockChunker", () => {
     expect(Math.max(...chunks.map((chunk) => chunk.length))).toBeLessThanOrEqual(40);
   });
 
+  it("prefers paragraphs and lines when only the upper limit cuts", () => {
+    const text = `${words(4)}\n\n${words(3)}\n${words(3)}`;
+    const limits = { minChars: 40, maxChars: 40, breakPreference: "paragraph" } as const;
+    expect(chunksOf([text], limits)).toEqual([words(4), `${words(3)}\n${words(3)}`]);
+  });
+
   it("keeps a fence that fits whole", () => {
     const fence = "```js\nconst a = 1;\n\nconst b = 2;\n```";
     const text = `Some words before it.\n\n${fence}\n\nAfter.`;

@@ -5,8 +5,8 @@ import { toPlain } from "../../src/reply/markdown/plain.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
 import { toTelegramHtml } from "../../src/reply/markdown/telegram-html.ts";
 
-const html = async (text: string, tables?: TableMode) => toTelegramHtml(await parseMarkdown(text), tables);
-const plain = async (text: string) => toPlain(await parseMarkdown(text));
+const html = (text: string, tables?: TableMode) => toTelegramHtml(parseMarkdown(text), tables);
+const plain = (text: string) => toPlain(parseMarkdown(text));
 
 describe("toTelegramHtml", () => {
   it.each([
@@ -39,22 +39,22 @@ describe("toTelegramHtml", () => {
     ["it was ||the *butler*||!", "it was <tg-spoiler>the <i>butler</i></tg-spoiler>!"],
     ["a || b || c, a||b||c", "a || b || c, a||b||c"],
     ["", ""],
-  ])("%j becomes %j", async (text, expected) => {
-    expect(await html(text)).toBe(expected);
+  ])("%j becomes %j", (text, expected) => {
+    expect(html(text)).toBe(expected);
   });
 
-  it("shows tables in each mode", async () => {
+  it("shows tables in each mode", () => {
     const narrow = "| Name | Age |\n|---|--:|\n| *Ann* | 7 |\n| 日本 | 42 |";
     const code = "<pre>Name  Age\n────  ───\nAnn     7\n日本   42</pre>";
-    expect(await html(narrow)).toBe(code);
-    expect(await html(narrow, "code")).toBe(code);
-    expect(await html(narrow, "block")).toBe(code);
-    expect(await html(narrow, "bullets")).toBe(
+    expect(html(narrow)).toBe(code);
+    expect(html(narrow, "code")).toBe(code);
+    expect(html(narrow, "block")).toBe(code);
+    expect(html(narrow, "bullets")).toBe(
       "• <b>Name:</b> <i>Ann</i>\n  <b>Age:</b> 7\n• <b>Name:</b> 日本\n  <b>Age:</b> 42",
     );
-    expect(await html(narrow, "off")).toBe("| Name | Age |\n| <i>Ann</i> | 7 |\n| 日本 | 42 |");
-    expect(await html(`| Key | Text |\n|---|---|\n| a | ${"wide ".repeat(9)} |`)).toContain("• <b>Key:</b> a\n");
-    expect(await html("| Site |\n|---|\n| [x](https://x.org) |")).toBe('• <b>Site:</b> <a href="https://x.org">x</a>');
+    expect(html(narrow, "off")).toBe("| Name | Age |\n| <i>Ann</i> | 7 |\n| 日本 | 42 |");
+    expect(html(`| Key | Text |\n|---|---|\n| a | ${"wide ".repeat(9)} |`)).toContain("• <b>Key:</b> a\n");
+    expect(html("| Site |\n|---|\n| [x](https://x.org) |")).toBe('• <b>Site:</b> <a href="https://x.org">x</a>');
   });
 });
 
@@ -64,7 +64,7 @@ describe("toPlain", () => {
     ["[x.org](https://x.org/)", "x.org"],
     ["```js\nlet a;\n```", "let a;"],
     ["- a\n- b", "• a\n• b"],
-  ])("%j becomes %j", async (text, expected) => {
-    expect(await plain(text)).toBe(expected);
+  ])("%j becomes %j", (text, expected) => {
+    expect(plain(text)).toBe(expected);
   });
 });

@@ -1,23 +1,17 @@
-import type { MarkdownIt, Token } from "markdown-it";
+import MarkdownIt from "markdown-it";
+import type { Token } from "markdown-it";
 
 import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
 import { markSpoilers } from "./spoilers.ts";
 
-let parser: Promise<MarkdownIt> | undefined;
+const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false });
 
 /**
- * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML is text. The parser is loaded at the first
- * call (about 10 ms). Rejects only when it cannot be loaded.
+ * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML is text. Never throws. This file loads the
+ * parser (about 10 ms), so import it, or what renders, only when there is something to render.
  */
-export async function parseMarkdown(text: string): Promise<MarkdownDoc> {
-  parser ??= loadParser();
-  const tokens = (await parser).parse(text.toWellFormed(), {});
-  return { blocks: toBlocks(nest(tokens)) };
-}
-
-async function loadParser(): Promise<MarkdownIt> {
-  const module = await import("markdown-it");
-  return new module.default("default", { html: false, linkify: false, typographer: false });
+export function parseMarkdown(text: string): MarkdownDoc {
+  return { blocks: toBlocks(nest(parser.parse(text.toWellFormed(), {}))) };
 }
 
 /** A token with what stands between it and its closing token. */

@@ -29,12 +29,9 @@ const INVISIBLE = /[\s\p{Cf}\p{Cc}\p{Variation_Selector}\u115f\u1160\u2800\u3164
  * Renders Markdown for Telegram, in as many messages as it takes: cut at blocks, else lines, else words, never inside a
  * link that fits. Formatting is closed and opened again at a cut. Text that shows nothing gives no chunk.
  */
-export async function renderTelegramChunks(
-  markdown: string,
-  options: TelegramChunkOptions = {},
-): Promise<TelegramChunk[]> {
+export function renderTelegramChunks(markdown: string, options: TelegramChunkOptions = {}): TelegramChunk[] {
   const { limit = TELEGRAM_LIMIT, tables } = options;
-  const styled = flatten(await parseMarkdown(markdown), tables);
+  const styled = flatten(parseMarkdown(markdown), tables);
   const chunks: TelegramChunk[] = [];
   for (let from = skipBlanks(styled.text, 0); from < styled.text.length;) {
     const { to, chunk } = nextChunk(styled, from, limit);

@@ -1,0 +1,116 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../types/clock.ts";
+import type { Secret } from "../types/secret.ts";
+import type { AccessOptions, RateLimit } from "./options.ts";
+
+export type Verdict =
+  | { readonly kind: "ok" }
+  | { readonly kind: "missing" }
+  | { readonly kind: "wrong"; readonly what: "token" | "password" }
+  | { readonly kind: "locked"; readonly retryAfterMs: number };
+
+export interface Credentials {
+  readonly token?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+/** Judges credentials; the address of too many wrong ones is locked out, whoever it is. */
+export class Gate {
+  readonly #options: Pick<AccessOptions, "token" | "password">;
+  readonly #attempts: Attempts;
+
+  constructor(options: Pick<AccessOptions, "token" | "password" | "rateLimit">, clock: Clock) {
+    this.#options = options;
+    this.#attempts = new Attempts(options.rateLimit, clock);
+  }
+
+  judge(given: Credentials, address: string): Verdict {
+    const retryAfterMs = this.#attempts.lockedFor(address);
+    if (retryAfterMs > 0) return { kind: "locked", retryAfterMs };
+    const verdict = this.#compare(given);
+    if (verdict.kind === "wrong") this.#attempts.fail(address);
+    if (verdict.kind === "ok") this.#attempts.forget(address);
+    return verdict;
+  }
+
+  /** A token and a password alike may come as a bearer. */
+  judgeBearer(bearer: string | undefined, address: string): Verdict {
+    const { password } = this.#options;
+    const isPassword = bearer !== undefined && password !== undefined && isSame(bearer, password);
+    return this.judge(isPassword ? { password: bearer } : { token: bearer }, address);
+  }
+
+  #compare(given: Credentials): Verdict {
+    const { token, password } = this.#options;
+    if (given.token) return isSame(given.token, token) ? { kind: "ok" } : { kind: "wrong", what: "token" };
+    if (!given.password) return { kind: "missing" };
+    const isRight = password !== undefined && isSame(given.password, password);
+    return isRight ? { kind: "ok" } : { kind: "wrong", what: "password" };
+  }
+}
+
+/** Takes the same time whatever the difference, also in length. */
+export function isSame(given: string, secret: Secret): boolean {
+  const expected = secret.reveal();
+  return timingSafeEqual(digest(given), digest(expected)) && expected.length > 0;
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+interface Record {
+  readonly fails: readonly number[];
+  readonly lockedUntil: number;
+}
+
+const MAX_ADDRESSES = 10_000;
+
+/** Counts wrong credentials per remote address in a sliding window. */
+class Attempts {
+  readonly #limit: RateLimit;
+  readonly #clock: Clock;
+  readonly #records = new Map<string, Record>();
+
+  constructor(limit: RateLimit, clock: Clock) {
+    this.#limit = limit;
+    this.#clock = clock;
+  }
+
+  lockedFor(address: string): number {
+    return Math.max(0, (this.#records.get(address)?.lockedUntil ?? 0) - this.#clock.now());
+  }
+
+  fail(address: string): void {
+    const now = this.#clock.now();
+    const recent = (this.#records.get(address)?.fails ?? []).filter((at) => at > now - this.#limit.windowMs);
+    const fails = [...recent, now];
+    const isOver = fails.length >= this.#limit.maxAttempts;
+    this.#records.delete(address);
+    this.#records.set(
+      address,
+      isOver ? { fails: [], lockedUntil: now + this.#limit.lockoutMs } : { fails, lockedUntil: 0 },
+    );
+    this.#bound();
+  }
+
+  forget(address: string): void {
+    this.#records.delete(address);
+  }
+
+  // The oldest goes first; an attacker with ten thousand addresses is past what this can stop.
+  #bound(): void {
+    const oldest = this.#records.keys().next();
+    if (this.#records.size > MAX_ADDRESSES && !oldest.done) this.#records.delete(oldest.value);
+  }
+}
+
+/** The bearer of an `authorization` header. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];
+}
+
+/** IPv4 inside IPv6 is told as IPv4, so that one peer has one name. */
+export function plainAddress(address: string | undefined): string {
+  return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+export const isLoopback = (address: string) => address === "::1" || /^127\./.test(address);

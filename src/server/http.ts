@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { bearerOf, isLoopback, plainAddress, type Gate, type Verdict } from "./auth.ts";
+import type { ServerOptions } from "./options.ts";
+import { hasTokenInQuery, isHostAllowed, TOKEN_IN_QUERY } from "./origin.ts";
+import { servePage } from "./page.ts";
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self' ws: wss:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SECURITY_HEADERS = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+} as const;
+
+type HttpOptions = Pick<ServerOptions, "host" | "allowedOrigins" | "pageDir" | "ready" | "metrics" | "log">;
+
+/** What every request meets first, and the routes that need no agent. */
+export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
+  guardRequests(app, options);
+  app.get("/healthz", () => ({ ok: true }));
+  app.get("/readyz", (_request, reply) => {
+    const ready = options.ready();
+    return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, problems: ready.problems });
+  });
+  app.get("/metrics", (request, reply) => {
+    const verdict = isLocal(request) ? { kind: "ok" as const } : judgeRequest(request, gate);
+    if (verdict.kind !== "ok") return refuseText(reply, verdict);
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(options.metrics());
+  });
+  servePage(app, options.pageDir);
+}
+
+function guardRequests(app: FastifyInstance, options: HttpOptions): void {
+  app.addHook("onRequest", (request, reply, next) => {
+    reply.headers(SECURITY_HEADERS);
+    const refusal = judgeAddress({ url: request.url, host: request.headers.host }, options);
+    if (refusal === undefined) next();
+    else void reply.code(refusal.status).type("text/plain; charset=utf-8").send(refusal.text);
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n"));
+}
+
+/** Why a request is turned away before anything looks at it. The same for pages, calls and sockets. */
+export function judgeAddress(
+  request: { url: string; host: string | undefined },
+  options: Pick<ServerOptions, "host" | "allowedOrigins">,
+): { readonly status: 400 | 403; readonly text: string } | undefined {
+  if (!isHostAllowed(request.host, options.host, options.allowedOrigins)) {
+    return { status: 403, text: "This gateway is not known under that host name. Open it as http://127.0.0.1.\n" };
+  }
+  return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
+}
+
+export const addressOf = (request: FastifyRequest) => plainAddress(request.socket.remoteAddress);
+
+/** A proxy on this machine makes strangers look local, so its mark counts as not local. */
+const isLocal = (request: FastifyRequest) =>
+  isLoopback(addressOf(request)) && request.headers["x-forwarded-for"] === undefined && !request.headers["forwarded"];
+
+export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
+  return gate.judgeBearer(bearerOf(request.headers.authorization), addressOf(request));
+}
+
+function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {
+  if (verdict.kind === "locked") {
+    const seconds = Math.ceil(verdict.retryAfterMs / 1000);
+    return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; wait.\n");
+  }
+  return reply.code(401).header("www-authenticate", "Bearer").send("The gateway's token is needed as a bearer.\n");
+}

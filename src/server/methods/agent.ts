@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { SessionKey } from "../../types/ids.ts";
+import { runId } from "../../types/ids.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { THINK_LEVELS } from "../../types/model.ts";
+import type { ServerOptions } from "../options.ts";
+import { deadline, findRun, readOutcome, type RunOutcome } from "../runs.ts";
+import { attachmentsSchema, storeAttachments } from "./attachments.ts";
+import { optional } from "./optional.ts";
+
+const DEFAULT_WAIT_MS = 30_000;
+
+const agentParams = z.looseObject({
+  message: z.string().min(1),
+  idempotencyKey: z.string().min(1).max(256).optional(),
+  agentId: z.string().min(1).optional(),
+  sessionKey: z.string().min(1).max(512).optional(),
+  sessionId: z.string().min(1).optional(),
+  to: z.string().min(1).optional(),
+  channel: z.string().min(1).optional(),
+  accountId: z.string().min(1).optional(),
+  thinking: z.enum(THINK_LEVELS).optional(),
+  model: z.string().min(1).optional(),
+  /** Seconds. */
+  timeout: z.int().min(0).optional(),
+  attachments: attachmentsSchema,
+});
+type AgentParams = z.infer<typeof agentParams>;
+
+type Ports = Pick<ServerOptions, "chat" | "media" | "sessions" | "resolveSessionKey" | "clock">;
+
+/** Running an agent without a chat on screen, and waiting for it. */
+export function agentMethods(ports: Ports): readonly Method[] {
+  return [
+    defineMethod({
+      name: "agent",
+      scope: "operator.write",
+      params: agentParams,
+      idempotencyKey: "idempotencyKey",
+      run: (params) => start(params, ports),
+    }),
+    defineMethod({
+      name: "agent.wait",
+      scope: "operator.write",
+      params: z.looseObject({ runId: z.string().min(1), timeoutMs: z.int().min(0).optional() }),
+      run: (params) => wait(params, ports),
+    }),
+  ];
+}
+
+async function start(params: AgentParams, ports: Ports) {
+  const media = await storeAttachments(params.attachments ?? [], ports.media);
+  const sessionKey = nameSession(params, ports);
+  const { thinking, model } = params;
+  const timeoutMs = params.timeout === undefined || params.timeout === 0 ? undefined : params.timeout * 1000;
+  const sent = await ports.chat.send({
+    sessionKey,
+    text: params.message,
+    media,
+    idempotencyKey: params.idempotencyKey ?? randomUUID(),
+    ...optional({ thinking, model, timeoutMs }),
+  });
+  return { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
+}
+
+function nameSession(params: AgentParams, ports: Ports): SessionKey {
+  if (params.sessionKey !== undefined) return ports.resolveSessionKey(params.sessionKey);
+  if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
+  const agent = params.agentId === undefined ? "" : `agent:${escapePart(params.agentId)}:`;
+  if (params.to === undefined) return ports.resolveSessionKey(`${agent}main`);
+  const place = [params.channel ?? "webchat", params.accountId ?? "default", params.to].map(escapePart).join(":");
+  return ports.resolveSessionKey(`${agent}${place}`);
+}
+
+function findSession(sessionId: string, { sessions }: Ports): SessionKey {
+  const row = sessions.list().find(({ entry }) => entry.sessionId === sessionId);
+  if (row === undefined) throw new MethodError("NOT_FOUND", `no session has the id ${sessionId}`);
+  return row.key;
+}
+
+/** A part of a session key: only what parts the key itself is escaped. */
+export const escapePart = (text: string) => text.replaceAll("%", "%25").replaceAll(":", "%3A");
+
+async function wait(params: { runId: string; timeoutMs?: number | undefined }, { chat, clock }: Ports) {
+  const id = runId(params.runId);
+  const limit = deadline(clock, params.timeoutMs ?? DEFAULT_WAIT_MS);
+  const tooLate = new Promise<undefined>((resolve) => {
+    limit.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  try {
+    const stream = await findRun(chat, id, limit.signal);
+    const outcome = stream === undefined ? undefined : await Promise.race([readOutcome(stream), tooLate]);
+    return outcome === undefined ? { runId: id, status: "timeout" } : { runId: id, ...tell(outcome) };
+  } finally {
+    limit.cancel();
+  }
+}
+
+function tell({ startedAt, endedAt, text, result }: RunOutcome) {
+  const times = { startedAt, endedAt };
+  const words = text === "" ? {} : { text };
+  switch (result.kind) {
+    case "replied":
+      return { status: "ok", ...times, ...words, stopReason: result.stop };
+    case "aborted":
+      return { status: "error", ...times, ...words, error: `aborted by ${result.by}`, stopReason: "aborted" };
+    case "failed":
+      return { status: "error", ...times, ...words, error: result.failure.message };
+  }
+}

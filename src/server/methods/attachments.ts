@@ -1,0 +1,73 @@
+import { z } from "zod";
+import type { MediaItem, MediaKind } from "../../types/message.ts";
+import { MethodError } from "../../types/method.ts";
+import { POLICY } from "../frames.ts";
+import type { ServerPorts } from "../options.ts";
+
+const MAX_ATTACHMENTS = 20;
+
+/** A file in a request: base64, bare or as a data URL. */
+export const attachmentSchema = z.looseObject({
+  type: z.string().optional(),
+  mimeType: z.string().optional(),
+  fileName: z.string().optional(),
+  content: z.string().min(1),
+});
+export type Attachment = z.infer<typeof attachmentSchema>;
+export const attachmentsSchema = z.array(attachmentSchema).max(MAX_ATTACHMENTS).optional();
+
+/** Stores the files of a request. Throws `MethodError` when one is too large or not base64. */
+export async function storeAttachments(
+  attachments: readonly Attachment[],
+  media: ServerPorts["media"],
+): Promise<readonly MediaItem[]> {
+  const files = attachments.map(decode);
+  return Promise.all(files.map((file) => store(file, media)));
+}
+
+interface File {
+  readonly bytes: Uint8Array;
+  readonly mime?: string;
+  readonly name?: string;
+}
+
+async function store(file: File, media: ServerPorts["media"]): Promise<MediaItem> {
+  const { bytes, ...facts } = file;
+  const stored = await media.put(bytes, facts);
+  return {
+    kind: kindOf(stored.mime),
+    mime: stored.mime,
+    bytes: stored.bytes,
+    ...(file.name === undefined ? {} : { name: file.name }),
+    source: { at: "store", id: stored.id },
+  };
+}
+
+function decode(attachment: Attachment): File {
+  const [, dataMime] = /^data:([^;,]*)(?:;[^,]*)?,/.exec(attachment.content.slice(0, 256)) ?? [];
+  const body =
+    dataMime === undefined ? attachment.content : attachment.content.slice(attachment.content.indexOf(",") + 1);
+  const mime = attachment.mimeType ?? (dataMime === "" ? undefined : dataMime);
+  const label = attachment.fileName ?? attachment.type ?? "attachment";
+  const bytes = Buffer.from(body, "base64");
+  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(body) || bytes.length === 0) {
+    throw new MethodError("INVALID_REQUEST", `${label} is not base64`);
+  }
+  checkSize(bytes.length, mime, label);
+  const name = attachment.fileName;
+  return { bytes, ...(mime === undefined ? {} : { mime }), ...(name === undefined ? {} : { name }) };
+}
+
+function checkSize(bytes: number, mime: string | undefined, label: string): void {
+  const { maxBytes, maxImageBytes } = POLICY.attachments;
+  const limit = mime?.startsWith("image/") === true ? maxImageBytes : maxBytes;
+  if (bytes <= limit) return;
+  throw new MethodError("INVALID_REQUEST", `${label} has ${bytes} bytes; at most ${limit} are taken`, {
+    details: { code: "ATTACHMENT_TOO_LARGE", limit },
+  });
+}
+
+function kindOf(mime: string): MediaKind {
+  const [family] = mime.split("/");
+  return family === "image" || family === "audio" || family === "video" ? family : "document";
+}

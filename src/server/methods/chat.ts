@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { runId } from "../../types/ids.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { THINK_LEVELS } from "../../types/model.ts";
+import type { ServerPorts } from "../options.ts";
+import { attachmentsSchema, storeAttachments } from "./attachments.ts";
+import { optional } from "./optional.ts";
+
+const sessionKey = z.string().min(1).max(512);
+
+const sendParams = z.looseObject({
+  sessionKey,
+  message: z.string(),
+  idempotencyKey: z.string().min(1).max(256),
+  attachments: attachmentsSchema,
+  thinking: z.enum(THINK_LEVELS).optional(),
+  model: z.string().min(1).optional(),
+  timeoutMs: z.int().min(0).optional(),
+});
+
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
+
+/** Starting, stopping and adding to a conversation. */
+export function chatMethods(ports: Ports): readonly Method[] {
+  return [
+    defineMethod({
+      name: "chat.send",
+      scope: "operator.write",
+      params: sendParams,
+      idempotencyKey: "idempotencyKey",
+      run: (params) => send(params, ports),
+    }),
+    defineMethod({
+      name: "chat.abort",
+      scope: "operator.write",
+      params: z.looseObject({ sessionKey, runId: z.string().min(1).optional() }),
+      run: async (params) => {
+        const only = params.runId === undefined ? undefined : runId(params.runId);
+        const runIds = await ports.chat.abort(ports.resolveSessionKey(params.sessionKey), only);
+        return { ok: true, aborted: runIds.length > 0, runIds };
+      },
+    }),
+    injectMethod(ports),
+  ];
+}
+
+async function send(params: z.infer<typeof sendParams>, ports: Ports) {
+  const key = ports.resolveSessionKey(params.sessionKey);
+  const media = await storeAttachments(params.attachments ?? [], ports.media);
+  if (params.message.trim() === "" && media.length === 0) {
+    throw new MethodError("INVALID_REQUEST", "message or attachment required");
+  }
+  const { thinking, model } = params;
+  const timeoutMs = params.timeoutMs === 0 ? undefined : params.timeoutMs;
+  const sent = await ports.chat.send({
+    sessionKey: key,
+    text: params.message,
+    media,
+    idempotencyKey: params.idempotencyKey,
+    ...optional({ thinking, model, timeoutMs }),
+  });
+  const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);
+  const again = isRunning ? "in_flight" : "ok";
+  return { runId: sent.runId, status: sent.status === "duplicate" ? again : "started" };
+}
+
+const injectParams = z.looseObject({
+  sessionKey,
+  message: z.string().min(1),
+  label: z.string().max(100).optional(),
+});
+
+/** A note that people see in the chat and that no model wrote. */
+function injectMethod(ports: Ports): Method {
+  return defineMethod({
+    name: "chat.inject",
+    scope: "operator.admin",
+    params: injectParams,
+    run: async ({ sessionKey: text, message, label }) => {
+      const session = await ports.sessions.acquire(ports.resolveSessionKey(text));
+      try {
+        const data = { text: label === undefined ? message : `[${label}]\n\n${message}` };
+        const messageId = await session.append({ type: "custom", customType: NOTICE, data }, { durable: true });
+        return { ok: true, messageId };
+      } finally {
+        session.release();
+      }
+    },
+  });
+}
+
+/** Transcript entries that are shown as the assistant's words. */
+export const NOTICE = "openclaw.notice";

@@ -1,0 +1,9 @@
+import type { Hub } from "../hub.ts";
+import type { ServerOptions } from "../options.ts";
+import type { Presence } from "../presence.ts";
+
+export interface MethodParts {
+  readonly options: ServerOptions;
+  readonly hub: Hub;
+  readonly presence: Presence;
+}

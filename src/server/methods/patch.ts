@@ -1,0 +1,73 @@
+import { z } from "zod";
+import type { SessionKey } from "../../types/ids.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { THINK_LEVELS } from "../../types/model.ts";
+import type { SessionEntry, SessionPatch } from "../../types/session.ts";
+import type { ServerPorts } from "../options.ts";
+
+type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "models" | "sessionsFile">;
+
+// Null takes a setting back.
+const patchParams = z.looseObject({
+  key: z.string().min(1),
+  label: z.string().min(1).max(512).nullish(),
+  model: z.string().min(1).nullish(),
+  thinkingLevel: z.enum(THINK_LEVELS).nullish(),
+  verboseLevel: z.enum(["off", "on", "full"]).nullish(),
+  reasoningLevel: z.enum(["off", "on", "stream"]).nullish(),
+});
+type PatchParams = z.infer<typeof patchParams>;
+
+/** Settings of one conversation. */
+export function patchMethods(ports: Ports): readonly Method[] {
+  return [
+    defineMethod({
+      name: "sessions.patch",
+      scope: "operator.write",
+      params: patchParams,
+      run: async (params) => {
+        const key = ports.resolveSessionKey(params.key);
+        const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
+        const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
+        return { ok: true, path: ports.sessionsFile, key, entry, resolved };
+      },
+    }),
+  ];
+}
+
+function patchOf(params: PatchParams): SessionPatch {
+  const { label, thinkingLevel, verboseLevel, reasoningLevel } = params;
+  return {
+    ...(label === undefined ? {} : { label: label ?? undefined }),
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel ?? undefined }),
+    ...(verboseLevel === undefined ? {} : { verboseLevel: verboseLevel ?? undefined }),
+    ...(reasoningLevel === undefined ? {} : { reasoningLevel: reasoningLevel ?? undefined }),
+  };
+}
+
+/** `provider/id`, or an id alone when one known model has it. */
+async function modelPatch(model: string | null | undefined, { models }: Ports): Promise<SessionPatch> {
+  if (model === undefined) return {};
+  if (model === null) return { providerOverride: undefined, modelOverride: undefined };
+  const known = await models();
+  const found = known.find(({ provider, id }) => id === model || `${provider}/${id}` === model);
+  if (found !== undefined) return { providerOverride: found.provider, modelOverride: found.id };
+  const [provider, ...rest] = model.split("/");
+  const id = rest.join("/");
+  // A provider may serve models that no catalogue lists.
+  if (id !== "" && known.some((row) => row.provider === provider))
+    return { providerOverride: provider, modelOverride: id };
+  throw new MethodError("INVALID_REQUEST", `unknown model: ${model}; models.list tells those that are there`);
+}
+
+async function store(key: SessionKey, patch: SessionPatch, { sessions }: Ports): Promise<Readonly<SessionEntry>> {
+  const patched = await sessions.patch(key, patch);
+  if (patched !== undefined) return patched;
+  const session = await sessions.acquire(key);
+  try {
+    await session.update(patch, { now: true });
+    return session.entry;
+  } finally {
+    session.release();
+  }
+}

@@ -1,0 +1,55 @@
+import type { FastifyReply } from "fastify";
+import type { Failure, FailureKind } from "../../types/run.ts";
+
+/** An error in OpenAI's shape. */
+export interface ApiError {
+  readonly status: number;
+  readonly message: string;
+  readonly type: string;
+  readonly code: string | null;
+  readonly param?: string;
+}
+
+export const errorBody = ({ message, type, code, param }: ApiError) => ({
+  error: { message, type, param: param ?? null, code },
+});
+
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  return reply.code(error.status).send(errorBody(error));
+}
+
+export function badRequest(message: string, param?: string): ApiError {
+  const error = { status: 400, message, type: "invalid_request_error", code: "invalid_request" };
+  return param === undefined ? error : { ...error, param };
+}
+
+const STATUS: Readonly<Record<FailureKind, number>> = {
+  auth: 502,
+  billing: 502,
+  rate_limit: 429,
+  overloaded: 503,
+  timeout: 504,
+  context_overflow: 400,
+  thinking_unsupported: 502,
+  image_size: 400,
+  format: 502,
+  refusal: 502,
+  cut_off: 502,
+  network: 502,
+  model_missing: 502,
+  unknown: 500,
+};
+
+export function fromFailure(failure: Failure): ApiError {
+  const status = STATUS[failure.kind];
+  const code = failure.kind === "context_overflow" ? "context_length_exceeded" : failure.kind;
+  return { status, message: failure.message, type: typeOf(status), code };
+}
+
+function typeOf(status: number): string {
+  if (status === 400) return "invalid_request_error";
+  return status === 429 ? "rate_limit_error" : "server_error";
+}
+
+/** The run was stopped from elsewhere, or left no outcome. */
+export const stopped = (message: string): ApiError => ({ status: 503, message, type: "server_error", code: "aborted" });

@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RunStream } from "../../types/events.ts";
+import { MethodError } from "../../types/method.ts";
+import type { Gate } from "../auth.ts";
+import { judgeRequest } from "../http.ts";
+import type { ServerOptions } from "../options.ts";
+import { RunText } from "../runs.ts";
+import { endError, EventWriter, wholeAnswer, type AnswerHead, type RunEnd } from "./answer.ts";
+import { badRequest, sendError, stopped, type ApiError } from "./errors.ts";
+import { agentAsked, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
+import { findAgent, startRun, type StartPorts } from "./start.ts";
+
+type Options = StartPorts & Pick<ServerOptions, "agents" | "log">;
+
+interface Surroundings {
+  readonly gate: Gate;
+  readonly stopping: AbortSignal;
+}
+
+/** `/v1/models` and `/v1/chat/completions` in OpenAI's shapes; the gateway's token is the API key. */
+export function serveOpenAi(app: FastifyInstance, options: Options, { gate, stopping }: Surroundings): void {
+  void app.register(
+    async (api) => {
+      api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate));
+      api.setErrorHandler((error, request, reply) => tellError(error, request, reply, options));
+      api.get("/models", () => listModels(options));
+      api.post("/chat/completions", (request, reply) => complete(request, reply, options, stopping));
+    },
+    { prefix: "/v1" },
+  );
+}
+
+async function judgeKey(request: FastifyRequest, reply: FastifyReply, gate: Gate): Promise<FastifyReply | undefined> {
+  const verdict = judgeRequest(request, gate);
+  if (verdict.kind === "ok") return undefined;
+  if (verdict.kind !== "locked") {
+    const message = "The gateway's token is needed as the API key (Authorization: Bearer …).";
+    return sendError(reply, { status: 401, message, type: "invalid_request_error", code: "invalid_api_key" });
+  }
+  reply.header("retry-after", String(Math.ceil(verdict.retryAfterMs / 1000)));
+  const message = "Too many wrong tokens came from this address.";
+  return sendError(reply, { status: 429, message, type: "rate_limit_error", code: "rate_limited" });
+}
+
+function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Options): FastifyReply {
+  if (error instanceof MethodError) return sendError(reply, badRequest(error.message));
+  const status = error instanceof Error && "statusCode" in error ? Number(error.statusCode) : 500;
+  if (status < 500 && error instanceof Error) return sendError(reply, { ...badRequest(error.message), status });
+  log.error("request failed", { method: request.method, path: request.url, error });
+  return sendError(reply, FAILED);
+}
+
+const FAILED: ApiError = {
+  status: 500,
+  message: "The gateway failed inside; its log has the cause.",
+  type: "server_error",
+  code: "internal_error",
+};
+
+function listModels({ agents }: Options) {
+  const ids = ["openclaw", ...agents().map(({ id }) => `openclaw/${id}`)];
+  return { object: "list", data: ids.map((id) => ({ id, object: "model", created: 0, owned_by: "openclaw" })) };
+}
+
+async function complete(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: Options,
+  stopping: AbortSignal,
+): Promise<unknown> {
+  const parsed = parseCompletion(request.body);
+  if (parsed.kind === "bad") return sendError(reply, parsed.error);
+  const { model } = parsed.request;
+  const header = request.headers["x-openclaw-agent-id"];
+  const asked = agentAsked(model, typeof header === "string" && header !== "" ? header : undefined);
+  const agent = isOurModel(model) ? findAgent(asked, options) : undefined;
+  if (agent === undefined) return sendError(reply, unknownModel(model));
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  const stream = await startRun(parsed.request, agent, options, AbortSignal.any([gone.signal, stopping]));
+  if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
+  const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(options.clock.now() / 1000) };
+  return parsed.request.stream === true
+    ? streamAnswer(stream, { head, reply, request: parsed.request, options })
+    : sendAnswer(stream, head, reply);
+}
+
+const unknownModel = (model: string): ApiError => ({
+  status: 404,
+  message: `The model ${model} is not here; use openclaw or openclaw/<agentId> (GET /v1/models lists them).`,
+  type: "invalid_request_error",
+  code: "model_not_found",
+  param: "model",
+});
+
+async function sendAnswer(stream: RunStream, head: AnswerHead, reply: FastifyReply): Promise<FastifyReply> {
+  const text = new RunText();
+  const end = await follow(stream, async (event) => void text.add(event));
+  const error = end === undefined ? stopped("the run left no outcome") : endError(end.result);
+  if (error !== undefined) return sendError(reply, error);
+  return end === undefined ? reply : reply.send(wholeAnswer(head, text.text, end));
+}
+
+interface StreamContext {
+  readonly head: AnswerHead;
+  readonly reply: FastifyReply;
+  readonly request: CompletionRequest;
+  readonly options: Options;
+}
+
+async function streamAnswer(stream: RunStream, { head, reply, request, options }: StreamContext): Promise<void> {
+  reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value);
+  const writer = new EventWriter(reply.raw, head, options.clock);
+  const text = new RunText();
+  try {
+    const end = await follow(stream, (event) => writer.text(text.add(event)));
+    const error = end === undefined ? stopped("the run left no outcome") : endError(end.result);
+    if (error !== undefined) writer.fail(error);
+    else if (end !== undefined) await writer.finish(end, request.stream_options?.include_usage === true);
+  } catch (error) {
+    options.log.error("streaming failed", { run: stream.facts.runId, error });
+    writer.fail(FAILED);
+  } finally {
+    writer.stop();
+  }
+}
+
+async function follow(
+  stream: RunStream,
+  show: (event: Parameters<RunText["add"]>[0]) => Promise<void>,
+): Promise<RunEnd | undefined> {
+  for await (const event of stream.watch()) {
+    if (event.type === "run_end") return event;
+    await show(event);
+  }
+  return undefined;
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { agentId, runId, type AgentId } from "../../types/ids.ts";
+import type { RunStream } from "../../types/events.ts";
+import { escapePart } from "../methods/agent.ts";
+import { storeAttachments } from "../methods/attachments.ts";
+import type { ServerOptions } from "../options.ts";
+import { findRun } from "../runs.ts";
+import type { CompletionRequest } from "./request.ts";
+import { seedFrom, textOf } from "./seed.ts";
+
+export type StartPorts = Pick<ServerOptions, "chat" | "media" | "resolveSessionKey" | "defaultAgent" | "clock">;
+
+/**
+ * Begins the run that answers a request: one that leaves nothing behind, or, where `user` names a session, a turn of it.
+ * It ends when the signal aborts. Undefined when that came before it began.
+ */
+export async function startRun(
+  request: CompletionRequest,
+  agent: AgentId,
+  ports: StartPorts,
+  signal: AbortSignal,
+): Promise<RunStream | undefined> {
+  if (request.user) return startInSession({ ...request, user: request.user }, agent, ports, signal);
+  const seed = seedFrom(request.messages, ports.clock.now());
+  return ports.chat.oneShot({ agentId: agent, ...seed, idempotencyKey: `openai-${randomUUID()}`, signal });
+}
+
+async function startInSession(
+  request: CompletionRequest & { readonly user: string },
+  agent: AgentId,
+  ports: StartPorts,
+  signal: AbortSignal,
+): Promise<RunStream | undefined> {
+  const prefix = agent === ports.defaultAgent ? "" : `agent:${escapePart(agent)}:`;
+  const sessionKey = ports.resolveSessionKey(`${prefix}openai:${escapePart(request.user)}`);
+  const content = request.messages.at(-1)?.content ?? "";
+  const images = Array.isArray(content)
+    ? content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []))
+    : [];
+  const media = await storeAttachments(
+    images.map((url) => ({ type: "image", content: url })),
+    ports.media,
+  );
+  const id = runId(`openai-${randomUUID()}`);
+  signal.addEventListener("abort", () => void ports.chat.abort(sessionKey, id).catch(() => undefined), { once: true });
+  const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
+  return findRun(ports.chat, sent.runId, signal);
+}
+
+/** Undefined when the gateway has no such agent. */
+export function findAgent(
+  asked: string | undefined,
+  ports: Pick<ServerOptions, "agents" | "defaultAgent">,
+): AgentId | undefined {
+  if (asked === undefined) return ports.defaultAgent;
+  const wanted = agentId(asked);
+  return ports.agents().some(({ id }) => id === wanted) ? wanted : undefined;
+}

@@ -1,0 +1,74 @@
+import { hostname } from "node:os";
+import type { Connection } from "./connection.ts";
+import type { ConnectParams } from "./handshake.ts";
+
+/** A row of `system-presence`, in the protocol's names. */
+export interface PresenceRow {
+  readonly host?: string;
+  readonly ip?: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly mode: string;
+  readonly reason: "self" | "connect";
+  readonly text: string;
+  readonly ts: number;
+  readonly onlineSince: number;
+  readonly roles?: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly instanceId?: string;
+}
+
+/** Who is here: this gateway and its connected clients. */
+export class Presence {
+  readonly #rows = new Map<string, PresenceRow>();
+  readonly #self: PresenceRow;
+  #version = 1;
+
+  constructor(version: string, now: number) {
+    const host = hostname() || "localhost";
+    this.#self = {
+      host,
+      version,
+      platform: process.platform,
+      mode: "gateway",
+      reason: "self",
+      text: `Gateway: ${host}`,
+      ts: now,
+      onlineSince: now,
+    };
+  }
+
+  /** Grows with each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  join(connection: Connection, params: ConnectParams, address: string): void {
+    const { client } = params;
+    const name = client.displayName ?? client.id;
+    this.#version += 1;
+    this.#rows.set(connection.id, {
+      host: name,
+      ip: address,
+      version: client.version,
+      platform: client.platform,
+      mode: client.mode,
+      reason: "connect",
+      text: `${name} (${client.mode})`,
+      ts: connection.since,
+      onlineSince: connection.since,
+      roles: ["operator"],
+      scopes: [...(connection.caller?.scopes ?? [])],
+      ...(client.instanceId === undefined ? {} : { instanceId: client.instanceId }),
+    });
+  }
+
+  leave(connection: Connection): void {
+    this.#version += 1;
+    this.#rows.delete(connection.id);
+  }
+
+  list(): readonly PresenceRow[] {
+    return [this.#self, ...this.#rows.values()];
+  }
+}

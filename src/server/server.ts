@@ -1,0 +1,91 @@
+import fastify, { type FastifyInstance } from "fastify";
+import type { WebSocketServer } from "ws";
+import { OpenClawError } from "../types/errors.ts";
+import { Gate } from "./auth.ts";
+import { Calls } from "./calls.ts";
+import { POLICY } from "./frames.ts";
+import { greeter } from "./hello.ts";
+import { serveBasics } from "./http.ts";
+import { Hub } from "./hub.ts";
+import { serverMethods } from "./methods/table.ts";
+import { serveOpenAi } from "./openai/routes.ts";
+import type { Server, ServerOptions } from "./options.ts";
+import { Presence } from "./presence.ts";
+import { findPortOwner } from "./port-owner.ts";
+import { watchEvents } from "./watch.ts";
+import { acceptSockets } from "./upgrade.ts";
+
+/**
+ * Listens for pages, calls and sockets on one port. Throws `PORT_IN_USE` with the name of who has it, or `BIND_REFUSED`
+ * when the address cannot be listened on.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const app = fastify({ logger: false, bodyLimit: POLICY.maxPayload, forceCloseConnections: false });
+  const gate = new Gate(options, options.clock);
+  const hub = new Hub();
+  const presence = new Presence(options.version, options.clock.now());
+  const stopping = new AbortController();
+  const calls = new Calls([...serverMethods({ options, hub, presence }), ...options.methods], options.log);
+  serveBasics(app, options, gate);
+  serveOpenAi(app, options, { gate, stopping: stopping.signal });
+  const greet = greeter(options, { calls, hub, presence, gate });
+  const { sockets, stop } = acceptSockets(app.server, options, greet);
+  await listen(app, options);
+  watchEvents(options, hub, stopping.signal);
+  return {
+    host: options.host,
+    port: portOf(app, options.port),
+    connections: () => hub.size,
+    publish: (event) => hub.publish(event),
+    async close(graceMs, reason = "the gateway stops") {
+      stop();
+      hub.publish({ event: "shutdown", payload: { reason } });
+      stopping.abort();
+      for (const connection of hub.list()) connection.close(1012, "service restart");
+      await closeAll(app, sockets, graceMs);
+    },
+  };
+}
+
+async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw await explainListen(error, host, port);
+  }
+}
+
+async function explainListen(error: unknown, host: string, port: number): Promise<unknown> {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
+    const owner = await findPortOwner(port);
+    return new OpenClawError("PORT_IN_USE", {
+      message: `Port ${port} on ${host} is taken by ${owner ?? "another process"}.`,
+      fix: "Stop that process, or choose another port with --port or gateway.port.",
+      cause: error,
+    });
+  }
+  if (code !== "EACCES" && code !== "EADDRNOTAVAIL") return error;
+  return new OpenClawError("BIND_REFUSED", {
+    message: `This machine does not let the gateway listen on ${host}:${port}.`,
+    fix: "Choose an address of this machine and a port from 1024 on (gateway.bind, gateway.port).",
+    cause: error,
+  });
+}
+
+function portOf(app: FastifyInstance, asked: number): number {
+  const address = app.server.address();
+  return typeof address === "object" && address !== null ? address.port : asked;
+}
+
+async function closeAll(app: FastifyInstance, sockets: WebSocketServer, graceMs: number): Promise<void> {
+  const cut = setTimeout(() => {
+    for (const socket of sockets.clients) socket.terminate();
+    app.server.closeAllConnections();
+  }, graceMs);
+  for (const socket of sockets.clients) socket.close(1012, "service restart");
+  sockets.close();
+  app.server.closeIdleConnections();
+  await app.close();
+  clearTimeout(cut);
+}

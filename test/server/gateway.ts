@@ -1,0 +1,157 @@
+import { WebSocket } from "ws";
+import { startServer } from "../../src/server/server.ts";
+import type { Server, ServerOptions } from "../../src/server/options.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../src/types/ids.ts";
+import type { Log } from "../../src/types/log.ts";
+import type { GatewayEvent } from "../../src/types/method.ts";
+import type { ModelInfo } from "../../src/types/model.ts";
+import { Secret } from "../../src/types/secret.ts";
+import { Feed } from "../../src/utils/feed.ts";
+import { MemorySessions } from "./memory-sessions.ts";
+import { ends, says, ScriptedChat } from "./scripted-chat.ts";
+
+export const TOKEN = "a-token-of-the-tests";
+
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  with: () => silent,
+};
+
+export const MODEL: ModelInfo = {
+  provider: "demo",
+  id: "echo-agent",
+  name: "Echo",
+  contextWindow: 32_000,
+  maxTokens: 4_000,
+  reasoning: false,
+  input: ["text"],
+  demo: true,
+};
+
+export interface TestGateway {
+  readonly server: Server;
+  readonly url: string;
+  readonly http: string;
+  readonly chat: ScriptedChat;
+  readonly sessions: MemorySessions;
+  readonly events: Feed<GatewayEvent>;
+  readonly stored: { bytes: Uint8Array; mime?: string; name?: string }[];
+}
+
+/** A server on a free port whose ports are played by the test. */
+export async function startGateway(overrides: Partial<ServerOptions> = {}): Promise<TestGateway> {
+  const chat = new ScriptedChat((run) => run.tell(...says("Hello from the script."), ends()));
+  const sessions = new MemorySessions();
+  const events = new Feed<GatewayEvent>();
+  const stored: TestGateway["stored"] = [];
+  const server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    token: new Secret(TOKEN),
+    version: "0.1.0-test",
+    allowedOrigins: ["https://chat.example.org"],
+    rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 300_000 },
+    methods: [],
+    events: (signal) => events.watch(signal),
+    eventNames: ["sessions.changed", "pairing.requested"],
+    chat,
+    sessions,
+    sessionsFile: "/state/sessions.json",
+    media: {
+      put: async (bytes, about) => {
+        stored.push({ bytes, ...about });
+        return { id: mediaId(`m${stored.length}`), mime: about.mime ?? "image/png", path: "/m", bytes: bytes.length };
+      },
+    },
+    pairing: { list: async () => [], approve: async () => undefined },
+    resolveSessionKey: (text) => sessionKey(text === "main" ? "webchat:default:operator" : text),
+    models: async () => [{ ...MODEL, available: true }],
+    defaultModel: () => MODEL,
+    agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
+    defaultAgent: DEFAULT_AGENT,
+    status: () => ({ config: { problems: [] } }),
+    health: () => ({ channels: {}, channelOrder: [] }),
+    tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
+    ready: () => ({ ok: true, problems: [] }),
+    snapshot: () => ({ stateDir: "/state" }),
+    metrics: () => "openclaw_up 1\n",
+    log: silent,
+    clock: systemClock,
+    ...overrides,
+  });
+  const address = `127.0.0.1:${server.port}`;
+  return { server, url: `ws://${address}`, http: `http://${address}`, chat, sessions, events, stored };
+}
+
+type Frame = Record<string, unknown>;
+const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null;
+
+/** A plain client: keeps every frame, and waits for the one that a test asks for. */
+export class RawClient {
+  readonly socket: WebSocket;
+  readonly frames: Frame[] = [];
+  readonly closed: Promise<{ code: number; reason: string }>;
+  readonly #feed = new Feed<Frame>();
+  #next = 1;
+
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.socket = new WebSocket(url, { headers });
+    this.socket.on("message", (data) => this.#take(String(data)));
+    this.closed = new Promise((resolve) => {
+      this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+    this.socket.on("error", () => undefined);
+  }
+
+  send(frame: unknown): void {
+    this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  }
+
+  async until(matches: (frame: Frame) => boolean): Promise<Frame> {
+    const live = this.#feed.watch();
+    const known = this.frames.find(matches);
+    if (known !== undefined) return known;
+    for await (const frame of live) if (matches(frame)) return frame;
+    throw new Error("the feed ended");
+  }
+
+  event(name: string): Promise<Frame> {
+    return this.until((frame) => frame["event"] === name);
+  }
+
+  async request(method: string, params: unknown = {}): Promise<Frame> {
+    const id = String(this.#next++);
+    this.send({ type: "req", id, method, params });
+    return this.until((frame) => frame["type"] === "res" && frame["id"] === id);
+  }
+
+  async connect(more: Record<string, unknown> = {}): Promise<Frame> {
+    await this.event("connect.challenge");
+    return this.request("connect", { ...connectParams(), ...more });
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+
+  #take(text: string): void {
+    const frame: unknown = JSON.parse(text);
+    if (!isFrame(frame)) throw new Error("not a frame");
+    this.frames.push(frame);
+    this.#feed.publish(frame);
+  }
+}
+
+export const connectParams = (token = TOKEN) => ({
+  minProtocol: 4,
+  maxProtocol: 4,
+  client: { id: "test", version: "1", platform: "linux", mode: "test" },
+  role: "operator",
+  scopes: ["operator.admin"],
+  caps: [],
+  auth: { token },
+});

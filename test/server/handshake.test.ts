@@ -1,0 +1,166 @@
+import { validateRequestFrame } from "@openclaw/gateway-protocol";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectParams, RawClient, startGateway, TOKEN, type TestGateway } from "./gateway.ts";
+import { expectShape } from "./shapes.ts";
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.server.close(100));
+
+const wrong = { auth: { token: "wrong" } };
+
+test("a client that holds the token is let in and told everything it needs", async () => {
+  const client = new RawClient(gateway.url);
+  const challenge = await client.event("connect.challenge");
+  expect(challenge["payload"]).toMatchObject({ nonce: expect.stringMatching(/.{16}/), ts: expect.any(Number) });
+  expect(validateRequestFrame({ type: "req", id: "1", method: "connect", params: connectParams() })).toBe(true);
+  const answer = await client.connect();
+  expect(answer).toMatchObject({
+    ok: true,
+    payload: {
+      type: "hello-ok",
+      protocol: 4,
+      auth: { role: "operator", scopes: ["operator.admin"] },
+      policy: { maxPayload: 26_214_400, maxBufferedBytes: 52_428_800, tickIntervalMs: 15_000 },
+    },
+  });
+  expectShape("HelloOk", answer["payload"]);
+  expectShape("ResponseFrame", answer);
+  expectShape("EventFrame", challenge);
+  client.close();
+});
+
+test("the features name the methods that are there", async () => {
+  const client = new RawClient(gateway.url);
+  const answer = await client.connect();
+  expect(answer).toMatchObject({
+    payload: {
+      features: {
+        methods: expect.arrayContaining(["health", "chat.send", "chat.history", "agent.wait", "sessions.list"]),
+        events: expect.arrayContaining(["chat", "agent", "tick", "shutdown", "pairing.requested"]),
+      },
+    },
+  });
+  client.close();
+});
+
+test("without scopes asked for a client may read and write", async () => {
+  const client = new RawClient(gateway.url);
+  const answer = await client.connect({ scopes: [] });
+  expect(answer).toMatchObject({ payload: { auth: { scopes: ["operator.read", "operator.write"] } } });
+  client.close();
+});
+
+test("unknown scopes are not granted", async () => {
+  const client = new RawClient(gateway.url);
+  const answer = await client.connect({ scopes: ["operator.read", "operator.everything"] });
+  expect(answer).toMatchObject({ payload: { auth: { scopes: ["operator.read"] } } });
+  client.close();
+});
+
+test.each([
+  ["no token", { auth: {} }, "AUTH_TOKEN_MISSING", 1008],
+  ["a wrong token", wrong, "AUTH_TOKEN_MISMATCH", 1008],
+  ["a password where none is set", { auth: { password: "x" } }, "AUTH_PASSWORD_MISMATCH", 1008],
+  ["another protocol", { minProtocol: 5, maxProtocol: 6 }, "PROTOCOL_MISMATCH", 1002],
+  ["the node role", { role: "node" }, "ROLE_NOT_SERVED", 1008],
+])("%s is refused with its reason", async (_name, params, code, closeCode) => {
+  const own = await startGateway();
+  const client = new RawClient(own.url);
+  const answer = await client.connect(params);
+  expect(answer).toMatchObject({ ok: false, error: { code: "INVALID_REQUEST", details: { code } } });
+  expectShape("ResponseFrame", answer);
+  expect(await client.closed).toMatchObject({ code: closeCode });
+  expect(own.server.connections()).toBe(0);
+  await own.server.close(100);
+});
+
+test("the password lets in as the token does", async () => {
+  const { Secret } = await import("../../src/types/secret.ts");
+  const own = await startGateway({ password: new Secret("open sesame") });
+  const client = new RawClient(own.url);
+  expect(await client.connect({ auth: { password: "open sesame" } })).toMatchObject({ ok: true });
+  await own.server.close(100);
+});
+
+test("an address that guesses is locked out, with the right token too, on loopback too", async () => {
+  let now = 1_000;
+  const own = await startGateway({ clock: { now: () => now, after: () => () => undefined } });
+  const answers = [];
+  for (const params of [wrong, wrong, wrong, {}]) {
+    const client = new RawClient(own.url);
+    answers.push(await client.connect(params));
+    client.close();
+  }
+  expect(answers[2]).toMatchObject({ error: { details: { code: "AUTH_TOKEN_MISMATCH" } } });
+  expect(answers[3]).toMatchObject({
+    ok: false,
+    error: { code: "RATE_LIMITED", retryAfterMs: 300_000, details: { code: "AUTH_RATE_LIMITED" } },
+  });
+  const locked = await fetch(`${own.http}/v1/models`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  expect(locked.status).toBe(429);
+  now += 300_000;
+  const client = new RawClient(own.url);
+  expect(await client.connect()).toMatchObject({ ok: true });
+  await own.server.close(100);
+});
+
+test.each([
+  ["another method", { type: "req", id: "1", method: "health", params: {} }],
+  ["no frame at all", "hello"],
+])("the first frame being %s ends the connection", async (_name, frame) => {
+  const client = new RawClient(gateway.url);
+  await client.event("connect.challenge");
+  client.send(frame);
+  expect(await client.until((item) => item["type"] === "res")).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+  expect(await client.closed).toMatchObject({ code: 1008 });
+});
+
+test("a first frame above 64 KiB ends the connection", async () => {
+  const client = new RawClient(gateway.url);
+  await client.event("connect.challenge");
+  client.send({
+    type: "req",
+    id: "1",
+    method: "connect",
+    params: { ...connectParams(), userAgent: "x".repeat(70_000) },
+  });
+  expect([1009, 1006]).toContain((await client.closed).code);
+});
+
+test("a stranger cannot fill the memory before it is known", async () => {
+  const client = new RawClient(gateway.url);
+  await client.event("connect.challenge");
+  client.send("x".repeat(5_000_000));
+  expect((await client.closed).code).not.toBe(1000);
+  expect(client.frames.filter((frame) => frame["type"] === "res")).toEqual([]);
+});
+
+test.each([
+  ["the page's own origin", (port: number) => `http://127.0.0.1:${port}`, true],
+  ["a configured origin", () => "https://chat.example.org", true],
+  ["another site", () => "https://evil.example", false],
+  ["another port of this machine", () => "http://127.0.0.1:1", false],
+  ["a prefix of a configured origin", () => "https://chat.example.org.evil.example", false],
+  ["an opaque origin", () => "null", false],
+])("a browser at %s", async (_name, origin, isAllowed) => {
+  const client = new RawClient(gateway.url, { origin: origin(gateway.server.port) });
+  if (isAllowed) expect(await client.connect()).toMatchObject({ ok: true });
+  else expect(await client.closed).toMatchObject({ code: 1006 });
+  client.close();
+});
+
+test("a foreign host name is turned away on loopback", async () => {
+  const client = new RawClient(gateway.url, { host: `rebound.example:${gateway.server.port}` });
+  expect(await client.closed).toMatchObject({ code: 1006 });
+});
+
+test("a token in the address is refused, not used", async () => {
+  const client = new RawClient(`${gateway.url}/?token=${TOKEN}`);
+  expect(await client.closed).toMatchObject({ code: 1006 });
+  const page = await fetch(`${gateway.http}/?token=${TOKEN}`);
+  expect(page.status).toBe(400);
+  expect(await page.text()).toContain("not accepted");
+});

@@ -1,0 +1,99 @@
+import { agentId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
+import type {
+  EntryBody,
+  Session,
+  SessionEntry,
+  SessionPatch,
+  Sessions,
+  TranscriptEntry,
+} from "../../src/types/session.ts";
+
+interface Kept {
+  entry: SessionEntry;
+  transcript: TranscriptEntry[];
+}
+
+/** Sessions without files. */
+export class MemorySessions implements Sessions {
+  readonly #kept = new Map<SessionKey, Kept>();
+
+  add(key: string, bodies: readonly EntryBody[] = [], entry: Partial<SessionEntry> = {}): void {
+    const kept = this.#open(sessionKey(key));
+    Object.assign(kept.entry, entry);
+    for (const body of bodies) push(kept, body);
+  }
+
+  async acquire(key: SessionKey): Promise<Session> {
+    const kept = this.#open(key);
+    return {
+      key,
+      agentId: agentId("main"),
+      id: kept.entry.sessionId,
+      file: "/nowhere.jsonl",
+      entry: kept.entry,
+      isNew: kept.transcript.length === 0,
+      leafId: kept.transcript.at(-1)?.id ?? null,
+      window: async () => ({ messages: [], estimatedTokens: 0, older: false }),
+      after: async () => undefined,
+      append: async (body) => push(kept, body),
+      branch: () => undefined,
+      update: async (patch) => apply(kept.entry, patch),
+      reset: async () => {
+        kept.transcript = [];
+        kept.entry.sessionId = `${kept.entry.sessionId}-again`;
+      },
+      release: () => undefined,
+    };
+  }
+
+  peek(key: SessionKey) {
+    return this.#kept.get(key)?.entry;
+  }
+
+  list() {
+    return [...this.#kept].map(([key, { entry }]) => ({ key, entry }));
+  }
+
+  async patch(key: SessionKey, patch: SessionPatch) {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) apply(kept.entry, patch);
+    return kept?.entry;
+  }
+
+  async remove(key: SessionKey) {
+    return this.#kept.delete(key);
+  }
+
+  async history(key: SessionKey, limit: number) {
+    const all = this.#kept.get(key)?.transcript ?? [];
+    return { entries: all.slice(-limit), hasMore: all.length > limit };
+  }
+
+  async flush() {}
+  async close() {}
+
+  #open(key: SessionKey): Kept {
+    const kept = this.#kept.get(key) ?? {
+      entry: { sessionId: `id-${this.#kept.size}`, updatedAt: 1_000 },
+      transcript: [],
+    };
+    this.#kept.set(key, kept);
+    return kept;
+  }
+}
+
+function push(kept: Kept, body: EntryBody): string {
+  const id = `entry${kept.transcript.length}`;
+  const parentId = kept.transcript.at(-1)?.id ?? null;
+  kept.transcript.push({
+    ...body,
+    id,
+    parentId,
+    timestamp: new Date(1_000_000 + kept.transcript.length).toISOString(),
+  });
+  return id;
+}
+
+function apply(entry: SessionEntry, patch: SessionPatch): void {
+  Object.assign(entry, patch);
+}

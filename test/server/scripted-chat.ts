@@ -1,0 +1,172 @@
+import type { ChatPort, ChatRequest, OneShotRequest } from "../../src/types/chat.ts";
+import type { RunEvent, RunEventBody, RunStream } from "../../src/types/events.ts";
+import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../src/types/ids.ts";
+import type { AssistantMessage, Usage } from "../../src/types/model.ts";
+import type { Receipt, RunFacts, RunResult } from "../../src/types/run.ts";
+import type { Approval, ApprovalDecision } from "../../src/types/tool.ts";
+import { Feed } from "../../src/utils/feed.ts";
+
+export const USAGE: Usage = {
+  input: 7,
+  output: 3,
+  cacheRead: 2,
+  cacheWrite: 1,
+  totalTokens: 13,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+export const RECEIPT: Receipt = { model: { provider: "demo", id: "echo" }, usage: USAGE, calls: 1, durationMs: 5 };
+
+export const facts = (id: string, key = "webchat:default:operator"): RunFacts => ({
+  runId: runId(id),
+  sessionKey: sessionKey(key),
+  sessionId: "session-1",
+  agentId: agentId("main"),
+  trigger: "message",
+});
+
+export const assistant = (text: string): AssistantMessage => ({
+  role: "assistant",
+  content: [{ type: "text", text }],
+  api: "demo",
+  provider: "demo",
+  model: "echo",
+  usage: USAGE,
+  stopReason: "stop",
+  timestamp: 1,
+});
+
+/** The events of one assistant message told word by word. */
+export function says(text: string): RunEventBody[] {
+  const words = text.split(/(?<= )/);
+  const deltas = words.map((delta, index): RunEventBody => ({
+    type: "text_delta",
+    delta,
+    text: words.slice(0, index + 1).join(""),
+  }));
+  return [
+    { type: "message_start" },
+    ...deltas,
+    { type: "message_end", message: assistant(text), text, entryId: `entry-${text.length}` },
+  ];
+}
+
+export const ends = (result: RunResult = { kind: "replied", stop: "stop" }): RunEventBody => ({
+  type: "run_end",
+  result,
+  receipt: RECEIPT,
+  endedAt: 2_000,
+});
+
+/** An event log that a test writes line by line. */
+export class ScriptedRun implements RunStream {
+  readonly facts: RunFacts;
+  readonly done: Promise<RunResult>;
+  readonly #log: RunEvent[] = [];
+  readonly #feed = new Feed<RunEvent>();
+  #finish: (result: RunResult) => void = () => undefined;
+
+  constructor(of: RunFacts) {
+    this.facts = of;
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  tell(...bodies: readonly RunEventBody[]): void {
+    for (const body of bodies) {
+      const event: RunEvent = { ...body, seq: this.#log.length + 1, ts: 1_000 + this.#log.length };
+      this.#log.push(event);
+      this.#feed.publish(event);
+      if (body.type === "run_end") this.#finish(body.result);
+    }
+  }
+
+  async *watch(from = 0): AsyncIterable<RunEvent> {
+    const live = this.#feed.watch();
+    const known = this.#log.filter((event) => event.seq >= from);
+    for (const event of known) {
+      yield event;
+      if (event.type === "run_end") return;
+    }
+    for await (const event of live) {
+      yield event;
+      if (event.type === "run_end") return;
+    }
+  }
+}
+
+type Script = (run: ScriptedRun, request: ChatRequest | OneShotRequest) => void;
+
+/** What `dispatch/` would be, told by the test what to answer. */
+export class ScriptedChat implements ChatPort {
+  readonly requests: (ChatRequest | OneShotRequest)[] = [];
+  readonly waiting: Approval[] = [];
+  readonly decisions: [string, ApprovalDecision][] = [];
+  readonly aborted: [SessionKey, RunId | undefined][] = [];
+  script: Script;
+  readonly #runs = new Map<RunId, ScriptedRun>();
+  readonly #feed = new Feed<RunStream>();
+
+  constructor(script: Script) {
+    this.script = script;
+  }
+
+  async send(request: ChatRequest) {
+    const id = runId(request.idempotencyKey);
+    if (this.#runs.has(id)) return { runId: id, status: "duplicate" as const };
+    this.#start(facts(id, request.sessionKey), request);
+    return { runId: id, status: "started" as const };
+  }
+
+  async oneShot(request: OneShotRequest) {
+    return this.#start({ ...facts(request.idempotencyKey), agentId: request.agentId, trigger: "api" }, request);
+  }
+
+  async abort(key: SessionKey, only?: RunId) {
+    this.aborted.push([key, only]);
+    const ended = this.active(key).filter((item) => only === undefined || item.runId === only);
+    for (const item of ended) this.run(item.runId)?.tell(ends({ kind: "aborted", by: "user" }));
+    for (const item of ended) this.#runs.delete(item.runId);
+    return ended.map((item) => item.runId);
+  }
+
+  active(key?: SessionKey) {
+    const all = [...this.#runs.values()].map((run) => run.facts);
+    return key === undefined ? all : all.filter((item) => item.sessionKey === key);
+  }
+
+  stream(id: RunId) {
+    return this.#runs.get(id);
+  }
+
+  run(id: RunId): ScriptedRun | undefined {
+    return this.#runs.get(id);
+  }
+
+  runs(signal: AbortSignal) {
+    return this.#feed.watch(signal);
+  }
+
+  readonly approvals = {
+    list: () => this.waiting,
+    resolve: (id: string, decision: ApprovalDecision) => {
+      this.decisions.push([id, decision]);
+      return this.waiting.some((approval) => approval.id === id);
+    },
+  };
+
+  begin(of: RunFacts): ScriptedRun {
+    const run = new ScriptedRun(of);
+    this.#runs.set(of.runId, run);
+    this.#feed.publish(run);
+    run.tell({ type: "run_start", facts: of, startedAt: 1_000 });
+    return run;
+  }
+
+  #start(of: RunFacts, request: ChatRequest | OneShotRequest): ScriptedRun {
+    this.requests.push(request);
+    const run = this.begin(of);
+    this.script(run, request);
+    return run;
+  }
+}

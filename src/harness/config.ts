@@ -27,7 +27,13 @@ const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal
 const defaults = z.strictObject({
   model: modelChoice
     .optional()
-    .meta(about("Model", "Model of the agents, `provider/model` or primary and fallbacks. Found out when unset.")),
+    .meta(
+      about(
+        "Model",
+        "Model of the agents, `provider/model` or primary and fallbacks. Found out when unset.",
+        "anthropic/claude-sonnet-4-5",
+      ),
+    ),
   thinkingDefault: thinking
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
@@ -62,7 +68,15 @@ const entry = z.strictObject({
 /** `agents.*` */
 export const agentsConfig = z.strictObject({
   defaults: defaults.prefault({}).meta(about("Defaults", "Settings of every agent.")),
-  list: z.array(entry).default([]).meta(about("List", "The agents; one named `main` when empty.")),
+  list: z
+    .array(entry)
+    .default([])
+    .meta(
+      about("List", "The agents; one named `main` when empty.", [
+        { id: "main", default: true },
+        { id: "research", model: "openai/gpt-5.1" },
+      ]),
+    ),
 });
 
 export type AgentsConfig = z.output<typeof agentsConfig>;

@@ -70,7 +70,19 @@ export const modelsConfig = z.strictObject({
     .enum(["merge", "replace"])
     .default("merge")
     .meta(about("Mode", "`merge` adds the providers below to the built-in catalogue; `replace` has the same effect.")),
-  providers: z.record(z.string(), provider).default({}).meta(about("Providers", "Model providers by name.")),
+  providers: z
+    .record(z.string(), provider)
+    .default({})
+    .meta(
+      about("Providers", "Model providers by name.", {
+        local: {
+          baseUrl: "http://127.0.0.1:8000/v1",
+          api: "openai-completions",
+          apiKey: "${LOCAL_API_KEY}",
+          models: [{ id: "my-model", contextWindow: 32_768 }],
+        },
+      }),
+    ),
 });
 
 /** `auth.*` */

@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { Secret } from "../types/secret.ts";
 
-/** Title and description of a config key; both appear in `docs/config.md` and in the JSON Schema. */
-export const about = (title: string, description: string): { title: string; description: string } => ({
+type About = { title: string; description: string; examples?: unknown[] };
+
+/** Title and description of a config key, for `docs/config.md` and the JSON Schema; the example is for `openclaw.json.example`. */
+export const about = (title: string, description: string, example?: unknown): About => ({
   title,
   description,
+  ...(example !== undefined && { examples: [example] }),
 });
 
 const isSecret = z.custom<Secret>((value) => value instanceof Secret, "expected text or a secret reference");

@@ -1,6 +1,7 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { lockPath } from "../../store/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
@@ -37,7 +38,7 @@ export function resolvePaths(env: Env): StatePaths {
     skills: below("skills"),
     media: below("media"),
     logs: below("logs"),
-    lockFile: below("gateway.lock"),
+    lockFile: lockPath(stateDir),
   };
 }
 

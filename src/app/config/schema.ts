@@ -13,7 +13,10 @@ import { envConfig, loggingConfig } from "./base.ts";
 
 /** The whole of `openclaw.json`, composed from the rooms. */
 export const configSchema = z.strictObject({
-  $schema: z.string().optional().meta(about("Schema", "Address of the JSON Schema, for editors.")),
+  $schema: z
+    .string()
+    .optional()
+    .meta(about("Schema", "Address of the JSON Schema, for editors.", "./docs/openclaw.schema.json")),
   gateway: gatewayConfig.prefault({}).meta(about("Gateway", "The server: address, clients, page.")),
   agents: agentsConfig.prefault({}).meta(about("Agents", "Who answers, with which model.")),
   models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
@@ -22,7 +25,11 @@ export const configSchema = z.strictObject({
   session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
-  channels: channelsConfig.default({}).meta(about("Channels", "Chat platforms by name.")),
+  channels: channelsConfig.default({}).meta(
+    about("Channels", "Chat platforms by name.", {
+      telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
+    }),
+  ),
   plugins: pluginsConfig.prefault({}).meta(about("Plugins", "Plugins and their settings.")),
   skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),

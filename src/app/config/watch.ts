@@ -1,0 +1,99 @@
+import { watch } from "node:fs";
+import { basename, dirname } from "node:path";
+import { OpenClawError } from "../../types/errors.ts";
+import { compareConfigs, type ConfigChanges } from "./changes.ts";
+import { hashOf, readConfigText, type LoadedConfig } from "./load.ts";
+
+export type ConfigEvent =
+  | ({ readonly kind: "valid"; readonly loaded: LoadedConfig } & ConfigChanges)
+  /** The config in force stays. */
+  | { readonly kind: "invalid"; readonly error: OpenClawError };
+
+export interface WatchOptions {
+  /** The config in force; the next one is compared with it. */
+  readonly current: LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
+  /** Quiet time after a change of the file, so that a half-written one is not read. */
+  readonly debounceMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One event for each change of the file's content, until `signal` aborts. The directory is watched, not the file: editors
+ * replace it. Throws when the directory cannot be watched.
+ */
+export async function* watchConfig(options: WatchOptions): AsyncGenerator<ConfigEvent, void> {
+  const path = options.current.path;
+  const changes = watchFile(path, options.debounceMs, options.signal);
+  let { current } = options;
+  let seen = current.hash;
+  try {
+    for (let more = await changes.next(); more; more = await changes.next()) {
+      const hash = await hashOnDisk(path);
+      if (hash === seen) continue;
+      seen = hash;
+      const event = await readEvent(options.load, current);
+      if (event.kind === "valid") current = event.loaded;
+      if (event.kind === "invalid" || event.changed.length > 0) yield event;
+    }
+  } finally {
+    changes.stop();
+  }
+}
+
+async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Promise<ConfigEvent> {
+  try {
+    const loaded = await load();
+    return { kind: "valid", loaded, ...compareConfigs(current.config, loaded.config) };
+  } catch (error) {
+    if (error instanceof OpenClawError) return { kind: "invalid", error };
+    throw error;
+  }
+}
+
+async function hashOnDisk(path: string): Promise<string> {
+  try {
+    return hashOf((await readConfigText(path)) ?? "");
+  } catch {
+    // Unreadable is a state of its own; loading it tells the reason.
+    return "unreadable";
+  }
+}
+
+/** `next` resolves true after each burst of changes, false once aborted. A burst during the caller's work is not lost. */
+function watchFile(path: string, debounceMs: number, signal: AbortSignal): { next(): Promise<boolean>; stop(): void } {
+  // The file may have changed between its load and now.
+  let dirty = true;
+  let wake: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const settle = () => {
+    dirty = true;
+    wake?.();
+  };
+  const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+    if (name !== null && name !== basename(path)) return;
+    clearTimeout(timer);
+    timer = setTimeout(settle, debounceMs);
+  });
+  const stop = () => {
+    clearTimeout(timer);
+    watcher.close();
+    wake?.();
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  // A directory that is deleted ends the watching on some systems; the config in force stays.
+  watcher.on("error", stop);
+  if (signal.aborted) stop();
+  return {
+    stop,
+    async next() {
+      while (!dirty && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
+      dirty = false;
+      return !signal.aborted;
+    },
+  };
+}

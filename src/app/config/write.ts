@@ -1,0 +1,67 @@
+import { writeAtomic } from "../../store/disk.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { setConfigValue, unsetConfigValue } from "./edit.ts";
+import { loadConfigText, readConfigText, type LoadOptions } from "./load.ts";
+import { parseConfigText } from "./parse.ts";
+import { ConfigError, type ConfigNote, type KeyPath } from "./problem.ts";
+
+/** Changes one value of the file. Throws as `writeConfigText` does, and `CONFIG_SYNTAX` when the file cannot be read as JSON5. */
+export const writeConfigValue = (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
+  rewrite(options, (text) => setConfigValue(text, path, value));
+
+/** Takes one key out of the file. False when it is not there. Throws as `writeConfigValue` does. */
+export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
+  let isThere = false;
+  await rewrite(options, (text) => {
+    const next = unsetConfigValue(text, path);
+    isThere = next !== text;
+    return next;
+  });
+  return isThere;
+}
+
+async function rewrite(options: LoadOptions, change: (text: string) => string): Promise<void> {
+  const before = (await readConfigText(options.path)) ?? "";
+  if (before !== "") parseConfigText(before, options.path);
+  const after = change(before);
+  if (after !== before) await writeConfigText(options, before, after);
+}
+
+/**
+ * Replaces the file in one step, mode 0600; what was there stays as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
+ * text has a problem that the old one had not: so a broken file can be mended key by key. Throws `CONFIG_WRITE`.
+ */
+async function writeConfigText(options: LoadOptions, before: string, after: string): Promise<void> {
+  const old = new Set((await problemsOf(before, options)).map((note) => `${note.key} ${note.message}`));
+  const added = (await problemsOf(after, options)).filter((note) => !old.has(`${note.key} ${note.message}`));
+  const [first] = added;
+  if (first) {
+    throw new ConfigError("CONFIG_INVALID", {
+      message: `Not written: ${first.key}: ${first.message}`,
+      fix: "Give a value that fits; docs/config.md lists the keys.",
+      problems: added,
+    });
+  }
+  try {
+    if (before !== "") await writeAtomic(`${options.path}.bak`, before);
+    await writeAtomic(options.path, after);
+  } catch (error) {
+    throw new OpenClawError("CONFIG_WRITE", {
+      message: `${options.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+      fix: "Check the rights of the file and its directory, and the free space.",
+      cause: error,
+    });
+  }
+}
+
+/** A secret that only the gateway's environment has is no problem of the file. */
+async function problemsOf(text: string, options: LoadOptions): Promise<readonly ConfigNote[]> {
+  if (text === "") return [];
+  try {
+    await loadConfigText(text, options);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.code === "SECRET_MISSING" ? [] : error.problems;
+  }
+}

@@ -1,0 +1,37 @@
+import type { SchemaKey } from "../config/schema-keys.ts";
+import { isSection, textOf } from "./schema-words.ts";
+
+const HEAD = `// Copy this to ~/.openclaw/openclaw.json and take the slashes away before what you want to change.
+// Every key is optional; the values are the defaults where there is one, else examples. docs/config.md explains them all.
+`;
+
+/** `openclaw.json.example`: loads as it stands, and says what could be set. */
+export function configExample(keys: readonly SchemaKey[]): string {
+  return `${HEAD}{\n${objectLines([], keys).join("\n")}\n}\n`;
+}
+
+function objectLines(parent: readonly string[], keys: readonly SchemaKey[]): string[] {
+  const children = keys.filter(
+    ({ path }) =>
+      path.length === parent.length + 1 &&
+      parent.every((name, index) => path[index] === name) &&
+      !/^(\*|\[\])$/.test(path.at(-1) ?? ""),
+  );
+  return children.flatMap((key) => keyLines(key, keys));
+}
+
+function keyLines(key: SchemaKey, keys: readonly SchemaKey[]): string[] {
+  const indent = "  ".repeat(key.path.length);
+  const name = key.path.at(-1) ?? "";
+  const comment = `${indent}// ${textOf(key.node["description"])}`;
+  if (isSection(key.node)) return [comment, `${indent}${name}: {`, ...objectLines(key.path, keys), `${indent}},`];
+  const value = exampleOf(key.node);
+  if (value === undefined) return [];
+  const [first = "", ...more] = JSON.stringify(value, null, 2).split("\n");
+  return [comment, `${indent}// ${name}: ${[first, ...more.map((line) => `${indent}// ${line}`)].join("\n")},`];
+}
+
+function exampleOf(node: SchemaKey["node"]): unknown {
+  const examples: readonly unknown[] = Array.isArray(node["examples"]) ? node["examples"] : [];
+  return examples[0] ?? node["default"];
+}

@@ -1,0 +1,26 @@
+import type { Check } from "../../types/check.ts";
+import type { LoadOptions } from "../config/load.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Config } from "../config/schema.ts";
+import { configCheck } from "./config-check.ts";
+import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
+import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
+import { permissionCheck } from "./permission-check.ts";
+import { policyCheck } from "./policy-check.ts";
+
+/** The checks that belong to no room. Those that need a valid config are left out without one. */
+export function appChecks(options: {
+  paths: StatePaths;
+  load: LoadOptions;
+  config?: Config | undefined;
+}): readonly Check[] {
+  const { paths, load, config } = options;
+  const always = [
+    nodeCheck(),
+    stateDirCheck(paths, load.env),
+    configCheck(load),
+    permissionCheck(paths),
+    lockCheck(paths),
+  ];
+  return config ? [...always, portCheck(config, paths), tokenCheck(config, paths), policyCheck(config)] : always;
+}

@@ -1,0 +1,80 @@
+import { createServer } from "node:net";
+import { findPortOwner } from "../../server/port-owner.ts";
+import { readStateLock } from "../../store/lock.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import { readGatewayToken } from "../config/gateway-token.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Config } from "../config/schema.ts";
+
+/** Fewer characters can be guessed by a patient program. */
+const TOKEN_CHARS = 24;
+
+export function portCheck(config: Config, paths: StatePaths): Check {
+  const { port } = config.gateway;
+  return {
+    id: "app.port",
+    title: "Port",
+    async run() {
+      if (port === 0) return [{ status: "ok", message: "A free port is taken at the start." }];
+      const lock = await readStateLock(paths.stateDir);
+      if (lock?.alive && lock.port === port) return [{ status: "ok", message: `${port} is held by this gateway.` }];
+      if (await isFree(port)) return [{ status: "ok", message: `${port} is free.` }];
+      const owner = (await findPortOwner(port)) ?? "another program";
+      return [
+        {
+          status: "fail",
+          message: `${port} is taken by ${owner}.`,
+          fix: "Stop that program, or choose another port: openclaw config set gateway.port <port>",
+        },
+      ];
+    },
+  };
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once("error", () => resolve(false));
+  server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+  return promise;
+}
+
+export function lockCheck(paths: StatePaths): Check {
+  return {
+    id: "app.lock",
+    title: "Gateway lock",
+    async run() {
+      const lock = await readStateLock(paths.stateDir);
+      if (!lock) return [{ status: "ok", message: "No gateway runs on this state directory." }];
+      if (lock.alive) return [{ status: "ok", message: `Held by pid ${lock.pid} (${lock.command}).` }];
+      return [
+        {
+          status: "warn",
+          message: `Left behind by pid ${lock.pid}, which is gone: it did not end in order.`,
+          fix: "Nothing to do: the next start takes it over and goes on with what was open.",
+        },
+      ];
+    },
+  };
+}
+
+export function tokenCheck(config: Config, paths: StatePaths): Check {
+  return {
+    id: "app.token",
+    title: "Gateway token",
+    async run() {
+      const token = await readGatewayToken(paths, config);
+      if (!token) return [{ status: "skip", message: "None yet: the first start makes one." }];
+      if (token.reveal().length >= TOKEN_CHARS) return [{ status: "ok", message: "There, and long enough." }];
+      return [
+        {
+          status: isPublic(config) ? "fail" : "warn",
+          message: `The token has fewer than ${TOKEN_CHARS} characters and can be guessed.`,
+          fix: "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.",
+        } satisfies CheckResult,
+      ];
+    },
+  };
+}
+
+const isPublic = (config: Config): boolean => !["loopback", "auto"].includes(config.gateway.bind);

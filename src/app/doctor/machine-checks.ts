@@ -1,0 +1,69 @@
+import { access } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Check } from "../../types/check.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Env } from "../config/secrets.ts";
+
+/** The first Node with everything that the gateway uses. */
+const LEAST_NODE = [22, 19] as const;
+
+export function nodeCheck(version: string = process.versions.node): Check {
+  return {
+    id: "app.node",
+    title: "Node",
+    run: async () => {
+      const [major = 0, minor = 0] = version.split(".").map(Number);
+      const isOld = major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]);
+      if (!isOld) return [{ status: "ok", message: version }];
+      return [
+        { status: "fail", message: `${version} is too old.`, fix: `Install Node ${LEAST_NODE.join(".")} or newer.` },
+      ];
+    },
+  };
+}
+
+/** Directories of the field and of its earlier names. */
+const STATE_DIRS = [".openclaw", ".clawdbot", ".moltbot"];
+const SYNCED = /\/(Dropbox|OneDrive[^/]*|Google Drive|iCloud Drive|Mobile Documents)\//;
+
+/** One state directory, on a disk of its own: a second one splits sessions, a synced one corrupts them. */
+export function stateDirCheck(paths: StatePaths, env: Env): Check {
+  return {
+    id: "app.statedir",
+    title: "State directory",
+    async run() {
+      const home = env["HOME"] ?? homedir();
+      const others = STATE_DIRS.map((name) => join(home, name)).filter((dir) => dir !== paths.stateDir);
+      const there = await Promise.all(others.map(async (dir) => ((await exists(dir)) ? [dir] : [])));
+      const synced = SYNCED.test(`${paths.stateDir}/`);
+      return [
+        { status: "ok", message: paths.stateDir },
+        ...there.flat().map((dir) => ({
+          status: "warn" as const,
+          message: `${dir} is there as well and is not used.`,
+          fix: "Set OPENCLAW_STATE_DIR to the one that you mean, or move the other away.",
+        })),
+        ...(synced
+          ? [
+              {
+                status: "warn" as const,
+                message: "It lies in a synced folder, which breaks databases.",
+                fix: "Move it to a local disk.",
+              },
+            ]
+          : []),
+      ];
+    },
+  };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    // Not there, or not for us: either way it is not in use.
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+import { styleText } from "node:util";
+import { worst, type CheckReport, type Status } from "./run-checks.ts";
+
+const MARKS: Readonly<Record<Status, { text: string; style: "green" | "yellow" | "red" | "dim" }>> = {
+  ok: { text: "ok  ", style: "green" },
+  warn: { text: "warn", style: "yellow" },
+  fail: { text: "FAIL", style: "red" },
+  skip: { text: "skip", style: "dim" },
+};
+
+/** The reports for a person: a line for each finding, its fix below, and a sum. Ends with a newline. */
+export function formatReport(reports: readonly CheckReport[], options: { color: boolean }): string {
+  const width = Math.max(0, ...reports.map((report) => report.title.length));
+  const paint = (status: Status, text: string) =>
+    options.color ? styleText(MARKS[status].style, text, { validateStream: false }) : text;
+  const lines = reports.flatMap((report) =>
+    report.results.flatMap((result, index) => {
+      const title = (index === 0 ? report.title : "").padEnd(width);
+      const line = `${paint(result.status, MARKS[result.status].text)}  ${title}  ${result.message}`;
+      return result.fix === undefined ? [line] : [line, `${" ".repeat(width + 8)}→ ${result.fix}`];
+    }),
+  );
+  return `${[...lines, "", sumUp(reports)].join("\n")}\n`;
+}
+
+function sumUp(reports: readonly CheckReport[]): string {
+  const results = reports.flatMap((report) => report.results);
+  const count = (status: Status) => results.filter((result) => result.status === status).length;
+  const repairs = results.filter((result) => result.repair).length;
+  const offer = repairs === 0 ? "" : ` ${repairs} can be repaired: openclaw doctor --fix`;
+  return `${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed.${offer}`;
+}
+
+/** The reports for a script. */
+export function reportJson(reports: readonly CheckReport[]): string {
+  const status = worst(reports.flatMap((report) => report.results));
+  const checks = reports.map(({ results, ...report }) => ({
+    ...report,
+    status: worst(results),
+    results: results.map(({ repair, ...result }) => ({ ...result, ...(repair && { repair: repair.describe }) })),
+  }));
+  return `${JSON.stringify({ status, checks }, null, 2)}\n`;
+}
+
+/** Colours belong on a terminal whose user has not said `NO_COLOR`. */
+export function wantsColor(
+  stream: { readonly isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return stream.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}

@@ -1,0 +1,60 @@
+import type { Check, CheckResult } from "../../types/check.ts";
+
+/** What one check found. */
+export interface CheckReport {
+  readonly id: string;
+  readonly title: string;
+  readonly results: readonly CheckResult[];
+  readonly durationMs: number;
+}
+
+/** Runs the checks side by side; one that throws or takes longer than `timeoutMs` has failed. Never rejects. */
+export function runChecks(
+  checks: readonly Check[],
+  options: { timeoutMs?: number } = {},
+): Promise<readonly CheckReport[]> {
+  return Promise.all(checks.map((check) => runCheck(check, options.timeoutMs ?? 2000)));
+}
+
+async function runCheck(check: Check, timeoutMs: number): Promise<CheckReport> {
+  const begun = performance.now();
+  const results = await resultsOf(check, timeoutMs);
+  return { id: check.id, title: check.title, results, durationMs: Math.round(performance.now() - begun) };
+}
+
+async function resultsOf(check: Check, timeoutMs: number): Promise<readonly CheckResult[]> {
+  const abort = new AbortController();
+  const late = Promise.withResolvers<readonly CheckResult[]>();
+  const timer = setTimeout(() => {
+    abort.abort();
+    late.resolve([
+      {
+        status: "fail",
+        message: `No answer within ${timeoutMs} ms.`,
+        fix: "Run the doctor again; if it stays, look at the gateway's log.",
+      },
+    ]);
+  }, timeoutMs);
+  try {
+    return await Promise.race([start(check, abort.signal), late.promise]);
+  } catch (error) {
+    return [{ status: "fail", message: error instanceof Error ? error.message : String(error), ...fixOf(error) }];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// Asynchronous, so that a check that throws at once is a rejection like the others.
+const start = async (check: Check, signal: AbortSignal) => check.run(signal);
+
+const fixOf = (error: unknown): { fix?: string } =>
+  error instanceof Error && "fix" in error && typeof error.fix === "string" ? { fix: error.fix } : {};
+
+export type Status = CheckResult["status"];
+
+const GRADE: Readonly<Record<Status, number>> = { ok: 0, skip: 0, warn: 1, fail: 2 };
+
+/** The gravest status of some results; `ok` when there are none. */
+export function worst(results: readonly CheckResult[]): Status {
+  return results.reduce<Status>((grave, { status }) => (GRADE[status] > GRADE[grave] ? status : grave), "ok");
+}

@@ -137,6 +137,30 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await expect.poll(() => page.getByRole("log").textContent()).toContain("done");
   });
 
+  test("renders what Markdown has, and nothing that could act", async () => {
+    await open();
+    const runId = await ask("all of it");
+    const text = [
+      "| a | b |\n| --- | ---: |\n| 1 | 2 |",
+      "- [x] done\n- [ ] open",
+      "[good](https://example.org) [bad](javascript:alert(1)) ![far](https://example.org/x.png)",
+      "<script>alert(1)</script> <b onclick=alert(1)>plain</b>",
+      "```html\n<i>shown</i>\n```",
+    ].join("\n\n");
+    gateway.finish(runId, text);
+    await page.locator("td[align=right]").waitFor();
+    expect(await page.locator(".markdown input[type=checkbox][disabled]").count()).toBe(2);
+    expect(await page.locator('a[href="https://example.org"][target=_blank][rel~=noopener]').count()).toBe(1);
+    expect(
+      await page.locator('.markdown a[href^="javascript"], .markdown img, .markdown script, .markdown b').count(),
+    ).toBe(0);
+    expect(await page.locator(".code code").textContent()).toBe("<i>shown</i>");
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("<i>shown</i>");
+  });
+
   test("shows tool calls folded, with arguments, result and failure", async () => {
     await open();
     const runId = await ask("list the files");
@@ -168,7 +192,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     gateway.finish(runId, "Two files.");
     await page.getByText("Two files.").first().waitFor();
     await expect.poll(() => page.locator(".tool").count()).toBe(1);
-    expect(await page.getByText("Let me look.").count()).toBe(1);
+    expect(await page.locator(".turns").getByText("Let me look.").count()).toBe(1);
   });
 
   test("asks before a command, without taking the Enter of somebody who writes", async () => {
@@ -334,6 +358,27 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await shoot("phone-drawer");
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize({ width: 1280, height: 820 });
+    const runId = await ask("Yes, but show me the old snapshots first.");
+    gateway.stream(runId, ["Gladly. I ask the repository for them."]);
+    const start = {
+      phase: "start",
+      name: "exec",
+      toolCallId: "t9",
+      args: { command: "restic snapshots --json | jq length" },
+    };
+    gateway.agent(runId, "tool", start);
+    gateway.agent(runId, "tool", {
+      phase: "result",
+      name: "exec",
+      toolCallId: "t9",
+      isError: true,
+      result: "jq: command not found",
+    });
+    gateway.agent(runId, "tool", { ...start, toolCallId: "t10", name: "read", args: { path: "logs/restic.log" } });
+    await page.locator(".tool.failed summary").click();
+    await page.waitForTimeout(300);
+    await shoot("desktop-working");
+    gateway.chat(runId, { state: "aborted" });
     await open("?session=webchat:default:empty");
     await page.getByText("What can I do").waitFor();
     await shoot("desktop-welcome");

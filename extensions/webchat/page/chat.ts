@@ -14,11 +14,16 @@ export class Chat {
   readonly #store: Store;
   readonly #connection: Connection;
   readonly #reading: Reading;
+  /** Whether the transcript was read since the connection was made; until then messages stay in the queue. */
+  #caughtUp = false;
 
   constructor(store: Store) {
     this.#store = store;
     this.#connection = new Connection({
-      link: (link) => store.dispatch({ type: "link", link }),
+      link: (link) => {
+        this.#caughtUp &&= link.state === "connected";
+        store.dispatch({ type: "link", link });
+      },
       ready: (hello) => this.#begin(hello),
       event: (event, payload) => hearEvent(store, this.#reading, { event, payload }),
       gap: () => this.#attempt(this.#reading.everything()),
@@ -129,15 +134,17 @@ export class Chat {
   /** Reads the transcript before anything is sent again, so that nothing is lost and nothing is shown twice. */
   async #catchUp(): Promise<void> {
     await this.#reading.everything();
+    this.#caughtUp = true;
     for (const exchange of this.#store.state().exchanges) {
       if (exchange.sent?.state === "queued" || exchange.sent?.state === "sending") await this.#deliver(exchange.runId);
     }
   }
 
   async #deliver(runId: string): Promise<void> {
+    if (this.#caughtUp && !this.#store.state().transcript.loaded) await this.#reading.history();
     const exchange = this.#store.state().exchanges.find((item) => item.runId === runId);
     const sent = exchange?.sent;
-    if (exchange === undefined || sent === undefined || this.#store.state().link.state !== "connected") return;
+    if (exchange === undefined || sent === undefined || !this.#caughtUp) return;
     this.#store.dispatch({ type: "sent", runId, state: "sending" });
     const attachments = sent.pictures.map(({ mimeType, name, data }) => {
       return { type: "image", mimeType, fileName: name, content: data };

@@ -17,6 +17,8 @@ export interface Sent {
   readonly pictures: readonly Picture[];
   readonly thinking?: string | undefined;
   readonly state: "queued" | "sending" | "accepted" | "failed";
+  /** Whether it ever left, so that the gateway may have it although no answer came. */
+  readonly tried?: boolean | undefined;
   readonly error?: string | undefined;
 }
 

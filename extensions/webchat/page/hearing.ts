@@ -40,8 +40,12 @@ function hearRun(store: Store, reading: Reading, heard: { type: "chat" | "agent"
   const isNew = !before.some((exchange) => exchange.runId === event["runId"]);
   const isOver = event["state"] === "final" || event["state"] === "aborted" || event["state"] === "error";
   // Another client's message is not in the events, so the transcript is read when its run begins, too.
-  if (isNew || isOver) read(store, reading.history());
-  if (isOver) read(store, reading.sessions());
+  if (isOver)
+    read(
+      store,
+      reading.history().then(() => reading.sessions()),
+    );
+  else if (isNew) read(store, reading.history());
 }
 
 function read(store: Store, reading: Promise<void>): void {

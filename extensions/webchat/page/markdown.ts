@@ -29,6 +29,8 @@ function safe(token: Token): string {
   return DOMPurify.sanitize(marked.parser([token]), {
     ALLOWED_TAGS: ALLOWED_TAGS.split(" "),
     ALLOWED_ATTR,
+    // Without this their values would have to look like addresses, too.
+    ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "rel", "start", "target", "type"],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|data:image\/|#)/i,
   });
 }

@@ -177,7 +177,8 @@ function begun(state: State, action: { runId: string; sent: Sent; at: number }):
 
 function acknowledged(exchange: Exchange, action: { state: Sent["state"]; error?: string | undefined }): Exchange {
   if (exchange.sent === undefined) return exchange;
-  return { ...exchange, sent: { ...exchange.sent, state: action.state, error: action.error } };
+  const tried = exchange.sent.tried === true || action.state === "sending";
+  return { ...exchange, sent: { ...exchange.sent, state: action.state, tried, error: action.error } };
 }
 
 function runOf(payload: unknown): string {
@@ -214,7 +215,11 @@ function afterHistory(state: State, action: Extract<Action, { type: "history" }>
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
     return !isWritten(exchange, turns);
   });
-  return { ...state, exchanges, transcript: { turns, last, hasMore, loaded: true } };
+  const placed = exchanges.map((exchange) => {
+    const waits = exchange.sent?.state === "queued" && exchange.sent.tried !== true;
+    return waits && isOpen(state, exchange.sessionKey) ? { ...exchange, anchor: last } : exchange;
+  });
+  return { ...state, exchanges: placed, transcript: { turns, last, hasMore, loaded: true } };
 }
 
 function afterClear(state: State, sessionKey: string): State {

@@ -18,7 +18,7 @@ const PATHS = {
 /** A line drawing that goes with words or with a labelled button; screen readers pass it by. */
 export function Icon(props: { name: keyof typeof PATHS }): VNode {
   return (
-    <svg class={`icon ${props.name}`} viewBox="0 0 24 24" aria-hidden="true">
+    <svg class={`icon icon-${props.name}`} viewBox="0 0 24 24" aria-hidden="true">
       <path d={PATHS[props.name]} />
     </svg>
   );

@@ -1,0 +1,214 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { grown } from "../../extensions/webchat/page/exchanges.ts";
+import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
+import { readFrame, readSessions } from "../../extensions/webchat/page/protocol.ts";
+import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
+import type { Action, State } from "../../extensions/webchat/page/state.ts";
+import { readTurns } from "../../extensions/webchat/page/transcript.ts";
+import { shownTurns } from "../../extensions/webchat/page/view.ts";
+
+const MAIN = "webchat:default:operator";
+
+function play(...actions: readonly Action[]): State {
+  return actions.reduce(reduce, initialState("main"));
+}
+
+function sent(runId: string, text: string): Action[] {
+  const message = { text, pictures: [], state: "queued" as const };
+  return [
+    { type: "send", runId, sent: message, at: 1 },
+    { type: "sent", runId, state: "accepted" },
+  ];
+}
+
+function chat(runId: string, payload: object, sessionKey = MAIN): Action {
+  return { type: "chat", payload: { runId, sessionKey, ...payload }, at: 2 };
+}
+
+function agent(runId: string, stream: string, data: object): Action {
+  return { type: "agent", payload: { runId, sessionKey: MAIN, stream, data }, at: 2 };
+}
+
+function message(role: string, content: unknown, seq: number, more: object = {}): object {
+  return { role, content, __openclaw: { id: `m${seq}`, seq }, ...more };
+}
+
+function history(...messages: readonly object[]): Action {
+  return { type: "history", sessionKey: "main", turns: readTurns(messages), hasMore: false };
+}
+
+function sessions(settleBefore: number | undefined, ...rows: readonly object[]): Action {
+  return {
+    type: "sessions",
+    rows: readSessions({ sessions: rows }),
+    defaultModel: { id: "", provider: "" },
+    settleBefore,
+  };
+}
+
+/** What a person sees: each turn as its side and its words. */
+function seen(state: State): string[] {
+  return shownTurns(state.transcript.turns, state.exchanges).map((turn) => {
+    const words = turn.parts.map((part) => {
+      if (part.kind === "tool") return `<${part.name} ${part.state}>`;
+      return part.kind === "text" ? part.text : part.kind;
+    });
+    return `${turn.role}: ${words.join(" | ")}`;
+  });
+}
+
+describe("a run told by events", () => {
+  test("grows by deltas, and events that come twice or late change nothing", () => {
+    const first = chat("r1", { seq: 1, state: "delta", deltaText: "Hel", message: { content: "Hel" } });
+    const state = play(...sent("r1", "hi"), first, first, chat("r1", { seq: 2, state: "delta", deltaText: "lo" }));
+    expect(seen(state)).toEqual(["user: hi", "assistant: Hello"]);
+    const over = reduce(state, chat("r1", { seq: 3, state: "final", message: { content: "Hello!" } }));
+    expect(seen(reduce(over, first))).toEqual(["user: hi", "assistant: Hello!"]);
+  });
+
+  test("keeps words and tool calls in the order in which they came", () => {
+    const state = play(
+      ...sent("r1", "list"),
+      chat("r1", { seq: 1, state: "delta", deltaText: "Looking.", message: { content: "Looking." } }),
+      agent("r1", "tool", { phase: "start", name: "ls", toolCallId: "t", args: {} }),
+      agent("r1", "tool", { phase: "result", name: "ls", toolCallId: "t", isError: true, result: "denied" }),
+      chat("r1", { seq: 2, state: "delta", deltaText: "Sorry.", message: { content: "Looking.\n\nSorry." } }),
+    );
+    expect(seen(state)).toEqual(["user: list", "assistant: Looking. | <ls failed> | Sorry."]);
+  });
+
+  test("of another session stays out of this one", () => {
+    const state = play(chat("r9", { seq: 1, state: "delta", deltaText: "psst" }, "telegram:default:42"));
+    expect(seen(state)).toEqual([]);
+  });
+
+  test("that failed says why", () => {
+    const state = play(...sent("r1", "hi"), chat("r1", { seq: 1, state: "error", errorMessage: "no key" }));
+    expect(state.exchanges[0]?.reply).toMatchObject({ state: "error", error: "no key" });
+  });
+
+  test("whose end was missed is settled by the session list, unless it still goes on or began later", () => {
+    const running = [...sent("r1", "hi"), chat("r1", { seq: 1, state: "delta", deltaText: "a" })];
+    const reply = (...more: Action[]): unknown => play(...running, ...more).exchanges[0]?.reply.state;
+    expect(reply(sessions(5, { key: MAIN }))).toBe("final");
+    expect(reply(sessions(5, { key: MAIN, activeRunIds: ["r1"] }))).toBe("running");
+    expect(reply(sessions(5, { key: MAIN, hasActiveRun: true }))).toBe("running");
+    expect(reply(sessions(1, { key: MAIN }))).toBe("running");
+    expect(reply(sessions(undefined, { key: MAIN }))).toBe("running");
+  });
+});
+
+describe("the transcript", () => {
+  test("takes the place of what the events told", () => {
+    const state = play(
+      history(message("user", "before", 1), message("assistant", "yes", 2)),
+      ...sent("r1", "hi"),
+      chat("r1", { seq: 1, state: "final", message: { content: "Hello" } }),
+      history(
+        message("user", "before", 1),
+        message("assistant", "yes", 2),
+        message("user", "hi", 3),
+        message("assistant", "Hello", 4),
+      ),
+    );
+    expect(state.exchanges).toEqual([]);
+    expect(seen(state)).toEqual(["user: before", "assistant: yes", "user: hi", "assistant: Hello"]);
+  });
+
+  test("read in mid-run doubles neither the message nor the tools that it holds already", () => {
+    const call = { type: "toolCall", id: "t", name: "ls", arguments: {} };
+    const state = play(
+      ...sent("r1", "list"),
+      agent("r1", "tool", { phase: "start", name: "ls", toolCallId: "t", args: {} }),
+      chat("r1", { seq: 1, state: "delta", deltaText: "Two", message: { content: "Two" } }),
+      history(
+        message("user", "[now] list", 1),
+        message("assistant", [call], 2),
+        message("toolResult", "a b", 3, { toolCallId: "t" }),
+      ),
+    );
+    expect(seen(state)).toEqual(["user: [now] list", "assistant: <ls done>", "assistant: Two"]);
+  });
+
+  test("without a command's answer leaves the answer where it was said", () => {
+    const state = play(
+      ...sent("r1", "/status"),
+      chat("r1", { seq: 1, state: "final", message: { content: "All well" } }),
+      history(),
+      ...sent("r2", "hi"),
+      chat("r2", { seq: 1, state: "final", message: { content: "Hello" } }),
+      history(message("user", "hi", 1), message("assistant", "Hello", 2)),
+    );
+    expect(seen(state)).toEqual(["user: /status", "assistant: All well", "user: hi", "assistant: Hello"]);
+  });
+
+  test("keeps a message in the queue until it was accepted", () => {
+    const queued: Action = { type: "send", runId: "r1", sent: { text: "hi", pictures: [], state: "queued" }, at: 1 };
+    const state = play(queued, sessions(9, { key: MAIN }), history(message("user", "old", 1)));
+    expect(state.exchanges[0]?.sent?.state).toBe("queued");
+    expect(seen(state)).toEqual(["user: old", "user: hi"]);
+  });
+
+  test("is read as turns with results, usage and failures", () => {
+    const call = { type: "toolCall", id: "t", name: "ls", arguments: { path: "." } };
+    const turns = readTurns([
+      message(
+        "user",
+        [
+          { type: "image", data: "AA", mimeType: "image/png" },
+          { type: "text", text: "see" },
+        ],
+        1,
+      ),
+      message("assistant", [{ type: "thinking", thinking: "hm" }, call], 2, {
+        usage: { input: 5, output: 1, cacheRead: 2 },
+      }),
+      message("toolResult", [{ type: "text", text: "a" }], 3, { toolCallId: "t", isError: false }),
+      message("assistant", [], 4, { stopReason: "error", errorMessage: "overloaded", usage: { input: 7, output: 0 } }),
+    ]);
+    expect(turns.map((turn) => turn.parts.map((part) => part.kind))).toEqual([
+      ["image", "text"],
+      ["thinking", "tool"],
+    ]);
+    expect(turns[1]).toMatchObject({ error: "overloaded", usage: { input: 12, output: 1, cached: 2 }, last: 4 });
+  });
+});
+
+test("approvals come and go, each once", () => {
+  const approval = { id: "a", sessionKey: MAIN, command: "ls" };
+  const state = play({ type: "approval", approval }, { type: "approval", approval });
+  expect(state.approvals).toEqual([approval]);
+  expect(reduce(state, { type: "resolved", id: "a" }).approvals).toEqual([]);
+});
+
+test("one session has one name, however its key is written", () => {
+  expect(isOpen(play(), "agent:main:main")).toBe(true);
+  expect(isOpen(play(), MAIN)).toBe(true);
+  expect(isOpen(play(), "agent:other:main")).toBe(false);
+  expect(plainKey("agent:main:telegram:default:1")).toBe("telegram:default:1");
+  expect(sessionTitle("telegram:default:42")).toBe("Telegram · 42");
+  expect(titleOf("word ".repeat(40)).length).toBeLessThanOrEqual(48);
+});
+
+test("frames of any shape are read without a throw", () => {
+  expect(readFrame("{")).toBeUndefined();
+  fc.assert(fc.property(fc.json(), (raw) => void readFrame(raw)));
+  fc.assert(fc.property(fc.array(fc.jsonValue()), (messages) => void readTurns(messages)));
+  fc.assert(fc.property(fc.jsonValue(), (value) => void readSessions({ sessions: [value] })));
+});
+
+test("pieces of a text add up to it, whether the whole is told along or not", () => {
+  const pieces = fc.array(fc.string({ minLength: 1 }), { minLength: 1 }).filter((all) => all.join("").trim() !== "");
+  fc.assert(
+    fc.property(pieces, fc.boolean(), (all, told) => {
+      let whole = "";
+      let parts: ReturnType<typeof grown> = [];
+      for (const piece of all) {
+        whole += piece;
+        parts = grown(parts, piece, told ? whole : "");
+      }
+      expect(parts).toEqual([{ kind: "text", text: told ? whole : expect.any(String) }]);
+    }),
+  );
+});

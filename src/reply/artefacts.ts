@@ -4,6 +4,8 @@ const CALL = "[tool call:";
 const RESULT = "[tool result";
 const CONTEXT = "[historical context:";
 const ARGUMENTS = "arguments:";
+/** UTF-16 units after which an artefact without an end is given up, so that a reply is not held back for good. */
+const MAX_ARTEFACT = 65_536;
 
 /**
  * Matches tool calls and results that a model wrote out as text at the start of a line: `[Tool Call: …]` with the
@@ -17,7 +19,9 @@ export function matchArtefact(text: string, place: MatchPlace): Match<"artefact"
     const torn = !place.last && [CALL, RESULT, CONTEXT].some((one) => one.startsWith(lower));
     return torn ? "more" : undefined;
   }
-  const length = artefactLength(text, opener) ?? (place.last ? paragraphLength(text) : undefined);
+  const seen = text.slice(0, MAX_ARTEFACT);
+  const complete = place.last || text.length >= MAX_ARTEFACT;
+  const length = artefactLength(seen, opener) ?? (complete ? paragraphLength(seen) : undefined);
   return length === undefined ? "more" : { value: "artefact", length };
 }
 

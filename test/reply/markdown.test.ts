@@ -20,6 +20,8 @@ describe("toTelegramHtml", () => {
     ["```\nx\n```", "<pre>x</pre>"],
     ['```evil"lang\nx\n```', "<pre>x</pre>"],
     ["> quoted\n> more", "<blockquote>quoted\nmore</blockquote>"],
+    ["> - a\n> - b", "<blockquote>• a\n• b</blockquote>"],
+    ["- **a**", "• <b>a</b>"],
     ["> a\n> > b", "<blockquote>a\n\n&gt; b</blockquote>"],
     ["- a\n- b\n  - c\n  - d", "• a\n• b\n  • c\n  • d"],
     ["3. a\n4. b\n   more", "3. a\n4. b\n   more"],

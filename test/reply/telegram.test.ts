@@ -15,7 +15,14 @@ describe("renderTelegramChunks", () => {
       const chunks = renderTelegramChunks(nothing);
       expect(chunks.every((chunk) => chunk.plain.trim() !== "")).toBe(true);
     }
-    expect(renderTelegramChunks("\u200b\n\n&nbsp;")).toEqual([]);
+    expect(renderTelegramChunks("\u200b\n\n\ufeff")).toEqual([]);
+  });
+
+  it("sends as written what would show nothing", () => {
+    expect(renderTelegramChunks("[a]: <https://x.org>")).toEqual([
+      { html: "[a]: &lt;https://x.org&gt;", plain: "[a]: <https://x.org>" },
+    ]);
+    expect(renderTelegramChunks(`${"> ".repeat(150)}deep`).at(-1)?.plain).toContain("deep");
   });
 
   it("cuts at paragraphs, then lines, then words", () => {

@@ -4,7 +4,10 @@ import type { Token } from "markdown-it";
 import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
 import { markSpoilers } from "./spoilers.ts";
 
-const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false });
+/** The parser drops what is nested deeper; its own 100 is reached by a line of quote marks. */
+const MAX_NESTING = 1000;
+
+const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 
 /**
  * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML is text. Never throws. This file loads the

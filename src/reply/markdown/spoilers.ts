@@ -4,16 +4,15 @@ import type { Inline } from "./doc.ts";
 export function markSpoilers(inlines: readonly Inline[]): Inline[] {
   const parts = inlines.flatMap(splitBars);
   const out: Inline[] = [];
-  for (let at = 0; at < parts.length; at += 1) {
-    const part = parts[at];
-    const close = part !== undefined && opens(parts, at) ? closing(parts, at) : -1;
-    if (part === undefined) break;
-    if (close < 0) {
-      out.push(part);
+  let open = -1;
+  for (const [at, part] of parts.entries()) {
+    if (open >= 0 && out.length > open + 1 && closes(parts, at)) {
+      out.splice(open, out.length, { type: "mark", mark: "spoiler", children: out.slice(open + 1) });
+      open = -1;
       continue;
     }
-    out.push({ type: "mark", mark: "spoiler", children: parts.slice(at + 1, close) });
-    at = close;
+    if (open < 0 && opens(parts, at)) open = out.length;
+    out.push(part);
   }
   return out;
 }
@@ -28,11 +27,8 @@ function opens(parts: readonly Inline[], at: number): boolean {
   return isBars(parts[at]) && !/[\p{L}\p{N}]$/u.test(textOf(parts[at - 1])) && isSolid(parts[at + 1], /^\s/);
 }
 
-function closing(parts: readonly Inline[], open: number): number {
-  return parts.findIndex(
-    (part, at) =>
-      at > open + 1 && isBars(part) && isSolid(parts[at - 1], /\s$/) && !/^[\p{L}\p{N}]/u.test(textOf(parts[at + 1])),
-  );
+function closes(parts: readonly Inline[], at: number): boolean {
+  return isBars(parts[at]) && !/^[\p{L}\p{N}]/u.test(textOf(parts[at + 1])) && isSolid(parts[at - 1], /\s$/);
 }
 
 function isBars(part: Inline | undefined): boolean {

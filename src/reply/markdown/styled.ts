@@ -49,6 +49,8 @@ export interface StyledWriter {
 
 interface OpenSpan {
   readonly style: Style;
+  /** How many line prefixes stand outside of it. */
+  readonly depth: number;
   start: number | undefined;
   end: number | undefined;
 }
@@ -90,7 +92,7 @@ export function createStyledWriter(): StyledWriter {
 
 function writeStyled(sheet: Sheet, style: Style, body: () => void): void {
   if (sheet.open.some((span) => span.style.kind === style.kind)) return body();
-  const span: OpenSpan = { style, start: undefined, end: undefined };
+  const span: OpenSpan = { style, depth: sheet.prefixes.length, start: undefined, end: undefined };
   sheet.spans.push(span);
   sheet.open.push(span);
   body();
@@ -129,7 +131,8 @@ function writePrefix(sheet: Sheet): void {
   breakLine(sheet);
   if (!sheet.lineStart) return;
   sheet.lineStart = false;
-  for (const prefix of sheet.prefixes) {
+  for (const [depth, prefix] of sheet.prefixes.entries()) {
+    markStarts(sheet, depth);
     sheet.text += prefix.first ?? prefix.rest;
     prefix.first = undefined;
   }
@@ -142,8 +145,10 @@ function breakLine(sheet: Sheet): void {
   sheet.lineStart = true;
 }
 
-function markStarts(sheet: Sheet): void {
-  for (const span of sheet.open) span.start ??= sheet.text.length;
+function markStarts(sheet: Sheet, depth = Infinity): void {
+  for (const span of sheet.open) {
+    if (span.depth <= depth) span.start ??= sheet.text.length;
+  }
 }
 
 function closedSpans(spans: readonly OpenSpan[]): Span[] {

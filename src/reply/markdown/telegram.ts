@@ -27,15 +27,26 @@ const INVISIBLE = /[\s\p{Cf}\p{Cc}\p{Variation_Selector}\u115f\u1160\u2800\u3164
 
 /**
  * Renders Markdown for Telegram, in as many messages as it takes: cut at blocks, else lines, else words, never inside a
- * link that fits. Formatting is closed and opened again at a cut. Text that shows nothing gives no chunk.
+ * link that fits. Formatting is closed and opened again at a cut. Markdown that shows nothing, such as a lone link
+ * definition, is sent as it was written; text without visible signs gives no chunk. Never throws.
  */
 export function renderTelegramChunks(markdown: string, options: TelegramChunkOptions = {}): TelegramChunk[] {
   const { limit = TELEGRAM_LIMIT, tables } = options;
-  const styled = flatten(parseMarkdown(markdown), tables);
+  const chunks = chunksOf(flatten(parseMarkdown(markdown), tables), limit);
+  if (chunks.length > 0 || !isVisible(markdown)) return chunks;
+  const asWritten = { type: "text", text: markdown.toWellFormed() } as const;
+  return chunksOf(flatten({ blocks: [{ type: "paragraph", children: [asWritten] }] }), limit);
+}
+
+function isVisible(text: string): boolean {
+  return text.replace(INVISIBLE, "") !== "";
+}
+
+function chunksOf(styled: StyledText, limit: number): TelegramChunk[] {
   const chunks: TelegramChunk[] = [];
   for (let from = skipBlanks(styled.text, 0); from < styled.text.length;) {
     const { to, chunk } = nextChunk(styled, from, limit);
-    if (chunk.plain.replace(INVISIBLE, "") !== "") chunks.push(chunk);
+    if (isVisible(chunk.plain)) chunks.push(chunk);
     from = skipBlanks(styled.text, to);
   }
   return chunks;

@@ -207,7 +207,7 @@ export class FakeGateway {
     this.sent.set(runId, String(params["message"]));
     const sessionKey = key === "main" ? MAIN : key;
     if (isNew) this.write({ ...said("user", String(params["message"])), __openclaw: { runId } }, sessionKey);
-    return { runId, status: "started" };
+    return { runId, status: isNew ? "started" : "ok" };
   }
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { grown } from "../../extensions/webchat/page/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
-import { readFrame, readSessions } from "../../extensions/webchat/page/protocol.ts";
+import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
 import type { Action, State } from "../../extensions/webchat/page/state.ts";
 import { readTurns } from "../../extensions/webchat/page/transcript.ts";
@@ -180,6 +180,13 @@ test("approvals come and go, each once", () => {
   const state = play({ type: "approval", approval }, { type: "approval", approval });
   expect(state.approvals).toEqual([approval]);
   expect(reduce(state, { type: "resolved", id: "a" }).approvals).toEqual([]);
+});
+
+test("approvals are read in the gateway's shape and in the flat one", () => {
+  const flat = { id: "a", sessionKey: MAIN, command: "ls", cwd: "/w", expiresAt: 9 };
+  const nested = { id: "a", request: { sessionKey: MAIN, command: "ls", cwd: "/w" }, expiresAtMs: 9 };
+  expect(readApprovals([nested])).toEqual(readApprovals({ approvals: [flat] }));
+  expect(readApprovals([nested])[0]).toMatchObject(flat);
 });
 
 test("one session has one name, however its key is written", () => {

@@ -1,7 +1,7 @@
 import { addressSession, forgetToken, keepToken } from "./address.ts";
 import { Connection, LostError, RefusedError } from "./connection.ts";
-import type { Picture } from "./exchanges.ts";
-import { plainKey, titleOf } from "./format.ts";
+import type { Exchange, Picture, Sent } from "./exchanges.ts";
+import { plainKey, size, titleOf } from "./format.ts";
 import { fields } from "./json.ts";
 import { hearEvent } from "./hearing.ts";
 import type { Decision, Hello, Pairing } from "./protocol.ts";
@@ -143,21 +143,32 @@ export class Chat {
   async #deliver(runId: string): Promise<void> {
     if (this.#caughtUp && !this.#store.state().transcript.loaded) await this.#reading.history();
     const exchange = this.#store.state().exchanges.find((item) => item.runId === runId);
-    const sent = exchange?.sent;
-    if (exchange === undefined || sent === undefined || !this.#caughtUp) return;
+    if (exchange?.sent === undefined || !this.#caughtUp) return;
+    const most = this.#store.state().hello?.limits.payload ?? 0;
+    // A frame above the limit would end the connection, again and again.
+    if (weight(exchange.sent) > most) this.#refuse(runId, `Too large: the gateway takes ${size(most)} at once.`);
+    else await this.#post(exchange, exchange.sent);
+  }
+
+  async #post(exchange: Exchange, sent: Sent): Promise<void> {
+    const { runId, sessionKey } = exchange;
     this.#store.dispatch({ type: "sent", runId, state: "sending" });
-    const attachments = sent.pictures.map(({ mimeType, name, data }) => {
-      return { type: "image", mimeType, fileName: name, content: data };
-    });
-    const params = { sessionKey: exchange.sessionKey, message: sent.text, idempotencyKey: runId };
     try {
-      await this.#connection.request("chat.send", attachments.length === 0 ? params : { ...params, attachments });
+      const answer = await this.#connection.request("chat.send", sendParams(exchange, sent));
       this.#store.dispatch({ type: "sent", runId, state: "accepted" });
-      await this.#nameAfter(exchange.sessionKey, sent.text);
+      // The gateway had the message before; its run may have ended while nobody listened.
+      if (fields(answer)["status"] !== "started") await this.#reading.settled();
     } catch (error) {
-      if (error instanceof LostError) this.#store.dispatch({ type: "sent", runId, state: "queued" });
-      else this.#store.dispatch({ type: "sent", runId, state: "failed", error: messageOf(error) });
+      if (!(error instanceof LostError)) return this.#refuse(runId, messageOf(error));
+      this.#store.dispatch({ type: "sent", runId, state: "queued" });
+      // A gateway that is there but does not answer is met again from the start.
+      return this.#caughtUp ? this.#connection.retryNow() : undefined;
     }
+    await this.#nameAfter(sessionKey, sent.text);
+  }
+
+  #refuse(runId: string, error: string): void {
+    this.#store.dispatch({ type: "sent", runId, state: "failed", error });
   }
 
   /** A new chat is called after its first message, as long as nobody gave it a name. */
@@ -196,4 +207,17 @@ export class Chat {
 function messageOf(error: unknown): string {
   if (error instanceof RefusedError) return error.refusal.message;
   return error instanceof Error ? error.message : String(fields(error)["message"]);
+}
+
+function sendParams({ sessionKey, runId }: Exchange, sent: Sent): Record<string, unknown> {
+  const attachments = sent.pictures.map(({ mimeType, name, data }) => {
+    return { type: "image", mimeType, fileName: name, content: data };
+  });
+  const params = { sessionKey, message: sent.text, idempotencyKey: runId };
+  return attachments.length === 0 ? params : { ...params, attachments };
+}
+
+/** About how many bytes the message is on the wire; text may grow threefold in UTF-8. */
+function weight(sent: Sent): number {
+  return sent.pictures.reduce((sum, picture) => sum + picture.data.length + 200, sent.text.length * 3 + 4096);
 }

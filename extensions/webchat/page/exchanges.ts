@@ -27,6 +27,7 @@ export interface Reply {
   readonly parts: readonly Part[];
   readonly state: "none" | "running" | "final" | "aborted" | "error";
   readonly seq: number;
+  /** What the run is busy with, in words for a person. */
   readonly phase?: string | undefined;
   readonly error?: string | undefined;
   readonly usage?: Usage | undefined;
@@ -42,6 +43,9 @@ export interface Exchange {
   readonly sent?: Sent | undefined;
   readonly reply: Reply;
 }
+
+const COMPACTING = "Summarising what was said";
+const PHASES: Readonly<Record<string, string>> = { queued: "Waiting for its turn", compacting: COMPACTING };
 
 /** The state of an answer before its first event. */
 export const NO_REPLY_YET: Reply = { parts: [], state: "none", seq: -1 };
@@ -59,9 +63,15 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
   const whole = wholeText(event["message"]);
   switch (event["state"]) {
     case "status":
-      return { ...reply, seq, state: "running", phase: word(event["phase"]) };
+      return { ...reply, seq, state: "running", phase: PHASES[text(event["phase"])] };
     case "delta":
-      return { ...reply, seq, state: "running", parts: grown(reply.parts, text(event["deltaText"]), whole) };
+      return {
+        ...reply,
+        seq,
+        state: "running",
+        phase: undefined,
+        parts: grown(reply.parts, text(event["deltaText"]), whole),
+      };
     case "final":
     case "aborted":
       return { ...closed(reply, event, whole), seq, state: event["state"] };
@@ -78,7 +88,7 @@ export function afterChat(reply: Reply, payload: unknown): Reply {
 }
 
 function closed(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
-  const usage = readUsage(fields(event["message"])["usage"]) ?? reply.usage;
+  const usage = readUsage(event["usage"]) ?? readUsage(fields(event["message"])["usage"]) ?? reply.usage;
   return { ...reply, parts: settled(grown(reply.parts, "", whole)), usage, phase: undefined };
 }
 
@@ -139,7 +149,10 @@ export function afterAgent(reply: Reply, payload: unknown): Reply {
     case "reasoning":
       return { ...reply, state: "running", parts: afterThought(reply.parts, data) };
     case "compaction":
-      return { ...reply, state: "running", phase: data["phase"] === "start" ? "compacting" : undefined };
+      return { ...reply, state: "running", phase: data["phase"] === "start" ? COMPACTING : undefined };
+    case "retry":
+    case "notice":
+      return { ...reply, state: "running", phase: word(data["message"]) ?? word(data["text"]) ?? reply.phase };
     case "usage":
       return { ...reply, usage: readUsage(data) ?? reply.usage };
     default:

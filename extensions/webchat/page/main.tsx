@@ -25,3 +25,7 @@ const token = takeToken();
 if (token === undefined) chat.forget();
 else chat.connect(token);
 show();
+globalThis.addEventListener("hashchange", () => {
+  const brought = takeToken();
+  if (brought !== undefined) chat.connect(brought);
+});

@@ -185,24 +185,26 @@ export function readModels(value: unknown): readonly ModelRow[] {
   });
 }
 
-/** Reads one approval; undefined without an id. */
+/** Reads one approval, with its facts in `request` or beside its id; undefined without an id. */
 export function readApproval(value: unknown): Approval | undefined {
   const item = fields(value);
   const id = word(item["id"]);
   if (id === undefined) return undefined;
+  const request = isRecord(item["request"]) ? item["request"] : item;
   return {
     id,
-    sessionKey: text(item["sessionKey"]),
-    command: text(item["command"]),
-    cwd: word(item["cwd"]),
-    reason: word(item["reason"]),
-    expiresAt: moment(item["expiresAt"]),
+    sessionKey: text(request["sessionKey"]),
+    command: text(request["command"]),
+    cwd: word(request["cwd"]),
+    reason: word(request["reason"]),
+    expiresAt: moment(item["expiresAtMs"] ?? item["expiresAt"]),
   };
 }
 
-/** Reads the answer of `exec.approval.list`. */
+/** Reads the answer of `exec.approval.list`, a list or an object that holds one. */
 export function readApprovals(value: unknown): readonly Approval[] {
-  return list(fields(value)["approvals"]).flatMap((item) => readApproval(item) ?? []);
+  const items = Array.isArray(value) ? list(value) : list(fields(value)["approvals"]);
+  return items.flatMap((item) => readApproval(item) ?? []);
 }
 
 /** Reads the answer of `pairing.list`; requests without a code are left out. */
@@ -211,7 +213,7 @@ export function readPairings(value: unknown): readonly Pairing[] {
     const row = fields(item);
     const code = word(row["code"]);
     if (code === undefined) return [];
-    const name = word(row["name"]) ?? text(row["id"]);
+    const name = word(row["name"]) ?? word(row["senderId"]) ?? text(row["id"]);
     return [{ channel: text(row["channel"]), code, name, expiresAt: moment(row["expiresAt"]) }];
   });
 }

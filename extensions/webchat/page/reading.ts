@@ -25,11 +25,15 @@ export class Reading {
   async everything(): Promise<void> {
     const methods = this.#store.state().hello?.methods ?? [];
     if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
-    // Which runs go on is read before the transcript: what had ended by then is in the transcript.
-    await this.sessions(Date.now());
-    await this.history();
+    await this.settled();
     await Promise.all([this.models(), this.status(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
     await this.#ifOffered("pairing.list", () => this.pairings());
+  }
+
+  /** Which runs go on, then the transcript: in this order, what had ended by then is in the transcript. */
+  async settled(): Promise<void> {
+    await this.sessions(Date.now() + 1);
+    await this.history();
   }
 
   async #ifOffered(method: string, read: () => Promise<void>): Promise<void> {

@@ -196,7 +196,7 @@ function known(state: State, action: { payload: unknown; at: number }): State {
   const sessionKey = text(fields(action.payload)["sessionKey"]);
   if (runId === "" || !isOpen(state, sessionKey)) return state;
   if (state.exchanges.some((exchange) => exchange.runId === runId)) return state;
-  if (state.transcript.turns.some((turn) => turn.runIds.includes(runId)) && isLate(action.payload)) return state;
+  if (isLate(action.payload)) return state;
   const exchange = { runId, sessionKey, anchor: state.transcript.last, at: action.at, reply: NO_REPLY_YET };
   return { ...state, exchanges: [...state.exchanges, exchange] };
 }
@@ -204,7 +204,8 @@ function known(state: State, action: { payload: unknown; at: number }): State {
 /** An event that can follow the end of its run: usage, and the end of its life. */
 function isLate(payload: unknown): boolean {
   const event = fields(payload);
-  return event["stream"] === "usage" || fields(event["data"])["phase"] === "end";
+  const isEnd = event["stream"] === "lifecycle" && fields(event["data"])["phase"] !== "start";
+  return isEnd || event["stream"] === "usage";
 }
 
 function afterHistory(state: State, action: Extract<Action, { type: "history" }>): State {

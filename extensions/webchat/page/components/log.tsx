@@ -31,8 +31,8 @@ export function Log(props: { state: State; chat: Chat }): VNode {
           )}
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
           <ol class="turns">
-            {shown.map((turn) => (
-              <TurnView key={turn.id} turn={turn} chat={chat} />
+            {keyed(shown).map(([key, turn]) => (
+              <TurnView key={key} turn={turn} chat={chat} />
             ))}
           </ol>
         </div>
@@ -45,6 +45,17 @@ export function Log(props: { state: State; chat: Chat }): VNode {
       <Announcer sessionKey={state.sessionKey} loaded={loaded} shown={shown} />
     </div>
   );
+}
+
+/** A turn keeps its key when the transcript takes it over, so that what was unfolded stays so. */
+function keyed(shown: readonly ShownTurn[]): readonly (readonly [string, ShownTurn])[] {
+  const taken = new Set<string>();
+  return shown.map((turn) => {
+    const byRun = `${turn.runIds[0]}:${turn.role}`;
+    const key = turn.runIds.length === 0 || taken.has(byRun) ? turn.id : byRun;
+    taken.add(key);
+    return [key, turn];
+  });
 }
 
 function useFollowing(sessionKey: string) {

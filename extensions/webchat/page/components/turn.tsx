@@ -8,11 +8,6 @@ import { Markdown } from "./markdown.tsx";
 import { ToolCall } from "./tool.tsx";
 
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
-const PHASES: Readonly<Record<string, string>> = {
-  queued: "Waiting for its turn",
-  compacting: "Summarising what was said",
-};
-
 /** One turn of the conversation. */
 export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   const { turn, chat } = props;
@@ -23,7 +18,7 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
         <div class="said">
           {turn.parts.map((part, index) => (
             <PartView
-              key={index}
+              key={part.kind === "tool" ? part.id : index}
               part={part}
               turn={turn}
               growing={turn.live === true && index === turn.parts.length - 1}
@@ -66,9 +61,7 @@ function Working(props: { phase?: string | undefined }): VNode {
         <i />
         <i />
       </span>
-      <span class={PHASES[props.phase ?? ""] === undefined ? "unseen" : ""}>
-        {PHASES[props.phase ?? ""] ?? "Working"}
-      </span>
+      <span class={props.phase === undefined ? "unseen" : ""}>{props.phase ?? "Working"}</span>
     </p>
   );
 }

@@ -26,8 +26,21 @@ function agentData(event: RunEvent, startedAt: number): AgentData | undefined {
   switch (event.type) {
     case "run_start":
       return { stream: "lifecycle", data: { phase: "start", startedAt: event.startedAt } };
+    case "run_end":
+      return { stream: "lifecycle", data: endData(event, startedAt) };
     case "text_delta":
       return { stream: "assistant", data: { text: event.text, delta: event.delta } };
+    case "tool_start":
+    case "tool_update":
+    case "tool_end":
+      return { stream: "tool", data: toolData(event) };
+    default:
+      return sideData(event);
+  }
+}
+
+function sideData(event: RunEvent): AgentData | undefined {
+  switch (event.type) {
     case "thinking_delta":
       return { stream: "thinking", data: { delta: event.delta } };
     case "usage":
@@ -36,19 +49,7 @@ function agentData(event: RunEvent, startedAt: number): AgentData | undefined {
       return { stream: "retry", data: { because: event.because, remedy: event.remedy, message: event.message } };
     case "notice":
       return { stream: "notice", data: { text: event.text, because: event.because } };
-    case "tool_start":
-    case "tool_update":
-    case "tool_end":
-      return { stream: "tool", data: toolData(event) };
-    case "run_end":
-      return { stream: "lifecycle", data: endData(event, startedAt) };
-    case "attempt_start":
-    case "prompt_stage":
-    case "message_start":
-    case "message_end":
-    case "approval_request":
-    case "approval_end":
-    case "answer":
+    default:
       return undefined;
   }
 }

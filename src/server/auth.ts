@@ -113,4 +113,4 @@ export function plainAddress(address: string | undefined): string {
   return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
 }
 
-export const isLoopback = (address: string) => address === "::1" || /^127\./.test(address);
+export const isLoopback = (address: string) => address === "::1" || address.startsWith("127.");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MethodError } from "../types/method.ts";
+import type { MethodError } from "../types/method.ts";
 
 export const PROTOCOL = 4;
 /** Bytes of a frame before the handshake is done. */

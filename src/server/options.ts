@@ -74,7 +74,9 @@ export interface ServerOptions extends AccessOptions, ServerPorts {
   events(signal: AbortSignal): AsyncIterable<GatewayEvent>;
   /** Names of what `events` brings, told to clients. */
   readonly eventNames: readonly string[];
-  /** Folder of the built page. */
+  /** Whether `/v1` is served; it is unless told otherwise. */
+  readonly chatCompletions?: boolean;
+  /** Folder of the built page; without it no page is served. */
   readonly pageDir?: string;
   ready(): { readonly ok: boolean; readonly problems: readonly string[] };
   /** Adds to `hello-ok.snapshot`; only keys of the protocol's snapshot. */

@@ -1,4 +1,4 @@
-import { WebSocket } from "ws";
+import { WebSocket, type RawData } from "ws";
 import { startServer } from "../../src/server/server.ts";
 import type { Server, ServerOptions } from "../../src/server/options.ts";
 import { systemClock } from "../../src/types/clock.ts";
@@ -88,6 +88,7 @@ export async function startGateway(overrides: Partial<ServerOptions> = {}): Prom
 }
 
 type Frame = Record<string, unknown>;
+const textOf = (data: RawData) => (Buffer.isBuffer(data) ? data.toString("utf8") : "");
 const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null;
 
 /** A plain client: keeps every frame, and waits for the one that a test asks for. */
@@ -100,7 +101,7 @@ export class RawClient {
 
   constructor(url: string, headers: Record<string, string> = {}) {
     this.socket = new WebSocket(url, { headers });
-    this.socket.on("message", (data) => this.#take(String(data)));
+    this.socket.on("message", (data) => this.#take(textOf(data)));
     this.closed = new Promise((resolve) => {
       this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));
     });

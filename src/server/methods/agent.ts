@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { buildKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import { runId } from "../../types/ids.ts";
+import { agentId, runId } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/model.ts";
 import type { ServerOptions } from "../options.ts";
@@ -28,7 +29,7 @@ const agentParams = z.looseObject({
 });
 type AgentParams = z.infer<typeof agentParams>;
 
-type Ports = Pick<ServerOptions, "chat" | "media" | "sessions" | "resolveSessionKey" | "clock">;
+type Ports = Pick<ServerOptions, "chat" | "media" | "sessions" | "resolveSessionKey" | "defaultAgent" | "clock">;
 
 /** Running an agent without a chat on screen, and waiting for it. */
 export function agentMethods(ports: Ports): readonly Method[] {
@@ -67,10 +68,12 @@ async function start(params: AgentParams, ports: Ports) {
 function nameSession(params: AgentParams, ports: Ports): SessionKey {
   if (params.sessionKey !== undefined) return ports.resolveSessionKey(params.sessionKey);
   if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
-  const agent = params.agentId === undefined ? "" : `agent:${escapePart(params.agentId)}:`;
-  if (params.to === undefined) return ports.resolveSessionKey(`${agent}main`);
-  const place = [params.channel ?? "webchat", params.accountId ?? "default", params.to].map(escapePart).join(":");
-  return ports.resolveSessionKey(`${agent}${place}`);
+  const agent = params.agentId === undefined ? ports.defaultAgent : agentId(params.agentId);
+  const { channel = "webchat", accountId: account = "default", to: sender } = params;
+  if (sender !== undefined) {
+    return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, ports.defaultAgent);
+  }
+  return ports.resolveSessionKey(buildKey({ kind: "main", agentId: agent }, ports.defaultAgent));
 }
 
 function findSession(sessionId: string, { sessions }: Ports): SessionKey {
@@ -78,9 +81,6 @@ function findSession(sessionId: string, { sessions }: Ports): SessionKey {
   if (row === undefined) throw new MethodError("NOT_FOUND", `no session has the id ${sessionId}`);
   return row.key;
 }
-
-/** A part of a session key: only what parts the key itself is escaped. */
-export const escapePart = (text: string) => text.replaceAll("%", "%25").replaceAll(":", "%3A");
 
 async function wait(params: { runId: string; timeoutMs?: number | undefined }, { chat, clock }: Ports) {
   const id = runId(params.runId);

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
-import type { SessionRow } from "../../types/session.ts";
+import type { ModelInfo } from "../../types/model.ts";
+import type { SessionEntry, SessionRow } from "../../types/session.ts";
 import type { Hub } from "../hub.ts";
 import type { ServerOptions } from "../options.ts";
-import { optional } from "./optional.ts";
 
 type Ports = Pick<
   ServerOptions,
@@ -125,46 +126,52 @@ function isAsked({ key, entry }: SessionRow, params: ListParams, ports: Ports, n
 }
 
 function showSession({ key, entry }: SessionRow, ports: Ports) {
-  const { sessionId, updatedAt, chatType, inputTokens, outputTokens, totalTokens, totalTokensFresh } = entry;
-  const { label, displayName, channel, subject, groupId, thinkingLevel, verboseLevel, reasoningLevel, spawnedBy } =
-    entry;
-  const { lastChannel, lastTo, lastAccountId, lastThreadId, abortedLastRun } = entry;
-  const model = ports.defaultModel();
+  const { sessionId, updatedAt, chatType = "direct", inputTokens = 0, outputTokens = 0, totalTokens = 0 } = entry;
   const activeRunIds = ports.chat.active(key).map((facts) => facts.runId);
   return {
     key,
-    kind: chatType === "group" || chatType === "thread" ? "group" : "direct",
+    kind: chatType === "direct" ? "direct" : "group",
     agentId: agentOf(key, ports.defaultAgent),
-    chatType: chatType ?? "direct",
+    chatType,
     sessionId,
     updatedAt,
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
-    totalTokens: totalTokens ?? 0,
-    model: entry.modelOverride ?? model?.id ?? null,
-    modelProvider: entry.providerOverride ?? model?.provider ?? null,
-    contextTokens: entry.contextTokens ?? model?.contextWindow ?? null,
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    ...modelOf(entry, ports.defaultModel()),
     hasActiveRun: activeRunIds.length > 0,
     activeRunIds,
-    ...optional({
-      label,
-      displayName,
-      channel,
-      subject,
-      groupId,
-      thinkingLevel,
-      verboseLevel,
-      reasoningLevel,
-      spawnedBy,
-    }),
-    ...optional({ totalTokensFresh, lastChannel, lastTo, lastAccountId, lastThreadId, abortedLastRun }),
+    ...shownFields(entry),
   };
 }
 
-/** The agent whose conversation a key names. */
-export function agentOf(key: string, defaultAgent: string): string {
-  const child = /::([^:]+)(?::[^:]*)?$/.exec(key)?.[1];
-  return decodePart(child ?? /^agent:([^:]+):/.exec(key)?.[1] ?? defaultAgent);
+function modelOf(entry: Readonly<SessionEntry>, model: ModelInfo | undefined) {
+  return {
+    model: entry.modelOverride ?? model?.id ?? null,
+    modelProvider: entry.providerOverride ?? model?.provider ?? null,
+    contextTokens: entry.contextTokens ?? model?.contextWindow ?? null,
+  };
 }
 
-const decodePart = (text: string) => text.replaceAll("%3A", ":").replaceAll("%25", "%");
+const SHOWN = [
+  "label",
+  "displayName",
+  "channel",
+  "subject",
+  "groupId",
+  "thinkingLevel",
+  "verboseLevel",
+  "reasoningLevel",
+  "spawnedBy",
+  "totalTokensFresh",
+  "abortedLastRun",
+  "lastChannel",
+  "lastTo",
+  "lastAccountId",
+  "lastThreadId",
+] as const satisfies readonly (keyof SessionEntry)[];
+
+/** What of a row people may see beside its figures; paths and unknown fields are not among it. */
+function shownFields(entry: Readonly<SessionEntry>): Partial<SessionEntry> {
+  return Object.fromEntries(SHOWN.flatMap((name) => (entry[name] === undefined ? [] : [[name, entry[name]]])));
+}

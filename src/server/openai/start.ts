@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { agentId, runId, type AgentId } from "../../types/ids.ts";
 import type { RunStream } from "../../types/events.ts";
-import { escapePart } from "../methods/agent.ts";
+import { buildKey } from "../../sessions/keys.ts";
 import { storeAttachments } from "../methods/attachments.ts";
 import type { ServerOptions } from "../options.ts";
 import { findRun } from "../runs.ts";
@@ -31,8 +31,8 @@ async function startInSession(
   ports: StartPorts,
   signal: AbortSignal,
 ): Promise<RunStream | undefined> {
-  const prefix = agent === ports.defaultAgent ? "" : `agent:${escapePart(agent)}:`;
-  const sessionKey = ports.resolveSessionKey(`${prefix}openai:${escapePart(request.user)}`);
+  const text = `openai:${request.user.replaceAll("%", "%25").replaceAll(":", "%3A")}`;
+  const sessionKey = ports.resolveSessionKey(buildKey({ kind: "other", agentId: agent, text }, ports.defaultAgent));
   const content = request.messages.at(-1)?.content ?? "";
   const images = Array.isArray(content)
     ? content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []))

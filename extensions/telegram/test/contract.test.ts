@@ -1,0 +1,4 @@
+import { channelContract } from "../../../test/contracts/channel.ts";
+import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+
+channelContract("telegram", telegramPlatform);

@@ -1,0 +1,322 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { ChannelAdapter, ChannelHost, ChannelLink, LinkReport, SendResult } from "../../src/types/channel.ts";
+import { accountId } from "../../src/types/ids.ts";
+import type { InboundMessage, MediaItem, Peer } from "../../src/types/message.ts";
+import type { OutboundPart } from "../../src/types/reply.ts";
+
+/** The platform's side of one adapter, at its fake. */
+export interface Platform {
+  readonly adapter: ChannelAdapter<never> | ChannelAdapter;
+  /** Checked by the adapter's schema before use. */
+  readonly config: Record<string, unknown>;
+  /** Settings with which `connect` must throw `OpenClawError` `CHANNEL_AUTH`. */
+  readonly wrongConfig: Record<string, unknown>;
+  readonly direct: Peer;
+  readonly group: Peer;
+  readonly topic?: Peer;
+  /** Somebody writes; gives back the platform's message id. */
+  say(to: Peer, text: string, more?: { naming?: boolean; replyingToBot?: boolean }): string;
+  /** What people see in a chat. */
+  shown(peer: Peer): readonly string[];
+  /** What goes wrong with the next calls that send. `lost`: done, but the connection drops before the answer. */
+  failSends(how: "limited" | "broken" | "dropped" | "lost" | "forbidden", count?: number): void;
+  /** The next receiving call drops. */
+  failReceive(count: number): void;
+  /** Events that the platform would deliver again after a restart. */
+  unacknowledged(): number;
+  close(): Promise<void>;
+}
+
+/** A host that keeps what it is given. */
+class Host implements ChannelHost {
+  readonly account = accountId("default");
+  readonly received: InboundMessage[] = [];
+  readonly reports: LinkReport[] = [];
+  readonly lines: string[] = [];
+  readonly #stop = new AbortController();
+  readonly signal = this.#stop.signal;
+  readonly media = new Map<string, Uint8Array>();
+  /** How many of the next batches are refused. */
+  refuse = 0;
+  offered = 0;
+  #changed: () => void = () => undefined;
+
+  readonly log = {
+    info: (message: string, fields?: object): void => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+    warn: (message: string, fields?: object): void => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+  };
+
+  async receive(messages: readonly InboundMessage[]): Promise<void> {
+    this.offered++;
+    if (this.refuse > 0) {
+      this.refuse--;
+      this.#changed();
+      throw new Error("disk full");
+    }
+    this.received.push(...messages);
+    this.#changed();
+  }
+
+  report(state: LinkReport): void {
+    this.reports.push(state);
+    this.#changed();
+  }
+
+  async openMedia(item: MediaItem): Promise<Uint8Array> {
+    const bytes = item.source.at === "store" ? this.media.get(item.source.id) : undefined;
+    if (!bytes) throw new Error("no such file");
+    return bytes;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  /** The message with this text, as soon as it is there. */
+  async heard(text: string): Promise<InboundMessage> {
+    const find = (): InboundMessage | undefined => this.received.find((message) => message.text.includes(text));
+    await this.until(() => find() !== undefined);
+    return find()!;
+  }
+}
+
+export interface Running {
+  readonly platform: Platform;
+  readonly host: Host;
+  readonly link: ChannelLink;
+}
+
+const text = (body: string): OutboundPart & { kind: "text" } => ({ kind: "text", body, plain: body, format: "plain" });
+const key = { idempotencyKey: "reply-1" };
+
+/** Connects the adapter of a platform with a host of its own. Ended by `stopAll`. */
+export async function start(platform: Platform, host = new Host()): Promise<Running> {
+  const adapter = platform.adapter as ChannelAdapter;
+  const link = await adapter.connect(adapter.config.parse(platform.config), host);
+  running.push({ platform, host, link });
+  return { platform, host, link };
+}
+const running: Running[] = [];
+
+export async function stopAll(): Promise<void> {
+  for (const { link, platform } of running.splice(0)) {
+    await link.close();
+    await platform.close();
+  }
+}
+
+/** What every channel adapter promises. `open` starts a fresh fake of the platform. */
+export function channelContract(name: string, open: () => Promise<Platform>): void {
+  describe(`${name} keeps the channel contract`, () => {
+    afterEach(stopAll);
+    inbound(open);
+    acknowledging(open);
+    outbound(open);
+    failing(open);
+    living(open);
+  });
+}
+
+type Open = () => Promise<Platform>;
+
+function inbound(open: Open): void {
+  test("a direct message is normalised", async () => {
+    const { platform, host } = await start(await open());
+    const id = platform.say(platform.direct, "hello there");
+    const message = await host.heard("hello there");
+    expect(message).toMatchObject({ id, from: platform.direct, text: "hello there", mentionsBot: true, media: [] });
+    expect(message.sender.id).not.toBe("");
+    expect(Math.abs(message.receivedAt - Date.now())).toBeLessThan(10_000);
+    expect(JSON.parse(JSON.stringify(message))).toEqual(message);
+  });
+
+  test("a group message says whether it names the bot", async () => {
+    const { platform, host } = await start(await open());
+    platform.say(platform.group, "one to all");
+    platform.say(platform.group, "two to the bot", { naming: true });
+    platform.say(platform.group, "three as a reply", { replyingToBot: true });
+    expect(await host.heard("one")).toMatchObject({ from: platform.group, mentionsBot: false });
+    expect(await host.heard("two")).toMatchObject({ mentionsBot: true });
+    expect(await host.heard("three")).toMatchObject({ mentionsBot: true, replyTo: { fromBot: true } });
+  });
+
+  test("a thread keeps its id both ways", async () => {
+    const { platform, host, link } = await start(await open());
+    if (!platform.topic) return;
+    platform.say(platform.topic, "in the topic");
+    const message = await host.heard("in the topic");
+    expect(message.from).toEqual(platform.topic);
+    expect(await link.send(message.from, text("answer"), key)).toMatchObject({ kind: "sent" });
+  });
+
+  test("messages come in their order, each with a key of its own", async () => {
+    const { platform, host } = await start(await open());
+    for (let number = 0; number < 120; number++) platform.say(platform.direct, `message ${number};`);
+    await host.heard("message 119;");
+    expect(host.received.map((message) => message.text)).toEqual(
+      Array.from({ length: 120 }, (_, number) => `message ${number};`),
+    );
+    expect(new Set(host.received.map((message) => message.eventKey)).size).toBe(120);
+  });
+}
+
+function acknowledging(open: Open): void {
+  test("a batch that could not be stored is offered again and not acknowledged before", async () => {
+    const platform = await open();
+    const host = new Host();
+    host.refuse = 1;
+    await start(platform, host);
+    platform.say(platform.direct, "keep me");
+    await host.until(() => host.offered === 1);
+    expect(platform.unacknowledged()).toBe(1);
+    await host.heard("keep me");
+    expect(host.reports).toContainEqual(
+      expect.objectContaining({ kind: "trouble", reason: expect.stringMatching(/disk full/) }),
+    );
+    expect(host.received).toHaveLength(1);
+  });
+
+  test("an event that comes again after a restart has the same key", async () => {
+    const platform = await open();
+    const first = new Host();
+    first.refuse = 1000;
+    const before: InboundMessage[] = [];
+    const keep = first.receive.bind(first);
+    first.receive = async (messages) => {
+      before.push(...messages);
+      await keep(messages);
+    };
+    const { link } = await start(platform, first);
+    platform.say(platform.direct, "again");
+    await first.until(() => first.offered > 0);
+    await link.close();
+    const { host } = await start(platform);
+    const again = await host.heard("again");
+    expect(again.eventKey).toBe(before[0]?.eventKey);
+  });
+}
+
+function outbound(open: Open): void {
+  test("text is sent, edited twice and removed twice", async () => {
+    const { platform, link } = await start(await open());
+    const sent = await link.send(platform.direct, text("first"), key);
+    expect(platform.shown(platform.direct)).toEqual(["first"]);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    if (link.edit) {
+      const second = text("second");
+      expect(await link.edit(platform.direct, sent.messageId, second)).toMatchObject({ kind: "sent" });
+      expect(await link.edit(platform.direct, sent.messageId, second)).toMatchObject({ kind: "sent" });
+      expect(platform.shown(platform.direct)).toEqual(["second"]);
+    }
+    if (link.remove) {
+      expect(await link.remove(platform.direct, sent.messageId)).toMatchObject({ kind: "sent" });
+      expect(await link.remove(platform.direct, sent.messageId)).toMatchObject({ kind: "sent" });
+      expect(platform.shown(platform.direct)).toEqual([]);
+    }
+  });
+
+  test("a text of exactly the limit is taken whole", async () => {
+    const { platform, link } = await start(await open());
+    const full = "x".repeat(platform.adapter.limits.text);
+    expect(await link.send(platform.direct, text(full), key)).toMatchObject({ kind: "sent" });
+    expect(platform.shown(platform.direct)).toEqual([full]);
+  });
+
+  test("typing never fails", async () => {
+    const { platform, link } = await start(await open());
+    platform.failSends("forbidden");
+    await link.typing?.(platform.direct);
+    await link.typing?.(platform.direct);
+  });
+}
+
+function failing(open: Open): void {
+  const outcomes: Record<string, SendResult> = {
+    limited: { kind: "retry", reason: expect.any(String), rateLimited: true, afterMs: 1000 },
+    broken: { kind: "retry", reason: expect.any(String) },
+    dropped: { kind: "unknown", reason: expect.any(String) },
+    lost: { kind: "unknown", reason: expect.any(String) },
+    forbidden: { kind: "refused", reason: expect.any(String) },
+  };
+  test.each(Object.keys(outcomes))("a send that is %s says what became of it", async (how) => {
+    const { platform, link } = await start(await open());
+    platform.failSends(how as Parameters<Platform["failSends"]>[0]);
+    expect(await link.send(platform.direct, text("hi"), key)).toEqual(outcomes[how]);
+    expect(platform.shown(platform.direct)).toHaveLength(how === "lost" ? 1 : 0);
+    expect(await link.send(platform.direct, text("hi again"), key)).toMatchObject({ kind: "sent" });
+  });
+
+  test("a platform that is gone is worth another try", async () => {
+    const platform = await open();
+    const { link } = await start(platform);
+    await platform.close();
+    expect(await link.send(platform.direct, text("hi"), key)).toMatchObject({ kind: "retry" });
+  });
+
+  test("nothing told to operators holds a secret", async () => {
+    const { platform, host, link } = await start(await open());
+    platform.failReceive(1);
+    platform.failSends("dropped");
+    await link.send(platform.direct, text("hi"), key);
+    await host.until(() => host.reports.some((report) => report.kind === "trouble"));
+    const told = JSON.stringify([host.reports, host.lines]);
+    for (const value of Object.values(platform.config)) {
+      if (typeof value === "string" && value.startsWith("http") === false) expect(told).not.toContain(value);
+    }
+  });
+}
+
+function living(open: Open): void {
+  test("reports life, trouble with the time of the next try, and life again", async () => {
+    const { platform, host } = await start(await open());
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    host.reports.length = 0;
+    platform.failReceive(2);
+    platform.say(platform.direct, "wake");
+    await host.until(() => host.reports.filter((report) => report.kind === "trouble").length === 2);
+    const waits = host.reports.flatMap((report) => (report.kind === "trouble" ? [report.retryInMs ?? 0] : []));
+    expect(waits[1]).toBeGreaterThanOrEqual(waits[0]!);
+    host.reports.length = 0;
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    await host.heard("wake");
+  });
+
+  test("wrong credentials are told at once", async () => {
+    const platform = await open();
+    const host = new Host();
+    const adapter = platform.adapter as ChannelAdapter;
+    const config = adapter.config.parse(platform.wrongConfig);
+    await expect(adapter.connect(config, host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    await platform.close();
+  });
+
+  test("closes at once and receives nothing afterwards", async () => {
+    const { platform, host, link } = await start(await open());
+    platform.say(platform.direct, "before");
+    await host.heard("before");
+    const began = performance.now();
+    await link.close();
+    expect(performance.now() - began).toBeLessThan(1000);
+    platform.say(platform.direct, "after");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(host.received.map((message) => message.text)).toEqual(["before"]);
+    expect(platform.unacknowledged()).toBeGreaterThanOrEqual(1);
+  });
+
+  test("stops when the gateway aborts it", async () => {
+    const { host, link } = await start(await open());
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    host.stop();
+    await link.close();
+  });
+}
+
+export { Host };

@@ -91,8 +91,7 @@ export class FakeGateway {
   write(message: Json, sessionKey = MAIN): void {
     const messages = this.histories.get(sessionKey) ?? [];
     const seq = messages.length + 1;
-    const meta = message["__openclaw"] as Json | undefined;
-    messages.push({ ...message, __openclaw: { id: `m${seq}`, seq, ...meta } });
+    messages.push({ ...message, __openclaw: { id: `m${seq}`, seq } });
     this.histories.set(sessionKey, messages);
   }
 
@@ -103,7 +102,7 @@ export class FakeGateway {
       model: "echo-agent",
       usage: { input: 1200, output: 34, cacheRead: 0 },
     };
-    this.write({ ...message, stopReason: "stop", __openclaw: { runId } });
+    this.write({ ...message, stopReason: "stop" });
     this.chat(runId, { state: "final", stopReason: "stop", message });
   }
 
@@ -206,7 +205,7 @@ export class FakeGateway {
     const isNew = !this.sent.has(runId);
     this.sent.set(runId, String(params["message"]));
     const sessionKey = key === "main" ? MAIN : key;
-    if (isNew) this.write({ ...said("user", String(params["message"])), __openclaw: { runId } }, sessionKey);
+    if (isNew) this.write({ ...said("user", String(params["message"])) }, sessionKey);
     return { runId, status: isNew ? "started" : "ok" };
   }
 }

@@ -186,7 +186,6 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     gateway.write({
       role: "assistant",
       content: [{ type: "text", text: "Let me look." }, call],
-      __openclaw: { runId },
     });
     gateway.write({ role: "toolResult", toolCallId: "t1", toolName: "ls", ...result, isError: false });
     gateway.finish(runId, "Two files.");
@@ -247,7 +246,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await page.getByLabel("Message", { exact: true }).fill("second");
     await page.keyboard.press("Enter");
     await page.getByText("Will be sent when the gateway is back").waitFor();
-    gateway.write({ ...said("assistant", "Half of an answer, and the rest."), __openclaw: { runId } });
+    gateway.write({ ...said("assistant", "Half of an answer, and the rest.") });
     gateway.loseNextAnswer = true;
     await gateway.listen(port);
     await page.getByText("and the rest").first().waitFor();

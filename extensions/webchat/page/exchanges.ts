@@ -148,16 +148,18 @@ export function afterAgent(reply: Reply, payload: unknown): Reply {
     case "thinking":
     case "reasoning":
       return { ...reply, state: "running", parts: afterThought(reply.parts, data) };
-    case "compaction":
-      return { ...reply, state: "running", phase: data["phase"] === "start" ? COMPACTING : undefined };
-    case "retry":
-    case "notice":
-      return { ...reply, state: "running", phase: word(data["message"]) ?? word(data["text"]) ?? reply.phase };
     case "usage":
       return { ...reply, usage: readUsage(data) ?? reply.usage };
     default:
-      return reply;
+      return { ...reply, phase: afterAside(reply.phase, event["stream"], data) };
   }
+}
+
+/** What the run is busy with, after an event that is neither words nor a tool. */
+function afterAside(phase: string | undefined, stream: unknown, data: Record<string, unknown>): string | undefined {
+  if (stream === "compaction") return data["phase"] === "start" ? COMPACTING : undefined;
+  if (stream === "retry" || stream === "notice") return word(data["message"]) ?? word(data["text"]) ?? phase;
+  return phase;
 }
 
 function afterTool(parts: readonly Part[], data: Record<string, unknown>): readonly Part[] {

@@ -109,7 +109,7 @@ async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
 function outcomeOf(agent: Agent, translator: EventTranslator, signal: AbortSignal): AttemptOutcome {
   translator.close();
   if (signal.aborted) return { kind: "aborted" };
-  if (translator.broken) throw translator.broken;
+  if (translator.broken !== undefined) throw asError(translator.broken);
   const last = agent.state.messages.at(-1);
   if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
   if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "");
@@ -117,6 +117,8 @@ function outcomeOf(agent: Agent, translator: EventTranslator, signal: AbortSigna
 }
 
 const failed = (message: string): AttemptOutcome => ({ kind: "failed", failure: classifyFailure(message) });
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 function isAssistant(message: unknown): message is AssistantMessage {
   return typeof message === "object" && message !== null && "role" in message && message.role === "assistant";

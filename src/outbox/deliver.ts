@@ -1,10 +1,9 @@
-import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
-import type { Clock } from "../types/clock.ts";
-import type { OutboxJournal, OutboxRow } from "../types/journal.ts";
-import type { Log } from "../types/log.ts";
+import type { ChannelLimits } from "../types/channel.ts";
+import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
+import type { OutboxDeps } from "./ports.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
@@ -21,21 +20,6 @@ export interface Reply {
   readonly editOf?: string;
   /** An earlier send of the same words may have arrived. */
   readonly isRepeat?: boolean;
-}
-
-/** The way to a chat; undefined while its adapter is not connected. */
-export interface Links {
-  link(to: Peer): ChannelLink | undefined;
-  limits(to: Peer): ChannelLimits | undefined;
-}
-
-export interface OutboxDeps {
-  readonly journal: OutboxJournal;
-  readonly links: Links;
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Called once per message that the platform took. */
-  readonly onSent?: (to: Peer) => void;
 }
 
 /** After this long an unsent reply is no answer any more: it is kept as failed and told to the operator. */

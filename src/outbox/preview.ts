@@ -1,7 +1,7 @@
 import type { ChannelLimits } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
-import type { OutboxDeps } from "./deliver.ts";
+import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
 interface PreviewDeps extends OutboxDeps {

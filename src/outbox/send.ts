@@ -1,6 +1,6 @@
 import type { ChannelLink, SendResult } from "../types/channel.ts";
 import type { OutboxRow } from "../types/journal.ts";
-import type { OutboxDeps } from "./deliver.ts";
+import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
 
 export interface SendPorts extends OutboxDeps {

@@ -119,22 +119,19 @@ async function demoHandle(): Promise<ModelHandle> {
 }
 
 async function buildPiModel(ref: ModelRef, settings: ProviderSettings | undefined): Promise<PiModel | undefined> {
-  const catalogued = await fromCatalogue(ref);
+  const base = baseModel(ref, settings, await fromCatalogue(ref));
+  if (!base) return undefined;
   const own = settings?.models?.find((model) => model.id === ref.id);
-  const api: Api | undefined = settings?.api ?? catalogued?.api;
-  const baseUrl = settings?.baseUrl ?? catalogued?.baseUrl;
+  const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
+  return { ...base, ...definedOf(own), ...(headers && { headers }) };
+}
+
+/** Address and API from the config, else from the catalogue; undefined when neither knows them. */
+function baseModel(ref: ModelRef, settings: ProviderSettings | undefined, known: PiModel | undefined): PiModel | undefined {
+  const api: Api | undefined = settings?.api ?? known?.api;
+  const baseUrl = settings?.baseUrl ?? known?.baseUrl;
   if (api === undefined || baseUrl === undefined) return undefined;
-  const base: PiModel = catalogued ?? unknownModel(ref, api, baseUrl);
-  const headers = settings?.headers && revealAll(settings.headers);
-  return {
-    ...base,
-    ...definedOf(own),
-    id: ref.id,
-    provider: ref.provider,
-    api,
-    baseUrl,
-    ...(headers && { headers: { ...base.headers, ...headers } }),
-  };
+  return { ...(known ?? unknownModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
 }
 
 function unknownModel(ref: ModelRef, api: Api, baseUrl: string): PiModel {
@@ -165,15 +162,9 @@ async function fromCatalogue(ref: ModelRef): Promise<PiModel | undefined> {
 
 function definedOf(own: ModelSettings | undefined): Partial<PiModel> {
   if (!own) return {};
-  return {
-    ...(own.name !== undefined && { name: own.name }),
-    ...(own.reasoning !== undefined && { reasoning: own.reasoning }),
-    ...(own.input && { input: [...own.input] }),
-    ...(own.cost && { cost: own.cost }),
-    ...(own.contextWindow !== undefined && { contextWindow: own.contextWindow }),
-    ...(own.maxTokens !== undefined && { maxTokens: own.maxTokens }),
-    ...(own.compat && { compat: own.compat }),
-  };
+  const { id: _id, input, ...rest } = own;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return { ...given, ...(input && { input: [...input] }) };
 }
 
 function revealAll(headers: Readonly<Record<string, string | Secret>>): Record<string, string> {

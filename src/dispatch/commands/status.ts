@@ -1,28 +1,36 @@
+import type { ModelRef } from "../../types/model.ts";
+import type { SessionEntry } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 
 /** What answers here, what it cost so far, and what is wrong. */
-export async function statusText(context: CommandContext): Promise<CommandAnswer> {
-  const { ports, key } = context;
+export async function statusText({ ports, key }: CommandContext): Promise<CommandAnswer> {
   const settings = ports.settings();
+  const id = settings.agentOf(key);
+  const agent = settings.agents.get(id);
   const entry = ports.sessions.peek(key);
-  const agent = settings.agents.get(settings.agentOf(key));
-  const configured = agent?.model.primary ?? (await ports.models.choose());
-  const model = {
-    provider: entry?.providerOverride ?? configured.provider,
-    id: entry?.modelOverride ?? configured.id,
-  };
+  const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.models.choose());
   const lines = [
-    `Agent: ${agent?.name ?? settings.agentOf(key)}`,
+    `Agent: ${agent?.name ?? id}`,
     `Model: ${model.provider}/${model.id}`,
-    `Thinking: ${entry?.thinkingLevel ?? agent?.thinking ?? "off"}`,
+    `Thinking: ${thinkingOf(entry, agent)}`,
     `Session: ${key}`,
-    tokensLine(entry?.inputTokens ?? 0, entry?.outputTokens ?? 0, entry?.contextTokens),
+    tokensLine(entry),
     ...ports.statusLines(),
   ];
   return { text: lines.join("\n") };
 }
 
-function tokensLine(input: number, output: number, context: number | undefined): string {
-  const window = context === undefined ? "" : `, context ${context.toLocaleString("en")}`;
-  return `Tokens: ${input.toLocaleString("en")} in, ${output.toLocaleString("en")} out${window}`;
+function chosenModel(entry: Readonly<SessionEntry> | undefined): ModelRef | undefined {
+  const { providerOverride: provider, modelOverride: id } = entry ?? {};
+  return provider === undefined || id === undefined ? undefined : { provider, id };
+}
+
+function thinkingOf(entry: Readonly<SessionEntry> | undefined, agent: AgentSettings | undefined): string {
+  return entry?.thinkingLevel ?? agent?.thinking ?? "off";
+}
+
+function tokensLine(entry: Readonly<SessionEntry> | undefined): string {
+  const shown = (tokens: number | undefined) => (tokens ?? 0).toLocaleString("en");
+  return `Tokens: ${shown(entry?.inputTokens)} in, ${shown(entry?.outputTokens)} out`;
 }

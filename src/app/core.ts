@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { Dispatch } from "../dispatch/dispatch.ts";
+import type { DispatchPorts, Verdict } from "../dispatch/ports.ts";
+import { Outbox } from "../outbox/deliver.ts";
+import type { Links } from "../outbox/ports.ts";
+import { seedWorkspace } from "../prompt/bootstrap.ts";
+import { createModels, type Models } from "../providers/catalog.ts";
+import { openSessions } from "../sessions/sessions.ts";
+import { openJournal, type OpenJournal } from "../store/journal.ts";
+import { openMediaStore } from "../store/media.ts";
+import { createTools } from "../tools/tools.ts";
+import { systemClock } from "../types/clock.ts";
+import type { MediaStore } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { InboundMessage, Peer } from "../types/message.ts";
+import type { Sessions } from "../types/session.ts";
+import type { Live } from "./live.ts";
+import { packageRoot } from "./package-root.ts";
+import { createPrompting } from "./prompting.ts";
+import { createRules } from "./rules.ts";
+
+/** What the daemon and `agent --local` have in common: state, models, the hallway. */
+export interface Core {
+  readonly journal: OpenJournal;
+  readonly sessions: Sessions;
+  readonly media: MediaStore;
+  readonly models: Models;
+  readonly outbox: Outbox;
+  readonly dispatch: Dispatch;
+  readonly ports: DispatchPorts;
+  /** Flushes and closes the stores. */
+  close(): Promise<void>;
+}
+
+/** What only the daemon has. */
+export interface Surroundings {
+  readonly links: Links;
+  gate(message: InboundMessage): Promise<Verdict>;
+  statusLines(): readonly string[];
+  onSent?(to: Peer): void;
+}
+
+/** Opens the state directory. The caller holds its lock. */
+export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
+  const { paths } = live;
+  const clock = systemClock;
+  const journal = await openJournal({ path: join(paths.stateSub, "journal.sqlite"), bootId: randomUUID(), log });
+  const sessions = await openSessions({
+    dir: paths.sessionsDir,
+    cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
+    log,
+    defaultAgent: live.defaultAgent.id,
+  });
+  for (const agent of live.agents) await seedWorkspace(agent.workspace);
+  const media = openMediaStore(paths.media);
+  const models = liveModels(live);
+  const outbox = new Outbox({
+    journal: journal.outbox,
+    links: around.links,
+    log,
+    clock,
+    ...(around.onSent && { onSent: around.onSent }),
+  });
+  const ports: DispatchPorts = {
+    journal,
+    sessions,
+    outbox,
+    media,
+    models,
+    clock,
+    log,
+    settings: createRules(live),
+    gate: (message) => around.gate(message),
+    link: (to) => around.links.link(to),
+    tools: (agent) => createTools({ settings: agent, rules: journal.approvals, deniedPaths: deniedPaths(live) }),
+    systemPrompt: createPrompting(live, join(packageRoot, "skills"), log),
+    statusLines: () => around.statusLines(),
+  };
+  const dispatch = new Dispatch(ports);
+  return { journal, sessions, media, models, outbox, dispatch, ports, close: () => closeAll(sessions, journal) };
+}
+
+async function closeAll(sessions: Sessions, journal: OpenJournal): Promise<void> {
+  await sessions.close();
+  await journal.close();
+}
+
+/** Models by the config in force: a new key or provider counts from the next run on. */
+function liveModels(live: Live): Models {
+  let made: { config: unknown; models: Models } | undefined;
+  const current = () => {
+    if (made?.config !== live.config)
+      made = {
+        config: live.config,
+        models: createModels({ providers: live.config.models.providers, env: process.env }),
+      };
+    return made.models;
+  };
+  return { find: (ref) => current().find(ref), choose: () => current().choose(), list: () => current().list() };
+}
+
+/** File tools never touch what the gateway itself lives on. */
+function deniedPaths({ paths }: Live): readonly string[] {
+  return [paths.configPath, paths.credentials, paths.stateSub, paths.sessionsDir];
+}

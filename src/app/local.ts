@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { createChatPort } from "../dispatch/chat.ts";
+import { noticeFor } from "../dispatch/words.ts";
+import { resolveAlias } from "../sessions/keys.ts";
+import { acquireStateLock } from "../store/lock.ts";
+import type { RunStream } from "../types/events.ts";
+import type { ModelRef, ThinkLevel, Usage } from "../types/model.ts";
+import { emptyUsage } from "../utils/usage.ts";
+import { loadConfig } from "./config/load.ts";
+import { makeStateDirs, resolvePaths } from "./config/paths.ts";
+import { openCore, type Core } from "./core.ts";
+import { Live } from "./live.ts";
+import { openLog } from "./log/log.ts";
+
+export interface LocalRequest {
+  readonly message: string;
+  readonly sessionKey?: string;
+  readonly thinking?: ThinkLevel;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  readonly onText?: (delta: string) => void;
+}
+
+export interface LocalAnswer {
+  readonly runId: string;
+  readonly text: string;
+  readonly error?: string;
+  readonly usage: Usage;
+  readonly model: ModelRef;
+}
+
+/** One turn in this process, without a daemon. Throws `STATE_LOCKED` while one runs on the same state directory. */
+export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
+  const paths = resolvePaths(process.env);
+  const loaded = await loadConfig({ path: paths.configPath, env: process.env });
+  await makeStateDirs(paths);
+  const lock = await acquireStateLock(paths.stateDir);
+  try {
+    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
+    const log = openLog({
+      dir: paths.logs,
+      level: loaded.config.logging.level,
+      consoleLevel: "silent",
+      consoleStyle: "pretty",
+    });
+    const core = await openCore(live, log, ALONE);
+    return await closing(core, ask(core, request));
+  } finally {
+    await lock.release();
+  }
+}
+
+async function closing<T>(core: Core, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } finally {
+    await core.close();
+  }
+}
+
+const ALONE = {
+  links: { link: () => undefined, limits: () => undefined },
+  gate: async () => ({ kind: "drop", why: "no channels here" }) as const,
+  statusLines: () => [],
+};
+
+async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
+  const chat = createChatPort(core.dispatch, core.ports);
+  const { runId } = await chat.send({
+    sessionKey: resolveAlias(request.sessionKey ?? "main", core.ports.settings().defaultAgent),
+    text: request.message,
+    media: [],
+    idempotencyKey: randomUUID(),
+    ...(request.thinking && { thinking: request.thinking }),
+    ...(request.model !== undefined && { model: request.model }),
+    ...(request.timeoutMs !== undefined && { timeoutMs: request.timeoutMs }),
+  });
+  const stream = chat.stream(runId);
+  if (!stream) throw new Error("the run did not begin");
+  const answer = await follow(stream, request.onText);
+  await core.dispatch.lanes.close(1000);
+  return { runId, ...answer };
+}
+
+async function follow(
+  stream: RunStream,
+  onText: ((delta: string) => void) | undefined,
+): Promise<Omit<LocalAnswer, "runId">> {
+  const texts: string[] = [];
+  for await (const event of stream.watch()) {
+    if (event.type === "text_delta") onText?.(event.delta);
+    if (event.type === "message_end" && event.text.trim() !== "") texts.push(event.text);
+    if (event.type === "answer") texts.push(event.text);
+    if (event.type !== "run_end") continue;
+    const error = noticeFor(event.result);
+    const { usage, model } = event.receipt;
+    return { text: texts.join("\n\n"), usage, model, ...(error !== undefined && { error }) };
+  }
+  return { text: texts.join("\n\n"), usage: emptyUsage(), model: { provider: "none", id: "none" } };
+}

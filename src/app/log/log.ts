@@ -1,0 +1,125 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import pino from "pino";
+import type { Log } from "../../types/log.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { humanLine } from "./human.ts";
+
+export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
+
+export interface LogOptions {
+  /** Folder of the daily files; none for commands that only print. */
+  readonly dir?: string | undefined;
+  /** One file instead of a daily one. */
+  readonly file?: string | undefined;
+  readonly level: Level;
+  readonly consoleLevel: Level;
+  readonly consoleStyle: "pretty" | "compact" | "json";
+}
+
+export interface OpenLog extends Log {
+  /** The file that is written now. */
+  file(): string | undefined;
+  setLevels(levels: { level: Level; consoleLevel: Level }): void;
+  /** Writes what is buffered. */
+  flush(): void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Verb = "debug" | "info" | "warn" | "error";
+
+const RANK: Readonly<Record<Level, number>> = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+  silent: 99,
+};
+
+/** The name of a day's file, local time. */
+export function dailyName(now: Date): string {
+  const day = [now.getFullYear(), now.getMonth() + 1, now.getDate()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join("-");
+  return `openclaw-${day}.log`;
+}
+
+/** JSON lines into a daily file, and lines for people on the terminal (JSON when it is none). Secrets print as `[secret]`. */
+export function openLog(options: LogOptions): OpenLog {
+  return new Root(options).withFields({});
+}
+
+class Root {
+  #options: LogOptions;
+  #path: string | undefined;
+  #file: pino.Logger | undefined;
+  #destination: ReturnType<typeof pino.destination> | undefined;
+  readonly #console: pino.Logger | undefined;
+  readonly #asJson: boolean;
+
+  constructor(options: LogOptions) {
+    this.#options = options;
+    this.#asJson = options.consoleStyle === "json" || process.stdout.isTTY !== true;
+    this.#console = this.#asJson ? pino(SHAPE, pino.destination({ fd: 1, sync: true })) : undefined;
+  }
+
+  withFields(base: Fields): OpenLog {
+    const at =
+      (verb: Verb) =>
+      (message: string, fields: Fields = {}) =>
+        this.write(verb, message, { ...base, ...fields });
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      with: (fields) => this.withFields({ ...base, ...fields }),
+      file: () => this.#path,
+      setLevels: (levels) => {
+        this.#options = { ...this.#options, ...levels };
+      },
+      flush: () => this.#destination?.flushSync(),
+    };
+  }
+
+  write(verb: Verb, message: string, fields: Fields): void {
+    const rank = RANK[verb];
+    if (rank >= RANK[this.#options.level]) this.#today()?.[verb](shown(fields), message);
+    if (rank < RANK[this.#options.consoleLevel]) return;
+    if (this.#console) this.#console[verb](shown(fields), message);
+    else process.stdout.write(humanLine(verb, message, fields));
+  }
+
+  #today(): pino.Logger | undefined {
+    const { dir, file } = this.#options;
+    const path = file ?? (dir === undefined ? undefined : join(dir, dailyName(new Date())));
+    if (path === undefined || path === this.#path) return this.#file;
+    if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.#destination?.flushSync();
+    this.#destination?.end();
+    this.#path = path;
+    this.#destination = pino.destination({ dest: path, mode: 0o600, sync: true, append: true });
+    // A full disk must not end the gateway: the terminal still gets the line.
+    this.#destination.on("error", () => undefined);
+    this.#file = pino({ ...SHAPE, level: "trace" }, this.#destination);
+    return this.#file;
+  }
+}
+
+const SHAPE = {
+  level: "trace",
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (label: string) => ({ level: label }) },
+};
+
+/** Errors as their message, code and stack; everything else as it is. */
+function shown(fields: Fields): Fields {
+  if (!("error" in fields)) return fields;
+  const { error } = fields;
+  if (!(error instanceof Error)) return fields;
+  const code = error instanceof OpenClawError ? { code: error.code, fix: error.fix } : { stack: error.stack };
+  return { ...fields, error: error.message, ...code };
+}

@@ -1,0 +1,66 @@
+import os from "node:os";
+import type { SystemPromptRequest } from "../dispatch/ports.ts";
+import { loadContextFiles } from "../prompt/bootstrap.ts";
+import { type BadSkill, loadSkills } from "../prompt/skills.ts";
+import type { InboundFacts, SystemContext } from "../prompt/system-context.ts";
+import { buildSystemPrompt } from "../prompt/system-prompt.ts";
+import type { Log } from "../types/log.ts";
+import type { Peer } from "../types/message.ts";
+import type { Live } from "./live.ts";
+
+/** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
+export function createPrompting(live: Live, bundledSkills: string, log: Log) {
+  const told = new Set<string>();
+  const tell = (bad: BadSkill) => {
+    const line = `${bad.location}: ${bad.reason}`;
+    if (!told.has(line)) log.warn("skill skipped", { skill: bad.location, why: bad.reason });
+    told.add(line);
+  };
+  return async (request: SystemPromptRequest): Promise<string> => {
+    const { agent } = request;
+    if (agent.prompt.override !== undefined) return agent.prompt.override;
+    const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
+    const contextFiles = agent.prompt.skipBootstrap ? [] : await loadContextFiles(agent.workspace, limits);
+    const sources = { workspace: agent.workspace, stateDir: live.paths.stateDir, bundledDir: bundledSkills };
+    const { skills: only } = agent.prompt;
+    const skills = await loadSkills(
+      { ...sources, extraDirs: live.config.skills.load.extraDirs, ...(only && { only }) },
+      tell,
+    );
+    return buildSystemPrompt(
+      contextFor(request, { contextFiles, skills, owners: live.config.commands.ownerAllowFrom.map(String) }),
+    );
+  };
+}
+
+function contextFor(
+  { agent, model, tools, peer, extra }: SystemPromptRequest,
+  found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[] },
+): SystemContext {
+  return {
+    mode: "full",
+    tools: tools.map(({ name, description }) => ({ name, description })),
+    skills: found.skills,
+    workspace: agent.workspace,
+    runtime: {
+      agentId: agent.id,
+      host: os.hostname(),
+      os: `${os.type()} ${os.release()}`,
+      arch: os.arch(),
+      node: process.version,
+      model: model.id,
+      provider: model.provider,
+      channel: peer?.channel ?? "webchat",
+    },
+    timezone: agent.timezone,
+    ownerIds: found.owners,
+    reasoningTags: false,
+    contextFiles: found.contextFiles,
+    ...(peer && { inbound: inboundOf(peer) }),
+    ...(extra !== undefined && { extra }),
+  };
+}
+
+function inboundOf(peer: Peer): InboundFacts {
+  return { chatId: peer.chat.id, channel: peer.channel, chatType: peer.chat.kind, account: peer.account };
+}

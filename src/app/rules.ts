@@ -1,0 +1,71 @@
+import { accountConfig, accountInputs, type AccountConfig } from "../channels/config.ts";
+import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
+import { agentOf, keyForPeer } from "../sessions/keys.ts";
+import type { InboundMessage, Peer } from "../types/message.ts";
+import type { Config } from "./config/schema.ts";
+import type { Live } from "./live.ts";
+
+/** The dispatch rules of the config in force; made once per config. */
+export function createRules(live: Live): () => DispatchSettings {
+  let made: { config: Config; settings: DispatchSettings } | undefined;
+  return () => {
+    if (made?.config !== live.config) made = { config: live.config, settings: rulesOf(live) };
+    return made.settings;
+  };
+}
+
+function rulesOf(live: Live): DispatchSettings {
+  const { config, agents, defaultAgent } = live;
+  const { queue } = config.messages;
+  const owners = new Set(config.commands.ownerAllowFrom.map(String));
+  const accounts = new Map<string, AccountConfig>();
+  return {
+    agents: new Map(agents.map((agent) => [agent.id, agent])),
+    defaultAgent: defaultAgent.id,
+    queue: { cap: queue.cap, debounceMs: queue.debounceMs, drop: queue.drop },
+    queueMode: (to) => queueMode(queue.byChannel[to.channel] ?? queue.mode),
+    maxConcurrent: config.agents.defaults.maxConcurrent,
+    keyFor: (message) =>
+      keyForPeer(message.from, message.sender, {
+        ...config.session,
+        agentId: defaultAgent.id,
+        defaultAgent: defaultAgent.id,
+      }),
+    agentOf: (key) => agentOf(key, defaultAgent.id),
+    isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
+    chat: (to) => styleOf(accountOf(config, to, accounts), config),
+  };
+}
+
+function queueMode(mode: string): QueueMode {
+  if (mode === "queue") return "followup";
+  if (mode === "steer+backlog") return "steer-backlog";
+  return mode === "steer" || mode === "steer-backlog" || mode === "followup" || mode === "interrupt" ? mode : "collect";
+}
+
+function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean {
+  const { id, e164 } = message.sender;
+  return [id, e164].some(
+    (name) => name !== undefined && (owners.has(name) || owners.has(`${message.from.channel}:${name}`)),
+  );
+}
+
+function accountOf(config: Config, to: Peer, known: Map<string, AccountConfig>): AccountConfig {
+  const name = `${to.channel}\n${to.account}`;
+  const before = known.get(name);
+  if (before) return before;
+  const inputs = accountInputs(config.channels[to.channel] ?? {});
+  const account = accountConfig.parse(inputs.find((input) => input.id === to.account)?.input ?? {});
+  known.set(name, account);
+  return account;
+}
+
+function styleOf(account: AccountConfig, config: Config): ChatStyle {
+  const prefix = account.responsePrefix ?? config.messages.responsePrefix;
+  const mode = account.streaming.mode;
+  return {
+    replyToMode: account.replyToMode === "batched" ? "first" : account.replyToMode,
+    streaming: mode === "progress" ? "partial" : mode,
+    ...(prefix !== undefined && { responsePrefix: prefix }),
+  };
+}

@@ -1,0 +1,20 @@
+import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
+import type { Clock } from "../types/clock.ts";
+import type { OutboxJournal } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { Peer } from "../types/message.ts";
+
+/** The way to a chat; undefined while its adapter is not connected. */
+export interface Links {
+  link(to: Peer): ChannelLink | undefined;
+  limits(to: Peer): ChannelLimits | undefined;
+}
+
+export interface OutboxDeps {
+  readonly journal: OutboxJournal;
+  readonly links: Links;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Called once per message that the platform took. */
+  readonly onSent?: (to: Peer) => void;
+}

@@ -191,6 +191,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     gateway.finish(runId, "Two files.");
     await page.getByText("Two files.").first().waitFor();
     await expect.poll(() => page.locator(".tool").count()).toBe(1);
+    expect(await page.getByText("a.md").isVisible()).toBe(true);
     expect(await page.locator(".turns").getByText("Let me look.").count()).toBe(1);
   });
 
@@ -355,6 +356,8 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await page.getByRole("dialog").waitFor();
     await page.waitForTimeout(300);
     await shoot("phone-drawer");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize({ width: 1280, height: 820 });
     const runId = await ask("Yes, but show me the old snapshots first.");

@@ -4,7 +4,7 @@ import { plainKey } from "./format.ts";
 import { fields, text } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { Turn } from "./transcript.ts";
-import { isWritten } from "./view.ts";
+import { isWritten, withRuns } from "./view.ts";
 
 /** How the page stands with the gateway. `retryAt` is milliseconds since 1970. */
 export type Link =
@@ -210,7 +210,9 @@ function isLate(payload: unknown): boolean {
 
 function afterHistory(state: State, action: Extract<Action, { type: "history" }>): State {
   if (!isOpen(state, action.sessionKey)) return state;
-  const { turns, hasMore } = action;
+  const { hasMore } = action;
+  const seen = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
+  const turns = withRuns(action.turns, seen, state.transcript.turns);
   const last = turns.at(-1)?.last ?? 0;
   const exchanges = state.exchanges.filter((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);

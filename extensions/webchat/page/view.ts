@@ -35,6 +35,20 @@ export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   return exchange.reply.state !== "error" || assistant.error !== undefined;
 }
 
+/** The turns, each with the run that it came from where this page saw that run, or knew it from the last reading. */
+export function withRuns(
+  turns: readonly Turn[],
+  exchanges: readonly Exchange[],
+  before: readonly Turn[],
+): readonly Turn[] {
+  const runs = new Map(before.map((turn) => [turn.id, turn.runIds]));
+  for (const exchange of exchanges) {
+    const { user, assistant } = writtenTurns(exchange, turns);
+    for (const turn of [user, assistant]) if (turn !== undefined) runs.set(turn.id, [exchange.runId]);
+  }
+  return turns.map((turn) => (turn.runIds.length > 0 ? turn : { ...turn, runIds: runs.get(turn.id) ?? [] }));
+}
+
 function isEmpty(exchange: Exchange, turns: readonly Turn[]): boolean {
   const sentIsThere = exchange.sent === undefined || writtenTurns(exchange, turns).user !== undefined;
   return sentIsThere && exchange.reply.parts.length === 0;

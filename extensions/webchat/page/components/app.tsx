@@ -17,6 +17,7 @@ export function App(props: { state: State; chat: Chat }): VNode {
   const { state, chat } = props;
   const narrow = useNarrow();
   const [drawer, setDrawer] = useState(false);
+  useEffect(() => setDrawer(false), [narrow]);
   const running = isRunning(state);
   useEscape(running && !drawer, chat);
   useTitle(state, running);

@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
+import { defineMethod, MethodError } from "../../src/types/method.ts";
+import { RawClient, startGateway, type TestGateway } from "./gateway.ts";
+import { assistant, ends, says } from "./scripted-chat.ts";
+import { expectShape } from "./shapes.ts";
+
+let gateway: TestGateway;
+let client: RawClient;
+let runs = 0;
+const held = Promise.withResolvers<void>();
+const KEY = "webchat:default:operator";
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    methods: [
+      defineMethod({
+        name: "test.slow",
+        scope: "operator.write",
+        params: z.looseObject({ key: z.string() }),
+        idempotencyKey: "key",
+        run: async () => {
+          runs += 1;
+          await held.promise;
+          return { run: runs };
+        },
+      }),
+      defineMethod({
+        name: "test.fail",
+        scope: "operator.read",
+        params: z.looseObject({ how: z.string() }),
+        idempotencyKey: "how",
+        run: async ({ how }) => {
+          if (how === "kindly") throw new MethodError("CONFLICT", "already so", { retryAfterMs: 5 });
+          throw new Error("the secret inside");
+        },
+      }),
+    ],
+    pairing: {
+      list: async () => [PAIRING],
+      approve: async (channel, code) => (channel === "telegram" && code === "ABCD2345" ? PAIRING : undefined),
+    },
+  });
+  client = new RawClient(gateway.url);
+  await client.connect();
+});
+afterAll(async () => {
+  client.close();
+  await gateway.server.close(200);
+});
+
+const PAIRING = {
+  channel: "telegram",
+  account: "default",
+  senderId: "7",
+  code: "ABCD2345",
+  createdAt: 1,
+  expiresAt: 2,
+};
+
+test("an unknown method is told as such", async () => {
+  expect(await client.request("no.such")).toMatchObject({
+    ok: false,
+    error: { code: "INVALID_REQUEST", message: "unknown method: no.such" },
+  });
+});
+
+test("wrong parameters name the field", async () => {
+  const answer = await client.request("chat.send", { sessionKey: "main", message: 5, idempotencyKey: "k" });
+  expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST", message: expect.stringContaining("message") } });
+});
+
+test.each(["not json", '{"type":"req","id":"x1"}', "[]", '{"type":"req","id":"","method":"health"}'])(
+  "the broken frame %s is answered and the connection lives on",
+  async (frame) => {
+    const own = new RawClient(gateway.url);
+    await own.connect();
+    own.send(frame);
+    const answer = await own.until((item) => item["type"] === "res" && item["ok"] === false);
+    expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+    expectShape("ResponseFrame", answer);
+    expect(await own.request("health")).toMatchObject({ ok: true });
+    own.close();
+  },
+);
+
+test("a missing scope names what is missing", async () => {
+  const reader = new RawClient(gateway.url);
+  await reader.connect({ scopes: ["operator.read"] });
+  const answer = await reader.request("chat.abort", { sessionKey: "main" });
+  expect(answer).toMatchObject({
+    error: {
+      code: "FORBIDDEN",
+      details: { code: "MISSING_SCOPE", missingScope: "operator.write", requiredScopes: ["operator.write"] },
+    },
+  });
+  expect(await reader.request("health")).toMatchObject({ ok: true });
+  reader.close();
+});
+
+test("a repeated idempotency key never runs twice, not even at the same time or from elsewhere", async () => {
+  const other = new RawClient(gateway.url);
+  await other.connect();
+  const calls = [client, client, other].map((item) => item.request("test.slow", { key: "one" }));
+  await client.request("health");
+  held.resolve();
+  const answers = await Promise.all(calls);
+  expect(answers.map((answer) => answer["payload"])).toEqual([{ run: 1 }, { run: 1 }, { run: 1 }]);
+  expect(await client.request("test.slow", { key: "one" })).toMatchObject({ payload: { run: 1 } });
+  expect(await client.request("test.slow", { key: "two" })).toMatchObject({ payload: { run: 2 } });
+  other.close();
+});
+
+test("what goes wrong inside is answered without its inside", async () => {
+  const answer = await client.request("test.fail", { how: "badly" });
+  expect(answer).toMatchObject({ error: { code: "UNAVAILABLE" } });
+  expect(JSON.stringify(answer)).not.toContain("secret");
+  expect(await client.request("test.fail", { how: "kindly" })).toMatchObject({
+    error: { code: "CONFLICT", message: "already so", retryable: true, retryAfterMs: 5 },
+  });
+});
+
+test("chat.send starts one run under its key, with images stored", async () => {
+  const params = {
+    sessionKey: "main",
+    message: "look",
+    idempotencyKey: "send-1",
+    thinking: "low",
+    attachments: [{ type: "image", mimeType: "image/png", fileName: "a.png", content: "aGVsbG8=" }],
+  };
+  expect(await client.request("chat.send", params)).toMatchObject({ payload: { runId: "send-1", status: "started" } });
+  expect(await client.request("chat.send", params)).toMatchObject({ payload: { runId: "send-1" } });
+  expect(gateway.chat.requests.filter((request) => request.idempotencyKey === "send-1")).toMatchObject([
+    {
+      sessionKey: KEY,
+      text: "look",
+      thinking: "low",
+      media: [{ kind: "image", mime: "image/png", name: "a.png", source: { at: "store" } }],
+    },
+  ]);
+  expect(Buffer.from(gateway.stored.at(-1)?.bytes ?? []).toString()).toBe("hello");
+});
+
+test.each([
+  ["nothing to say", { message: "  " }],
+  ["an attachment that is not base64", { message: "x", attachments: [{ content: "###" }] }],
+  [
+    "an image above the limit",
+    { message: "x", attachments: [{ mimeType: "image/png", content: "A".repeat(12_000_000) }] },
+  ],
+  ["an unknown thinking level", { message: "x", thinking: "enormous" }],
+])("chat.send refuses %s", async (_name, params) => {
+  const answer = await client.request("chat.send", {
+    sessionKey: "main",
+    idempotencyKey: crypto.randomUUID(),
+    ...params,
+  });
+  expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+});
+
+test("chat.abort ends what runs", async () => {
+  gateway.chat.begin({ ...gateway.chat.active()[0]!, runId: runId("long"), sessionKey: sessionKey("k1") });
+  expect(await client.request("chat.abort", { sessionKey: "k1", runId: "long" })).toMatchObject({
+    payload: { ok: true, aborted: true, runIds: ["long"] },
+  });
+  expect(await client.request("chat.abort", { sessionKey: "k1" })).toMatchObject({ payload: { aborted: false } });
+});
+
+test("chat.history shows messages and notes with stable ids and growing numbers", async () => {
+  gateway.sessions.add("h1", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: assistant("hello") },
+    { type: "model_change", provider: "p", modelId: "m" },
+  ]);
+  await client.request("chat.inject", { sessionKey: "h1", message: "by the way", label: "note" });
+  const answer = await client.request("chat.history", { sessionKey: "h1" });
+  expect(answer).toMatchObject({
+    payload: {
+      sessionKey: "h1",
+      hasMore: false,
+      totalMessages: 3,
+      messages: [
+        { role: "user", content: "hi", __openclaw: { id: "entry0" } },
+        { role: "assistant", model: "echo", __openclaw: { id: "entry1" } },
+        { role: "assistant", content: [{ type: "text", text: "[note]\n\nby the way" }] },
+      ],
+    },
+  });
+  const last = await client.request("chat.history", { sessionKey: "h1", limit: 1, maxChars: 3 });
+  expect(last).toMatchObject({ payload: { hasMore: true, messages: [{ content: [{ text: "[no…" }] }] } });
+  expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
+});
+
+const seqOf = (answer: Record<string, unknown>) =>
+  z.object({ messages: z.array(z.looseObject({ __openclaw: z.unknown() })) }).parse(answer["payload"]).messages[0]
+    ?.__openclaw;
+
+test("the history of no session is empty and makes none", async () => {
+  expect(await client.request("chat.history", { sessionKey: "nobody" })).toMatchObject({
+    payload: { messages: [], hasMore: false },
+  });
+  expect(gateway.sessions.peek(sessionKey("nobody"))).toBeUndefined();
+});
+
+test("a history larger than a frame gives its newest part", async () => {
+  const big = "x".repeat(1_000_000);
+  gateway.sessions.add(
+    "big",
+    Array.from({ length: 12 }, (_, index) => ({
+      type: "message" as const,
+      message: { role: "user" as const, content: `${index} ${big}`, timestamp: index },
+    })),
+  );
+  const answer = await client.request("chat.history", { sessionKey: "big" });
+  const { messages, hasMore } = z
+    .object({ messages: z.array(z.object({ content: z.string() })), hasMore: z.boolean() })
+    .parse(answer["payload"]);
+  expect(hasMore).toBe(true);
+  expect(messages.map((message) => message.content.split(" ")[0])).toEqual(["4", "5", "6", "7", "8", "9", "10", "11"]);
+});
+
+test("agent starts a run that agent.wait waits for", async () => {
+  const started = await client.request("agent", { message: "go", idempotencyKey: "agent-1", agentId: "coder" });
+  expect(started).toMatchObject({ payload: { runId: "agent-1", status: "accepted", acceptedAt: expect.any(Number) } });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey: "agent:coder:main" });
+  expect(await client.request("agent.wait", { runId: "agent-1", timeoutMs: 5_000 })).toMatchObject({
+    payload: { status: "ok", startedAt: 1_000, endedAt: 2_000, text: "Hello from the script." },
+  });
+});
+
+test("agent.wait waits for a run that has not begun, and tells how it failed", async () => {
+  const waiting = client.request("agent.wait", { runId: "later", timeoutMs: 5_000 });
+  await client.request("health");
+  const run = gateway.chat.begin({ ...gateway.chat.active()[0]!, runId: runId("later") });
+  run.tell(...says("Half"), ends({ kind: "failed", failure: { kind: "network", message: "gone" } }));
+  expect(await waiting).toMatchObject({ payload: { status: "error", error: "gone", text: "Half" } });
+});
+
+test("agent.wait gives up in time", async () => {
+  const answer = await client.request("agent.wait", { runId: "never", timeoutMs: 20 });
+  expect(answer).toMatchObject({ ok: true, payload: { runId: "never", status: "timeout" } });
+});
+
+test.each([
+  [{ to: "+1:2", channel: "signal" }, "signal:default:+1%3A2"],
+  [{ to: "7", agentId: "coder" }, "agent:coder:webchat:default:7"],
+  [{ sessionKey: "main" }, KEY],
+  [{ sessionId: "the-id" }, "found"],
+])("agent finds its session by %o", async (params, key) => {
+  gateway.sessions.add("found", [], { sessionId: "the-id" });
+  await client.request("agent", { message: "go", ...params });
+  expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey: key });
+});
+
+test("sessions.list shows rows with what a list needs", async () => {
+  gateway.sessions.add("telegram:default:group:-5", [], {
+    chatType: "group",
+    updatedAt: 9e12,
+    label: "Family",
+    totalTokens: 12,
+  });
+  const answer = await client.request("sessions.list", { limit: 1 });
+  expect(answer).toMatchObject({
+    payload: {
+      path: "/state/sessions.json",
+      count: 1,
+      hasMore: true,
+      nextOffset: 1,
+      defaults: { modelProvider: "demo", model: "echo-agent", contextTokens: 32_000 },
+      sessions: [
+        {
+          key: "telegram:default:group:-5",
+          kind: "group",
+          agentId: "main",
+          chatType: "group",
+          label: "Family",
+          totalTokens: 12,
+          hasActiveRun: false,
+          activeRunIds: [],
+        },
+      ],
+    },
+  });
+  expect(await client.request("sessions.list", { search: "famil" })).toMatchObject({ payload: { totalCount: 1 } });
+  expect(await client.request("sessions.list", { agentId: "nobody" })).toMatchObject({ payload: { totalCount: 0 } });
+});
+
+test("sessions.patch sets and takes back settings, of a session that is not there yet too", async () => {
+  const set = { key: "new-one", label: "Work", thinkingLevel: "high", model: "demo/echo-agent" };
+  expect(await client.request("sessions.patch", set)).toMatchObject({
+    payload: {
+      ok: true,
+      key: "new-one",
+      entry: { label: "Work", thinkingLevel: "high" },
+      resolved: { model: "echo-agent" },
+    },
+  });
+  await client.request("sessions.patch", { key: "new-one", label: null, model: null });
+  expect(gateway.sessions.peek(sessionKey("new-one"))).toMatchObject({ label: undefined, modelOverride: undefined });
+  const unknown = await client.request("sessions.patch", { key: "new-one", model: "who/knows" });
+  expect(unknown).toMatchObject({ error: { code: "INVALID_REQUEST", message: expect.stringContaining("who/knows") } });
+});
+
+test("sessions.reset ends runs and begins a new transcript; delete removes the row; compact tells the truth", async () => {
+  gateway.sessions.add("r1", [], { sessionId: "old" });
+  expect(await client.request("sessions.reset", { key: "r1" })).toMatchObject({
+    payload: { ok: true, key: "r1", entry: { sessionId: "old-again" } },
+  });
+  expect(gateway.chat.aborted.at(-1)).toEqual(["r1", undefined]);
+  expect(await client.request("sessions.compact", { key: "r1" })).toMatchObject({
+    payload: { compacted: false, reason: expect.any(String) },
+  });
+  expect(await client.request("sessions.delete", { key: "r1" })).toMatchObject({ payload: { deleted: true } });
+  expect(await client.request("sessions.delete", { key: "r1" })).toMatchObject({ payload: { deleted: false } });
+});
+
+test("health, status, models, presence and logs answer in their shapes", async () => {
+  const health = await client.request("health");
+  expect(health).toMatchObject({
+    payload: { ok: true, defaultAgentId: "main", channels: {}, sessions: { path: "/state/sessions.json" } },
+  });
+  expect(await client.request("status")).toMatchObject({
+    payload: { version: "0.1.0-test", config: { problems: [] }, connections: expect.any(Number) },
+  });
+  const models = await client.request("models.list");
+  expectShape("ModelsListResult", models["payload"]);
+  const logs = await client.request("logs.tail", { limit: 10 });
+  expectShape("LogsTailResult", logs["payload"]);
+  const presence = await client.request("system-presence");
+  for (const row of z.array(z.unknown()).min(2).parse(presence["payload"])) expectShape("PresenceEntry", row);
+});
+
+test("approvals are listed and decided once", async () => {
+  gateway.chat.waiting.push({
+    id: "ask-1",
+    sessionKey: sessionKey(KEY),
+    runId: runId("r"),
+    agentId: agentId("main"),
+    command: "ls",
+    cwd: "/w",
+    reason: "not on the list",
+    createdAt: 1,
+    expiresAt: 2,
+  });
+  expect(await client.request("exec.approval.list")).toMatchObject({
+    payload: [{ id: "ask-1", request: { command: "ls", cwd: "/w" }, createdAtMs: 1, expiresAtMs: 2 }],
+  });
+  const decide = (id: string) => client.request("exec.approval.resolve", { id, decision: "allow-once" });
+  expect(await decide("ask-1")).toMatchObject({ payload: { ok: true } });
+  expect(await decide("ask-2")).toMatchObject({ error: { code: "NOT_FOUND" } });
+});
+
+test("pairing requests are listed and let in by their code", async () => {
+  expect(await client.request("pairing.list", { channel: "signal" })).toMatchObject({ payload: { requests: [] } });
+  expect(await client.request("pairing.list")).toMatchObject({ payload: { requests: [{ code: "ABCD2345" }] } });
+  expect(await client.request("pairing.approve", { channel: "telegram", code: " abcd2345 " })).toMatchObject({
+    payload: { ok: true, request: { senderId: "7" } },
+  });
+  expect(await client.request("pairing.approve", { channel: "telegram", code: "nope" })).toMatchObject({
+    error: { code: "NOT_FOUND" },
+  });
+});
+
+test("sessions.changed comes until it is unsubscribed", async () => {
+  const own = new RawClient(gateway.url);
+  await own.connect();
+  expect(await own.request("sessions.unsubscribe")).toMatchObject({ payload: { subscribed: false } });
+  gateway.events.publish({ event: "sessions.changed", payload: { n: 1 } });
+  expect(await own.request("sessions.subscribe")).toMatchObject({ payload: { subscribed: true } });
+  gateway.events.publish({ event: "sessions.changed", payload: { n: 2 } });
+  expect(await own.event("sessions.changed")).toMatchObject({ payload: { n: 2 } });
+  own.close();
+});

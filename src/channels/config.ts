@@ -31,7 +31,7 @@ const accountShape = {
     .meta(
       about("Direct chats", "Strangers get a pairing code, are ignored, or are let in; `disabled` ignores everybody."),
     ),
-  allowFrom: idList.default([]).meta(about("Allow from", "Sender ids who are let in; `*` is everybody.")),
+  allowFrom: idList.prefault([]).meta(about("Allow from", "Sender ids who are let in; `*` is everybody.")),
   groupPolicy: z
     .enum(["allowlist", "open", "disabled"])
     .default("allowlist")
@@ -39,7 +39,7 @@ const accountShape = {
   groupAllowFrom: idList
     .optional()
     .meta(about("Group allow from", "Senders who are heard in groups; everybody there when unset.")),
-  groups: z.record(z.string(), group).default({}).meta(about("Groups", "Groups by their id; `*` for all others.")),
+  groups: z.record(z.string(), group).prefault({}).meta(about("Groups", "Groups by their id; `*` for all others.")),
   requireMention: z
     .boolean()
     .default(true)

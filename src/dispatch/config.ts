@@ -14,13 +14,13 @@ const queue = z.strictObject({
           "`steer` reaches the running turn, `interrupt` ends it.",
       ),
     ),
-  byChannel: z.record(z.string(), queueMode).default({}).meta(about("By channel", "Mode per channel.")),
+  byChannel: z.record(z.string(), queueMode).prefault({}).meta(about("By channel", "Mode per channel.")),
   debounceMs: milliseconds
     .default(500)
     .meta(about("Debounce", "Milliseconds of quiet before waiting messages become a turn.")),
   debounceMsByChannel: z
     .record(z.string(), milliseconds)
-    .default({})
+    .prefault({})
     .meta(about("Debounce by channel", "Milliseconds per channel.")),
   cap: z.int().min(1).default(20).meta(about("Cap", "Messages that may wait in one session.")),
   drop: z
@@ -38,7 +38,7 @@ export const messagesConfig = z.strictObject({
       debounceMs: milliseconds
         .default(0)
         .meta(about("Debounce", "Milliseconds in which messages of one sender become one turn.")),
-      byChannel: z.record(z.string(), milliseconds).default({}).meta(about("By channel", "Milliseconds per channel.")),
+      byChannel: z.record(z.string(), milliseconds).prefault({}).meta(about("By channel", "Milliseconds per channel.")),
     })
     .prefault({})
     .meta(about("Inbound", "Messages as they come in.")),
@@ -46,7 +46,7 @@ export const messagesConfig = z.strictObject({
     .strictObject({
       mentionPatterns: z
         .array(z.string())
-        .default([])
+        .prefault([])
         .meta(about("Mention patterns", "Regular expressions (without case) that count as a mention of the bot.")),
       historyLimit: z
         .int()
@@ -79,7 +79,7 @@ export const commandsConfig = z.strictObject({
     .default("auto")
     .meta(about("Native commands", "Registers the commands in the platform's own menu where it has one.")),
   ownerAllowFrom: idList
-    .default([])
+    .prefault([])
     .meta(
       about(
         "Owners",

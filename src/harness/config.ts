@@ -17,7 +17,7 @@ const modelChoice = z.union([
     primary: modelName.optional().meta(about("Primary", "The model that is asked first, as `provider/model`.")),
     fallbacks: z
       .array(modelName)
-      .default([])
+      .prefault([])
       .meta(about("Fallbacks", "Models that are asked in turn when the one before fails.")),
   }),
 ]);
@@ -70,7 +70,7 @@ export const agentsConfig = z.strictObject({
   defaults: defaults.prefault({}).meta(about("Defaults", "Settings of every agent.")),
   list: z
     .array(entry)
-    .default([])
+    .prefault([])
     .meta(
       about("List", "The agents; one named `main` when empty.", [
         { id: "main", default: true },

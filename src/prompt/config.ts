@@ -48,7 +48,7 @@ export const skillsConfig = z.strictObject({
     .strictObject({
       extraDirs: z
         .array(z.string())
-        .default([])
+        .prefault([])
         .meta(about("Extra directories", "Further directories with skill folders, lowest precedence.")),
     })
     .prefault({})
@@ -61,11 +61,11 @@ export const skillsConfig = z.strictObject({
         apiKey: secretField.optional().meta(about("API key", "Key for the skill's main environment variable.")),
         env: z
           .record(z.string(), secretField)
-          .default({})
+          .prefault({})
           .meta(about("Environment", "Variables the skill counts as set.")),
       }),
     )
-    .default({})
+    .prefault({})
     .meta(about("Entries", "Settings per skill, by its name.")),
 });
 

@@ -72,7 +72,7 @@ export const modelsConfig = z.strictObject({
     .meta(about("Mode", "`merge` adds the providers below to the built-in catalogue; `replace` has the same effect.")),
   providers: z
     .record(z.string(), provider)
-    .default({})
+    .prefault({})
     .meta(
       about("Providers", "Model providers by name.", {
         local: {
@@ -100,7 +100,7 @@ export const authConfig = z.strictObject({
         displayName: z.string().optional().meta(about("Display name", "Shown to people.")),
       }),
     )
-    .default({})
+    .prefault({})
     .meta(about("Profiles", "Accounts at model providers, by name.")),
 });
 

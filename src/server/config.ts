@@ -25,7 +25,7 @@ const controlUi = z.strictObject({
   enabled: z.boolean().default(true).meta(about("Chat page", "Serves the chat page at `/`.")),
   allowedOrigins: z
     .array(z.string())
-    .default([])
+    .prefault([])
     .meta(about("Allowed origins", "Further exact origins (`https://host:port`) whose pages may open a WebSocket.")),
 });
 

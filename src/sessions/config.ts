@@ -41,7 +41,7 @@ export const sessionConfig = z.strictObject({
     ),
   identityLinks: z
     .record(z.string(), z.array(z.string()))
-    .default({})
+    .prefault({})
     .meta(about("Identity links", "One person under several ids: a name with a list of `channel:senderId`.")),
   resetTriggers: z
     .array(z.string())
@@ -64,7 +64,7 @@ export const sessionConfig = z.strictObject({
     .meta(about("Reset by type", "Rules by kind of chat, before `reset`.")),
   resetByChannel: z
     .record(z.string(), resetRule)
-    .default({})
+    .prefault({})
     .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
   maintenance: maintenance.prefault({}).meta(about("Maintenance", "Clearing away of old sessions.")),
 });

@@ -22,9 +22,9 @@ const exec = z.strictObject({
   timeoutSec: z.int().min(1).max(2_000_000).default(600).meta(about("Timeout", "Seconds a command may take.")),
   safeBins: z
     .array(z.string())
-    .default([])
+    .prefault([])
     .meta(about("Safe programs", "Further programs that run without asking when they only read standard input.")),
-  pathPrepend: z.array(z.string()).default([]).meta(about("Path", "Directories put before `PATH` for commands.")),
+  pathPrepend: z.array(z.string()).prefault([]).meta(about("Path", "Directories put before `PATH` for commands.")),
 });
 
 const fs = z.strictObject({
@@ -40,15 +40,15 @@ const names = z.array(z.string());
 export const toolsConfig = z.strictObject({
   profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools to begin with.")),
   allow: names
-    .default([])
+    .prefault([])
     .meta(
       about(
         "Allow",
         "Only these tools (names, `*` wildcards, `group:fs` and the like); all of the profile when empty.",
       ),
     ),
-  alsoAllow: names.default([]).meta(about("Also allow", "Tools beside those of the profile.")),
-  deny: names.default([]).meta(about("Deny", "Tools that are never there; wins over everything else.")),
+  alsoAllow: names.prefault([]).meta(about("Also allow", "Tools beside those of the profile.")),
+  deny: names.prefault([]).meta(about("Deny", "Tools that are never there; wins over everything else.")),
   exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
   fs: fs.prefault({}).meta(about("Files", "File tools.")),
 });

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { Secret } from "../types/secret.ts";
 
-type About = { title: string; description: string; examples?: unknown[] };
+type About = { title: string; description: string; example?: unknown };
 
 /** Title and description of a config key, for `docs/config.md` and the JSON Schema; the example is for `openclaw.json.example`. */
 export const about = (title: string, description: string, example?: unknown): About => ({
   title,
   description,
-  ...(example !== undefined && { examples: [example] }),
+  ...(example !== undefined && { example }),
 });
 
-const isSecret = z.custom<Secret>((value) => value instanceof Secret, "expected text or a secret reference");
+const isSecret = z.custom<Secret>((value) => value instanceof Secret, "a secret reference");
 
 /**
  * A key, token or password. Users write text, `${VARIABLE}` or `{source, id}`; the loader has resolved the latter two

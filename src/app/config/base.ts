@@ -24,7 +24,7 @@ export const loggingConfig = z.strictObject({
 export const envConfig = z.strictObject({
   vars: z
     .record(z.string(), secretField)
-    .default({})
+    .prefault({})
     .meta(about("Variables", "Environment variables of the gateway, where the environment has none of that name.")),
 });
 

@@ -42,10 +42,12 @@ export async function loadConfigText(
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
   const checked = checkConfig(resolved.value, options.channelSchemas);
-  const problems = [...resolved.problems, ...checked.problems.filter((note) => !isTold(note, resolved.problems))];
+  const told = [...resolved.problems, ...resolved.warnings];
+  const problems = [...resolved.problems, ...checked.problems.filter((note) => !isTold(note, told))];
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
-  const warnings = locate([...resolved.warnings, ...checked.warnings, ...doubtful(checked.config)], text, options.path);
-  return { config: checked.config, warnings };
+  const found = checked.warnings.filter((note) => !isTold(note, told));
+  const warnings = [...resolved.warnings, ...found, ...doubtful(checked.config)];
+  return { config: checked.config, warnings: locate(warnings, text, options.path) };
 }
 
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */

@@ -25,7 +25,7 @@ export const configSchema = z.strictObject({
   session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
-  channels: channelsConfig.default({}).meta(
+  channels: channelsConfig.prefault({}).meta(
     about("Channels", "Chat platforms by name.", {
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
     }),

@@ -51,9 +51,10 @@ function unitOf(origin: string): string {
 }
 
 function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown): string {
+  if (value === undefined) return "is missing";
   const wants = issue.errors.flatMap((branch) => {
     const first = branch[0];
     return first ? [describeIssue({ ...first, path: [] }, value)] : [];
   });
-  return [...new Set(wants)].join("; or ") || issue.message;
+  return [...new Set(wants)].join(", or ") || issue.message;
 }

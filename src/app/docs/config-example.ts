@@ -31,7 +31,4 @@ function keyLines(key: SchemaKey, keys: readonly SchemaKey[]): string[] {
   return [comment, `${indent}// ${name}: ${[first, ...more.map((line) => `${indent}// ${line}`)].join("\n")},`];
 }
 
-function exampleOf(node: SchemaKey["node"]): unknown {
-  const examples: readonly unknown[] = Array.isArray(node["examples"]) ? node["examples"] : [];
-  return examples[0] ?? node["default"];
-}
+const exampleOf = (node: SchemaKey["node"]): unknown => node["example"] ?? node["default"];

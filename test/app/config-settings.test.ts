@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ensureGatewayToken, gatewayTokenFile, readGatewayToken } from "../../src/app/config/gateway-token.ts";
+import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
+import { configSchema } from "../../src/app/config/schema.ts";
+import { resolveAgents } from "../../src/app/config/settings.ts";
+import { channelAccounts } from "../../src/channels/config.ts";
+
+const places = { home: "/home/ada", stateDir: "/home/ada/.openclaw" };
+const agentsOf = (input: unknown) => resolveAgents(configSchema.parse(input), places);
+
+describe("agent settings", () => {
+  it("are one frozen agent named main by default", () => {
+    const agents = agentsOf({});
+    expect(agents).toHaveLength(1);
+    expect(agents[0]).toMatchObject({
+      id: "main",
+      workspace: "/home/ada/.openclaw/workspace",
+      model: { fallbacks: [] },
+      thinking: "off",
+      timeoutMs: 600_000,
+      prompt: { bootstrapMaxChars: 20_000, skipBootstrap: false },
+      tools: { profile: "full", workspaceOnly: true },
+      exec: { security: "allowlist", ask: "on-miss", timeoutMs: 600_000 },
+      streaming: { blocks: false, breakAt: "text_end" },
+    });
+    expect(Object.isFrozen(agents[0]?.tools.deny)).toBe(true);
+  });
+
+  it("take an agent's own over the defaults, the default agent first", () => {
+    const [first, second] = agentsOf({
+      agents: {
+        defaults: { model: { primary: "a/b/c", fallbacks: ["d/e"] }, thinkingDefault: "adaptive", workspace: "~/work" },
+        list: [
+          { id: "helper", model: "x/y", tools: { profile: "minimal", deny: ["exec"], exec: { ask: "always" } } },
+          { id: "boss", default: true, thinkingDefault: "max", skills: [] },
+        ],
+      },
+      tools: { deny: ["write"], exec: { timeoutSec: 5 } },
+    });
+    expect(first).toMatchObject({
+      id: "boss",
+      workspace: "/home/ada/work",
+      model: { primary: { provider: "a", id: "b/c" }, fallbacks: [{ provider: "d", id: "e" }] },
+      thinking: "xhigh",
+      prompt: { skills: [] },
+    });
+    expect(second).toMatchObject({
+      id: "helper",
+      workspace: "/home/ada/.openclaw/workspace-helper",
+      model: { primary: { provider: "x", id: "y" }, fallbacks: [] },
+      thinking: "medium",
+      tools: { profile: "minimal", deny: ["write", "exec"] },
+      exec: { ask: "always", timeoutMs: 5000 },
+    });
+  });
+
+  it("refuse one id for two", () => {
+    expect(() => agentsOf({ agents: { list: [{ id: "a" }, { id: "a" }] } })).toThrow('two agents with the id "a"');
+  });
+});
+
+describe("channel accounts", () => {
+  it("take over the channel's keys", () => {
+    const { channels } = configSchema.parse({
+      channels: {
+        telegram: {
+          dmPolicy: "open",
+          allowFrom: [42],
+          accounts: { a: {}, b: { dmPolicy: "disabled", enabled: false, botToken: "x" } },
+        },
+      },
+    });
+    const accounts = channelAccounts(channels["telegram"]!);
+    expect(
+      accounts.map(({ id, config }) => [id, config.enabled, config.dmPolicy, config.allowFrom, config["botToken"]]),
+    ).toEqual([
+      ["a", true, "open", ["42"], undefined],
+      ["b", false, "disabled", ["42"], "x"],
+    ]);
+  });
+
+  it("are one named default when none is listed", () => {
+    const { channels } = configSchema.parse({ channels: { telegram: { enabled: false } } });
+    expect(channelAccounts(channels["telegram"]!)).toMatchObject([
+      { id: "default", config: { enabled: false, dmPolicy: "pairing" } },
+    ]);
+  });
+});
+
+describe("paths", () => {
+  it("follow the environment", () => {
+    expect(resolvePaths({ HOME: "/h" })).toMatchObject({
+      stateDir: "/h/.openclaw",
+      configPath: "/h/.openclaw/openclaw.json",
+    });
+    expect(resolvePaths({ HOME: "/h", OPENCLAW_STATE_DIR: "~/x", OPENCLAW_CONFIG_PATH: "/etc/o.json" })).toMatchObject({
+      stateDir: "/h/x",
+      configPath: "/etc/o.json",
+      lockFile: "/h/x/state/gateway.lock",
+    });
+  });
+
+  it("are made private, with a token that stays", async () => {
+    const home = mkdtempSync(join(tmpdir(), "paths-"));
+    try {
+      const paths = resolvePaths({ HOME: home });
+      const config = configSchema.parse({});
+      await makeStateDirs(paths);
+      expect(statSync(paths.credentials).mode & 0o777).toBe(0o700);
+      expect(await readGatewayToken(paths, config)).toBeUndefined();
+      const token = await ensureGatewayToken(paths, config);
+      expect(token.reveal()).toMatch(/^[\w-]{43}$/);
+      expect((await ensureGatewayToken(paths, config)).reveal()).toBe(token.reveal());
+      expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
+      expect(readFileSync(gatewayTokenFile(paths), "utf8").trim()).toBe(token.reveal());
+      const own = configSchema.parse({ gateway: { auth: { token: "mine" } } });
+      expect((await ensureGatewayToken(paths, own)).reveal()).toBe("mine");
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,207 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resolvePaths, makeStateDirs, type StatePaths } from "../../src/app/config/paths.ts";
+import { configSchema } from "../../src/app/config/schema.ts";
+import { appChecks } from "../../src/app/doctor/app-checks.ts";
+import { nodeCheck } from "../../src/app/doctor/machine-checks.ts";
+import { applyRepairs } from "../../src/app/doctor/repair.ts";
+import { formatReport, reportJson, wantsColor } from "../../src/app/doctor/report.ts";
+import { runChecks, type CheckReport } from "../../src/app/doctor/run-checks.ts";
+import type { Check, CheckResult } from "../../src/types/check.ts";
+
+let home = "";
+let paths: StatePaths;
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "doctor-"));
+  paths = resolvePaths({ HOME: home });
+  await makeStateDirs(paths);
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const check = (id: string, run: Check["run"]): Check => ({ id, title: id, run });
+const examine = (input: unknown = {}) =>
+  runChecks(
+    appChecks({ paths, load: { path: paths.configPath, env: { HOME: home } }, config: configSchema.parse(input) }),
+  );
+const found = (reports: readonly CheckReport[], id: string): readonly CheckResult[] =>
+  reports.find((report) => report.id === `app.${id}`)?.results ?? [];
+
+describe("running checks", () => {
+  it("is side by side; a throw and a long silence are failures", async () => {
+    const begun = performance.now();
+    const reports = await runChecks(
+      [
+        check("good", async () => [{ status: "ok", message: "fine" }]),
+        check("throws", () => {
+          throw new Error("broken");
+        }),
+        check("hangs", () => new Promise(() => undefined)),
+        check("hangs too", () => new Promise(() => undefined)),
+      ],
+      { timeoutMs: 50 },
+    );
+    expect(performance.now() - begun).toBeLessThan(95);
+    expect(reports.map(({ results }) => [results[0]?.status, results[0]?.message])).toEqual([
+      ["ok", "fine"],
+      ["fail", "broken"],
+      ["fail", "No answer within 50 ms."],
+      ["fail", "No answer within 50 ms."],
+    ]);
+  });
+});
+
+describe("the report", () => {
+  const reports: CheckReport[] = [
+    { id: "a", title: "First", durationMs: 1, results: [{ status: "ok", message: "fine" }] },
+    {
+      id: "b",
+      title: "Second one",
+      durationMs: 1,
+      results: [
+        { status: "fail", message: "bad", fix: "Mend it.", repair: { describe: "mend", apply: async () => undefined } },
+        { status: "warn", message: "odd" },
+      ],
+    },
+  ];
+
+  it("is a table for people", () => {
+    expect(formatReport(reports, { color: false })).toBe(
+      [
+        "ok    First       fine",
+        "FAIL  Second one  bad",
+        "                  → Mend it.",
+        "warn              odd",
+        "",
+        "1 ok, 1 to look at, 1 failed. 1 can be repaired: openclaw doctor --fix",
+        "",
+      ].join("\n"),
+    );
+    expect(formatReport(reports, { color: true })).toContain("\u001b[31mFAIL\u001b[39m");
+    expect(wantsColor({ isTTY: true }, {})).toBe(true);
+    expect(wantsColor({ isTTY: true }, { NO_COLOR: "1" })).toBe(false);
+    expect(wantsColor({}, {})).toBe(false);
+  });
+
+  it("is JSON for scripts", () => {
+    expect(JSON.parse(reportJson(reports))).toMatchObject({
+      status: "fail",
+      checks: [{ status: "ok" }, { status: "fail", results: [{ repair: "mend" }, { status: "warn" }] }],
+    });
+  });
+});
+
+describe("repairs", () => {
+  it("are shown, asked for one by one, and only those are done", async () => {
+    const done: string[] = [];
+    const lines: string[] = [];
+    const repair = (name: string) => ({ describe: `do ${name}`, apply: async () => void done.push(name) });
+    const results: CheckResult[] = ["a", "b"].map((name) => ({ status: "warn", message: name, repair: repair(name) }));
+    const broken: CheckResult = {
+      status: "warn",
+      message: "c",
+      repair: { describe: "do c", apply: () => Promise.reject(new Error("no")) },
+    };
+    const reports = [{ id: "x", title: "x", durationMs: 0, results: [...results, broken] }];
+    const answers = [false, true, true];
+    const sum = await applyRepairs(reports, {
+      ask: async () => answers.shift() ?? false,
+      write: (line) => void lines.push(line),
+    });
+    expect([done, sum]).toEqual([["b"], { done: 1, declined: 1, failed: 1 }]);
+    expect(lines).toEqual(["do a", "do b", "do c", "  failed: no"]);
+    await applyRepairs(reports, { write: () => undefined });
+    expect(done).toEqual(["b", "a", "b"]);
+  });
+});
+
+describe("a fresh state directory", () => {
+  it("has nothing to complain about", async () => {
+    const reports = await examine({ gateway: { port: 0 } });
+    expect(
+      reports.flatMap(({ results }) => results).filter(({ status }) => status === "warn" || status === "fail"),
+    ).toEqual([]);
+  });
+});
+
+describe("what is wrong", () => {
+  it("in the config has file and line", async () => {
+    writeFileSync(paths.configPath, "{\n gatway: {},\n update: {} }", { mode: 0o600 });
+    expect(found(await examine(), "config")).toMatchObject([
+      {
+        status: "fail",
+        message: "openclaw.json:2: gatway: unknown key; did you mean gateway?",
+        fix: expect.stringContaining("validate"),
+      },
+    ]);
+  });
+
+  it("in the rights can be repaired", async () => {
+    writeFileSync(paths.configPath, '{ gateway: { auth: { token: "x" } } }');
+    chmodSync(paths.configPath, 0o644);
+    chmodSync(paths.stateDir, 0o777);
+    const reports = await examine();
+    expect(found(reports, "permissions")).toMatchObject([
+      {
+        status: "fail",
+        message: expect.stringContaining("changed by everybody"),
+        repair: { describe: `chmod 700 ${paths.stateDir}` },
+      },
+      {
+        status: "warn",
+        message: expect.stringContaining("read by everybody"),
+        repair: { describe: `chmod 600 ${paths.configPath}` },
+      },
+    ]);
+    await applyRepairs(reports, { write: () => undefined });
+    expect([statSync(paths.stateDir).mode & 0o777, statSync(paths.configPath).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  it("with the port names its holder", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const results = found(await examine({ gateway: { port } }), "port");
+    server.close();
+    expect(results[0]).toMatchObject({ status: "fail", message: expect.stringContaining(`${port} is taken by`) });
+  });
+
+  it("with a lock that nobody holds is told", async () => {
+    const lock = { pid: 2 ** 22 + 1, startedAt: "long ago", command: "openclaw gateway", port: 1 };
+    writeFileSync(paths.lockFile, JSON.stringify(lock));
+    expect(found(await examine(), "lock")).toMatchObject([
+      { status: "warn", message: expect.stringContaining("which is gone") },
+    ]);
+  });
+
+  it("with the token, the Node and a second state directory is told", async () => {
+    mkdirSync(join(home, ".clawdbot"));
+    const reports = await examine({ gateway: { bind: "lan", auth: { token: "short" } } });
+    expect(found(reports, "token")).toMatchObject([{ status: "fail" }]);
+    expect(JSON.stringify(reports)).not.toContain('"short"');
+    expect(found(reports, "statedir")).toMatchObject([
+      { status: "ok" },
+      { status: "warn", message: expect.stringContaining(".clawdbot") },
+    ]);
+    expect((await runChecks([nodeCheck("22.18.0")]))[0]?.results).toMatchObject([{ status: "fail" }]);
+    expect((await runChecks([nodeCheck("24.0.1")]))[0]?.results).toMatchObject([{ status: "ok" }]);
+  });
+
+  it("with open doors grows with what strangers could do", async () => {
+    const telegram = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" };
+    const mild = found(await examine({ channels: { telegram } }), "policy");
+    expect(mild.map(({ status }) => status)).toEqual(["warn", "warn"]);
+    const wild = {
+      channels: { telegram },
+      tools: { exec: { security: "full", ask: "off" } },
+      session: { dmScope: "main" },
+    };
+    expect(found(await examine(wild), "policy").map(({ status }) => status)).toEqual(["warn", "warn", "fail", "fail"]);
+    const off = { ...wild, channels: { telegram: { ...telegram, enabled: false } } };
+    expect(found(await examine(off), "policy")).toMatchObject([{ status: "ok" }]);
+  });
+});

@@ -1,5 +1,8 @@
-/** Most bytes and lines of text that a tool gives the model. */
+/** Most bytes of text in a tool's result. */
 export const MAX_BYTES = 50 * 1024;
+/** What is left for the content proper beside the notes about it. */
+export const CONTENT_BYTES = MAX_BYTES - 1024;
+/** Most lines of text in a tool's result. */
 export const MAX_LINES = 2000;
 
 const encoder = new TextEncoder();

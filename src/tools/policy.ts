@@ -1,0 +1,56 @@
+import type { ToolPolicySettings } from "../types/settings.ts";
+
+/** Names that stand for several tools. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "group:fs": ["read", "write", "edit", "apply_patch", "ls", "grep", "find"],
+  "group:runtime": ["exec", "process"],
+  "group:sessions": ["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"],
+  "group:memory": ["memory_search", "memory_get"],
+  "group:web": ["web_search", "web_fetch"],
+  "group:ui": ["browser", "canvas"],
+  "group:automation": ["cron", "gateway"],
+  "group:messaging": ["message"],
+  "group:nodes": ["nodes"],
+};
+
+const PROFILES: Readonly<Record<ToolPolicySettings["profile"], readonly string[]>> = {
+  minimal: ["session_status"],
+  coding: ["group:fs", "group:runtime", "group:sessions", "group:memory", "image"],
+  messaging: ["group:messaging", "sessions_list", "sessions_history", "sessions_send", "session_status"],
+  full: ["*"],
+};
+
+const ALIASES: Readonly<Record<string, string>> = { bash: "exec", shell: "exec", "apply-patch": "apply_patch" };
+
+function normalName(name: string): string {
+  const plain = name.trim().toLowerCase();
+  return ALIASES[plain] ?? plain;
+}
+
+function members(name: string): readonly string[] {
+  const plain = normalName(name);
+  return plain === "group:openclaw" ? Object.values(GROUPS).flat() : (GROUPS[plain] ?? [plain]);
+}
+
+function matches(pattern: string, name: string): boolean {
+  const source = pattern.replaceAll(/[^\w*]/g, String.raw`\$&`).replaceAll("*", ".*");
+  return new RegExp(`^${source}$`).test(name);
+}
+
+/** True when a tool is named by the list: by its name, a group or a `*` wildcard. */
+function isNamed(name: string, list: readonly string[]): boolean {
+  return list.flatMap(members).some((pattern) => matches(pattern, normalName(name)));
+}
+
+/**
+ * Whether an agent has a tool: it is in the profile and, where `allow` names any, in that too; or `alsoAllow` adds it.
+ * `deny` wins over everything.
+ */
+export function isToolAllowed(name: string, policy: ToolPolicySettings): boolean {
+  if (isNamed(name, policy.deny)) {
+    return false;
+  }
+  const isInProfile = isNamed(name, PROFILES[policy.profile]);
+  const isInAllow = policy.allow.length === 0 || isNamed(name, policy.allow);
+  return (isInProfile && isInAllow) || isNamed(name, policy.alsoAllow);
+}

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import type { ApprovalRules } from "../types/journal.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { Tool } from "../types/tool.ts";
+import { editTool } from "./edit.ts";
+import { execTool } from "./exec.ts";
+import { findTool } from "./find.ts";
+import { grepTool } from "./grep.ts";
+import { lsTool } from "./ls.ts";
+import { FileAccess } from "./paths.ts";
+import { isToolAllowed } from "./policy.ts";
+import { readTool } from "./read.ts";
+import { writeTool } from "./write.ts";
+
+export interface ToolOptions {
+  readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
+  readonly rules: ApprovalRules;
+  /** Absolute paths of the gateway's own that no file tool may touch. */
+  readonly deniedPaths: readonly string[];
+  /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
+  readonly readablePaths?: readonly string[];
+  /** Where long command outputs are kept; a hidden directory of the workspace when unset. */
+  readonly outputDir?: string;
+  /** Tools of the gateway and of plugins. One with the name of a built-in tool is left out. */
+  readonly extra?: readonly Tool[];
+}
+
+/** The tools that an agent has: built-in ones and `extra`, as its policy allows. */
+export function createTools(options: ToolOptions): Tool[] {
+  const { settings, rules } = options;
+  const outputDir = options.outputDir ?? join(settings.workspace, ".openclaw", "output");
+  const shared = { denied: options.deniedPaths, readable: [...(options.readablePaths ?? []), outputDir] };
+  const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
+  const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
+  const builtIn = [
+    readTool(access),
+    writeTool(access),
+    editTool(access),
+    grepTool(access),
+    findTool(access),
+    lsTool(access),
+    execTool({ settings: settings.exec, rules, access: anywhere, outputDir }),
+  ];
+  const names = new Set(builtIn.map((tool) => tool.name));
+  const extra = (options.extra ?? []).filter((tool) => !names.has(tool.name));
+  return [...builtIn, ...extra].filter((tool) => isToolAllowed(tool.name, settings.tools));
+}

@@ -1,0 +1,43 @@
+import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
+import type { ApprovalRules } from "../../src/types/journal.ts";
+import type { AgentSettings } from "../../src/types/settings.ts";
+import type { ApprovalDecision, ToolContext, ToolResult } from "../../src/types/tool.ts";
+
+/** A tool context; `updates` and `asked` gather what the tool says. */
+export function toolContext(
+  workspace: string,
+  patch: { signal?: AbortSignal; answer?: ApprovalDecision; updates?: string[]; asked?: string[] } = {},
+): ToolContext {
+  return {
+    runId: runId("r1"),
+    sessionKey: sessionKey("s1"),
+    agentId: agentId("main"),
+    callId: "c1",
+    workspace,
+    signal: patch.signal ?? new AbortController().signal,
+    approvals: {
+      ask: async ({ command }) => {
+        patch.asked?.push(command);
+        return patch.answer ?? "deny";
+      },
+    },
+    update: (partial) => patch.updates?.push(partial),
+  };
+}
+
+export const noRules: ApprovalRules = { isAllowed: async () => false, allow: async () => undefined };
+
+export function agentSettings(
+  workspace: string,
+  patch: { tools?: Partial<AgentSettings["tools"]>; exec?: Partial<AgentSettings["exec"]> } = {},
+): Pick<AgentSettings, "workspace" | "tools" | "exec"> {
+  return {
+    workspace,
+    tools: { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true, ...patch.tools },
+    exec: { security: "full", ask: "off", timeoutMs: 30_000, safeBins: [], pathPrepend: [], ...patch.exec },
+  };
+}
+
+export function textOf(result: ToolResult): string {
+  return result.content.map((part) => (part.type === "text" ? part.text : `<${part.mimeType}>`)).join("");
+}

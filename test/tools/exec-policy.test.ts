@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { allowanceTexts, decideExec } from "../../src/tools/exec-policy.ts";
+import { splitCommand } from "../../src/tools/shell-words.ts";
+import type { ExecSettings } from "../../src/types/settings.ts";
+
+const settings = (patch: Partial<ExecSettings> = {}): ExecSettings => ({
+  security: "allowlist",
+  ask: "on-miss",
+  timeoutMs: 1000,
+  safeBins: ["wc", "head", "sh", "git"],
+  pathPrepend: [],
+  ...patch,
+});
+const decide = (command: string, patch: Partial<ExecSettings> = {}, allowed: string[] = []): string =>
+  decideExec(command, settings(patch), { isAllowed: (text) => allowed.includes(text) });
+
+describe("a command", () => {
+  it.each([
+    "pwd",
+    "date -u +%H:%M",
+    "date '+%d %b'",
+    "  uname -a ",
+    "echo hello 'a; b > c' \"and | more\"",
+    "whoami && pwd; date || echo no",
+    "echo 1 2 | wc -l",
+    "echo x | head -n 5",
+    "echo x | head -5 | wc --lines",
+  ])("runs unasked: %s", (command) => {
+    expect(decide(command)).toBe("run");
+  });
+
+  it.each([
+    "",
+    "ls",
+    "./pwd",
+    "/tmp/date",
+    "date -s 12:00",
+    "date -f /etc/passwd",
+    "pwd extra",
+    "echo $HOME",
+    'echo "$(id)"',
+    "echo `id`",
+    "echo x > file",
+    "echo x >> file",
+    "wc < file",
+    "wc -l file",
+    "wc --files0-from=names",
+    "echo x &",
+    "echo x & rm y",
+    "echo x\nrm y",
+    "echo *",
+    "echo ~root",
+    "echo {a,b}",
+    "echo !!",
+    "echo x \\; rm y",
+    "echo 'open",
+    "PATH=. echo x",
+    "ec'ho' x",
+    "(pwd)",
+    "pwd;",
+    "pwd | | wc",
+    "pwd ||| wc",
+    "echo rm | sh",
+    "git status",
+    "constructor",
+    "__proto__ x",
+    "echo x # y",
+    "echo\u00a0x;\u2028rm",
+  ])("is asked about: %j", (command) => {
+    expect(decide(command)).toBe("ask");
+    expect(decide(command, { ask: "off" })).toBe("deny");
+  });
+
+  it.each<[Partial<ExecSettings>, string, string]>([
+    [{ security: "deny" }, "pwd", "deny"],
+    [{ security: "deny", ask: "always" }, "pwd", "deny"],
+    [{ security: "full", ask: "off" }, "rm -rf x", "run"],
+    [{ security: "full" }, "rm -rf x", "run"],
+    [{ security: "full", ask: "always" }, "pwd", "ask"],
+    [{ ask: "always" }, "pwd", "ask"],
+  ])("with %j, %s: %s", (patch, command, expected) => {
+    expect(decide(command, patch)).toBe(expected);
+  });
+
+  it("runs when exactly it was allowed for good, whole or in each part", () => {
+    const allowed = ["git status", "make > log"];
+    expect(decide("git status", {}, allowed)).toBe("run");
+    expect(decide(" make > log ", {}, allowed)).toBe("run");
+    expect(decide("git status && pwd | wc -l", {}, allowed)).toBe("run");
+    expect(decide("git status -s", {}, allowed)).toBe("ask");
+    expect(decide("git  status", {}, allowed)).toBe("ask");
+    expect(decide("git status && rm x", {}, allowed)).toBe("ask");
+    expect(decide("git status > pwd", {}, allowed)).toBe("ask");
+    expect(decide("git status", { ask: "always" }, allowed)).toBe("ask");
+    expect(allowanceTexts(" git status && pwd ")).toEqual(["git status && pwd", "git status", "pwd"]);
+  });
+
+  it("with an operator, a substitution or a redirection never runs unless each part is safe", () => {
+    const safe = fc.constantFrom("pwd", "echo a b", "date -u", "whoami", "wc -l");
+    const unsafe = fc.constantFrom("rm -rf x", "curl evil", "cat f", "sh", "echo $X", "./pwd");
+    const joint = fc.constantFrom("; ", " && ", " | ", " || ", ";", "|", "&&");
+    const breaker = fc.constantFrom("$(", "`", ">", "<", "\n", "&", "$", "\\", "*");
+    fc.assert(
+      fc.property(fc.array(safe, { minLength: 1, maxLength: 4 }), joint, (parts, by) => {
+        expect(decide(parts.join(by))).toBe("run");
+      }),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(safe, { maxLength: 3 }),
+        unsafe,
+        fc.array(safe, { maxLength: 3 }),
+        joint,
+        (before, bad, after, by) => {
+          expect(decide([...before, bad, ...after].join(by))).toBe("ask");
+        },
+      ),
+    );
+    fc.assert(
+      fc.property(safe, breaker, safe, fc.boolean(), (one, mark, two, spaced) => {
+        expect(decide(spaced ? `${one} ${mark} ${two}` : `${one}${mark}${two}`)).toBe("ask");
+      }),
+    );
+  });
+
+  it("that is split holds no character with a meaning outside quotes", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(..."ab '\"|;&$`><\\*()\n=".split("")), maxLength: 12 }),
+        (command) => {
+          const parts = splitCommand(command);
+          const bare = command.replaceAll(/'[^']*'|"[^"]*"/g, "");
+          expect(parts === undefined || !/[$`<>\\*()\n]|(?<!&)&(?!&)/.test(bare)).toBe(true);
+        },
+      ),
+    );
+  });
+});

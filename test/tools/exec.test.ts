@@ -1,0 +1,195 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { commandEnvironment } from "../../src/tools/exec-env.ts";
+import { runTool } from "../../src/tools/run.ts";
+import { createTools } from "../../src/tools/tools.ts";
+import type { ApprovalRules } from "../../src/types/journal.ts";
+import type { ExecSettings } from "../../src/types/settings.ts";
+import type { ToolResult } from "../../src/types/tool.ts";
+import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
+
+let workspace: string;
+beforeEach(async () => {
+  workspace = await realpath(await mkdtemp(join(tmpdir(), "exec-")));
+});
+afterEach(() => rm(workspace, { recursive: true, force: true }));
+
+type ContextPatch = Parameters<typeof toolContext>[1] & { exec?: Partial<ExecSettings>; rules?: ApprovalRules };
+
+function exec(input: unknown, patch: ContextPatch = {}): Promise<ToolResult> {
+  const settings = agentSettings(workspace, patch.exec === undefined ? {} : { exec: patch.exec });
+  const tools = createTools({ settings, rules: patch.rules ?? noRules, deniedPaths: [] });
+  const tool = tools.find((one) => one.name === "exec");
+  return runTool(tool!, input, toolContext(workspace, patch));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function eventually(test: () => boolean): Promise<boolean> {
+  for (let tries = 0; tries < 100 && !test(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return test();
+}
+
+describe("exec", () => {
+  it("gives both streams and the exit code", async () => {
+    const result = await exec({ command: "echo out; echo err >&2; exit 3" });
+    expect(textOf(result)).toBe("out\nerr\n\n[exit code 3]");
+    expect(result.isError).toBe(true);
+    expect(result.details).toMatchObject({ exitCode: 3 });
+    expect(textOf(await exec({ command: "true" }))).toBe("[no output]\n\n[exit code 0]");
+  });
+
+  it("runs in the workspace or in a directory of it", async () => {
+    expect(textOf(await exec({ command: "pwd" }))).toContain(workspace);
+    expect(textOf(await exec({ command: "mkdir d && cd d && pwd" }))).toContain(`${workspace}/d`);
+    expect(textOf(await exec({ command: "pwd", cwd: "d" }))).toContain(`${workspace}/d`);
+    expect((await exec({ command: "pwd", cwd: "none" })).isError).toBe(true);
+  });
+
+  it("has no input to wait for", async () => {
+    expect(textOf(await exec({ command: "cat; echo done" }))).toContain("done");
+  });
+
+  it("ends a command that took too long, and tells what it said", async () => {
+    const result = await exec({ command: "echo begun; sleep 60", timeout: 0.1 });
+    expect(textOf(result)).toBe("begun\n\n[ended after 0.1 seconds: timeout]");
+    expect(result.isError).toBe(true);
+  });
+
+  it("kills a stubborn command and all its children within a second of an abort", async () => {
+    const abort = new AbortController();
+    const updates: string[] = [];
+    const command = "trap '' TERM; sh -c \"trap '' TERM; sleep 60\" & echo $$ $!; sleep 60";
+    const running = exec({ command }, { signal: abort.signal, updates });
+    expect(await eventually(() => updates.some((text) => /\d+ \d+/.test(text)))).toBe(true);
+    const pids = updates[0]!.trim().split(" ").map(Number);
+    expect(pids.every(isAlive)).toBe(true);
+    const before = performance.now();
+    abort.abort();
+    expect((await running).isError).toBe(true);
+    expect(performance.now() - before).toBeLessThan(1000);
+    expect(await eventually(() => !pids.some(isAlive))).toBe(true);
+  });
+
+  it("kills what the shell left behind although the shell itself obeyed", async () => {
+    const abort = new AbortController();
+    const updates: string[] = [];
+    const command = "sh -c \"trap '' TERM; echo $$; sleep 60\"; true";
+    const running = exec({ command }, { signal: abort.signal, updates });
+    expect(await eventually(() => updates.length > 0)).toBe(true);
+    abort.abort();
+    await running;
+    const pid = Number(updates[0]);
+    expect(await eventually(() => !isAlive(pid))).toBe(true);
+  });
+
+  it("does not wait for a program in the background", async () => {
+    const before = performance.now();
+    const result = await exec({ command: "sleep 20 & echo $!" });
+    expect(performance.now() - before).toBeLessThan(3000);
+    process.kill(Number.parseInt(textOf(result), 10), "SIGKILL");
+  });
+
+  it("keeps the end of a long output, and all of it in a file that read may open", async () => {
+    const text = textOf(await exec({ command: "seq 1 30000" }));
+    expect(text.endsWith("30000\n\n[exit code 0]")).toBe(true);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(51_200);
+    const file = /All of it is in (.*)\.\]/.exec(text)?.[1] ?? "";
+    expect(file.startsWith(workspace)).toBe(true);
+    expect(await readFile(file, "utf8")).toBe(Array.from({ length: 30_000 }, (_, index) => `${index + 1}\n`).join(""));
+  });
+
+  it("forgets where the rest is when it could not be written", async () => {
+    await writeFile(join(workspace, ".openclaw"), "in the way");
+    const text = textOf(await exec({ command: "seq 1 30000" }));
+    expect(text).toMatch(/^\[This is the end of a longer output\.\]\n/);
+    expect(text.endsWith("30000\n\n[exit code 0]")).toBe(true);
+  });
+
+  it("keeps the exit code of an output that is long in few lines", async () => {
+    const text = textOf(await exec({ command: "head -c 300000 /dev/zero | tr '\\0' ü" }));
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(51_200);
+    expect(text.endsWith("[exit code 0]")).toBe(true);
+  });
+
+  it("shows progress at most four times a second", async () => {
+    const updates: string[] = [];
+    const before = performance.now();
+    await exec({ command: "for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done" }, { updates });
+    expect(updates.length).toBeGreaterThan(1);
+    expect(updates.length).toBeLessThanOrEqual((performance.now() - before) / 250 + 1);
+    expect(updates[0]).toContain("1");
+  });
+
+  it("gives clean text", async () => {
+    expect(textOf(await exec({ command: String.raw`printf '\033[31mred\033[0m\r\n\000x'` }))).toBe(
+      "red\nx\n\n[exit code 0]",
+    );
+  });
+});
+
+describe("asking", () => {
+  const ask: Partial<ExecSettings> = { security: "allowlist", ask: "on-miss" };
+
+  it("runs what was allowed and tells who refused", async () => {
+    const asked: string[] = [];
+    const command = " touch made ";
+    expect(textOf(await exec({ command }, { exec: ask, asked }))).toContain("A person refused");
+    expect(textOf(await exec({ command }, { exec: ask, asked, answer: "timeout" }))).toContain("Nobody answered");
+    expect(textOf(await exec({ command: "ls" }, { exec: ask, answer: "allow-once" }))).toContain("[no output]");
+    expect(textOf(await exec({ command }, { exec: ask, asked, answer: "allow-always" }))).toContain("[exit code 0]");
+    expect(asked).toEqual(["touch made", "touch made", "touch made"]);
+  });
+
+  it("leaves out what is safe or allowed for good", async () => {
+    const asked: string[] = [];
+    const rules: ApprovalRules = {
+      ...noRules,
+      isAllowed: async (agent, text) => agent === "main" && text === "touch x",
+    };
+    expect(textOf(await exec({ command: "echo hi" }, { exec: ask, asked }))).toContain("hi");
+    expect(textOf(await exec({ command: "touch x && echo ok" }, { exec: ask, asked, rules }))).toContain("ok");
+    expect(asked).toEqual([]);
+  });
+
+  it("never asks where commands are off or only the list counts", async () => {
+    const asked: string[] = [];
+    expect(textOf(await exec({ command: "pwd" }, { exec: { security: "deny" }, asked }))).toContain("switched off");
+    const listOnly: Partial<ExecSettings> = { security: "allowlist", ask: "off" };
+    expect(textOf(await exec({ command: "ls" }, { exec: listOnly, asked }))).toContain("only listed commands");
+    expect(asked).toEqual([]);
+  });
+});
+
+it("gives commands no secrets", () => {
+  const kept = { HOME: "/h", MAX_TOKENS: "5", SSH_AUTH_SOCK: "/s", KEYBOARD: "us", PATH: "/bin" };
+  const dropped = {
+    OPENCLAW_GATEWAY_TOKEN: "x",
+    OPENCLAW_TOKEN_FILE: "x",
+    ANTHROPIC_API_KEY: "x",
+    GH_TOKEN: "x",
+    TOKEN: "x",
+    AWS_SECRET_ACCESS_KEY: "x",
+    CLIENT_SECRET: "x",
+    PGPASSWORD: "x",
+    openai_api_key: "x",
+    BASH_ENV: "x",
+    NODE_CHANNEL_FD: "3",
+  };
+  expect(commandEnvironment({ ...kept, ...dropped }, ["/opt/bin"])).toEqual({
+    ...kept,
+    PATH: "/opt/bin:/bin",
+    GIT_TERMINAL_PROMPT: "0",
+  });
+});

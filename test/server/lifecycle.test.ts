@@ -1,0 +1,127 @@
+import { expect, test } from "vitest";
+import type { Clock } from "../../src/types/clock.ts";
+import { RawClient, startGateway } from "./gateway.ts";
+import { ends, facts, says } from "./scripted-chat.ts";
+import { expectShape } from "./shapes.ts";
+
+/** Time that passes when the test says so. */
+function manualClock(): Clock & { pass(ms: number): void } {
+  let now = 1_000;
+  const waiting = new Set<{ at: number; call: () => void }>();
+  return {
+    now: () => now,
+    after(ms, call) {
+      const entry = { at: now + ms, call };
+      waiting.add(entry);
+      return () => waiting.delete(entry);
+    },
+    pass(ms) {
+      now += ms;
+      for (const entry of [...waiting].filter((item) => item.at <= now)) {
+        waiting.delete(entry);
+        entry.call();
+      }
+    },
+  };
+}
+
+test("a shutdown is announced, sockets are closed with 1012 and nothing new is taken", async () => {
+  const gateway = await startGateway();
+  const client = new RawClient(gateway.url);
+  await client.connect();
+  const stranger = new RawClient(gateway.url);
+  await stranger.event("connect.challenge");
+  const closing = gateway.server.close(2_000, "maintenance");
+  const shutdown = await client.event("shutdown");
+  expect(shutdown).toMatchObject({ payload: { reason: "maintenance" } });
+  expectShape("ShutdownEvent", shutdown["payload"]);
+  expect(await client.closed).toEqual({ code: 1012, reason: "service restart" });
+  expect(await stranger.closed).toMatchObject({ code: 1012 });
+  await closing;
+  await expect(fetch(`${gateway.http}/healthz`)).rejects.toThrow();
+});
+
+test("what does not go by itself is cut after the grace", async () => {
+  const gateway = await startGateway();
+  const client = new RawClient(gateway.url);
+  await client.connect();
+  client.socket.pause();
+  const begun = Date.now();
+  await gateway.server.close(50);
+  expect(Date.now() - begun).toBeLessThan(2_000);
+  client.close();
+});
+
+test("a taken port is told with who has it", async () => {
+  const gateway = await startGateway();
+  await expect(startGateway({ port: gateway.server.port })).rejects.toMatchObject({
+    code: "PORT_IN_USE",
+    message: expect.stringContaining(
+      process.platform === "linux" ? `(pid ${process.pid})` : String(gateway.server.port),
+    ),
+  });
+  await gateway.server.close(100);
+});
+
+test("an address of no card of this machine is refused with a way out", async () => {
+  await expect(startGateway({ host: "203.0.113.1" })).rejects.toMatchObject({ code: "BIND_REFUSED" });
+});
+
+test("ticks come every 15 seconds", async () => {
+  const clock = manualClock();
+  const gateway = await startGateway({ clock });
+  const client = new RawClient(gateway.url);
+  await client.connect();
+  clock.pass(14_999);
+  await client.request("health");
+  expect(client.frames.filter((frame) => frame["event"] === "tick")).toEqual([]);
+  clock.pass(1);
+  const tick = await client.event("tick");
+  expect(tick).toMatchObject({ payload: { ts: 16_000 }, seq: 1 });
+  expectShape("TickEvent", tick["payload"]);
+  clock.pass(15_000);
+  expect(await client.until((frame) => frame["event"] === "tick" && frame["seq"] === 2)).toBeDefined();
+  await gateway.server.close(100);
+});
+
+test("a client that never says who it is is let go", async () => {
+  const clock = manualClock();
+  const gateway = await startGateway({ clock });
+  const client = new RawClient(gateway.url);
+  await client.event("connect.challenge");
+  clock.pass(15_000);
+  expect(await client.closed).toEqual({ code: 1008, reason: "handshake timeout" });
+  await gateway.server.close(100);
+});
+
+test("every client sees every run, whoever began it, and presence as it changes", async () => {
+  const gateway = await startGateway();
+  const [one, two] = [new RawClient(gateway.url), new RawClient(gateway.url)];
+  await one.connect();
+  await two.connect();
+  expect(await one.event("presence")).toMatchObject({
+    payload: { presence: [{ mode: "gateway" }, {}, { mode: "test" }] },
+  });
+  gateway.chat.begin(facts("from-telegram", "telegram:default:7")).tell(...says("Hi Ann."), ends());
+  for (const client of [one, two]) {
+    const final = await client.until((frame) => JSON.stringify(frame).includes('"state":"final"'));
+    expect(final).toMatchObject({
+      event: "chat",
+      payload: { runId: "from-telegram", sessionKey: "telegram:default:7" },
+    });
+  }
+  const seqs = one.frames.flatMap((frame) => (typeof frame["seq"] === "number" ? [frame["seq"]] : []));
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  await gateway.server.close(100);
+});
+
+test("a client without the scope does not see what asks for one", async () => {
+  const gateway = await startGateway();
+  const client = new RawClient(gateway.url);
+  await client.connect({ scopes: ["operator.read"] });
+  gateway.events.publish({ event: "pairing.requested", payload: { code: "X" }, scope: "operator.pairing" });
+  gateway.events.publish({ event: "sessions.changed", payload: {} });
+  await client.event("sessions.changed");
+  expect(client.frames.some((frame) => frame["event"] === "pairing.requested")).toBe(false);
+  await gateway.server.close(100);
+});

@@ -1,0 +1,65 @@
+import type { FileHandle } from "node:fs/promises";
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 10;
+
+export interface RawLine {
+  readonly text: string;
+  /** Byte where the line begins. */
+  readonly offset: number;
+  /** False for a last line without its newline. */
+  readonly isWhole: boolean;
+}
+
+/** Reads the lines of a file from the last to the first, a block at a time. */
+export class BackReader {
+  bytesRead = 0;
+  readonly #file: FileHandle;
+  /** The file's bytes from `#start` on that were not given out yet. */
+  #held: Buffer = Buffer.alloc(0);
+  #start: number;
+  #block = BLOCK_BYTES;
+  #isFirst = true;
+
+  /** Begins with the line that ends at byte `end`. */
+  constructor(file: FileHandle, end: number) {
+    this.#file = file;
+    this.#start = end;
+  }
+
+  /** The next line towards the beginning; undefined when there is none. Empty lines are passed over. */
+  async previous(): Promise<RawLine | undefined> {
+    for (;;) {
+      const line = await this.#next();
+      if (line === undefined || line.text.trim() !== "") return line;
+    }
+  }
+
+  async #next(): Promise<RawLine | undefined> {
+    if (this.#held.length === 0 && !(await this.#fill())) return undefined;
+    const isWhole = !this.#isFirst || this.#held.at(-1) === NEWLINE;
+    this.#isFirst = false;
+    if (this.#held.at(-1) === NEWLINE) this.#held = this.#held.subarray(0, -1);
+    let from = this.#held.lastIndexOf(NEWLINE);
+    while (from < 0 && (await this.#fill())) from = this.#held.lastIndexOf(NEWLINE);
+    const text = this.#held.toString("utf8", from + 1);
+    const offset = this.#start + from + 1;
+    this.#held = this.#held.subarray(0, from + 1);
+    this.#block = BLOCK_BYTES;
+    return { text, offset, isWhole };
+  }
+
+  /** Reads one more block in front; each one for the same line is twice as big, so that a long line costs its length. */
+  async #fill(): Promise<boolean> {
+    const length = Math.min(this.#block, this.#start);
+    if (length === 0) return false;
+    const block = Buffer.allocUnsafe(length);
+    const { bytesRead } = await this.#file.read(block, 0, length, this.#start - length);
+    if (bytesRead !== length) throw new Error("the transcript became shorter while it was read");
+    this.bytesRead += length;
+    this.#start -= length;
+    this.#held = this.#held.length === 0 ? block : Buffer.concat([block, this.#held]);
+    this.#block *= 2;
+    return true;
+  }
+}

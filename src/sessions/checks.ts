@@ -1,0 +1,145 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { isMissing, setMode } from "../store/disk.ts";
+import type { Check, CheckResult } from "../types/check.ts";
+import { DEFAULT_AGENT } from "../types/ids.ts";
+import type { SessionRow } from "../types/session.ts";
+import { BackReader } from "./back-reader.ts";
+import { parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
+import { openOrMissing, readHeader } from "./prepare.ts";
+import { fileOf } from "./row.ts";
+import { readRowsFile, rowsPath } from "./rows-file.ts";
+
+// The newest ones; more would not fit into the two seconds of a check.
+const MAX_TRANSCRIPTS = 200;
+const DIR_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+export function checks(dir: string): Check[] {
+  return [
+    { id: "sessions.store", title: "sessions.json readable", run: () => checkStore(dir) },
+    { id: "sessions.transcripts", title: "Transcripts readable", run: (signal) => checkTranscripts(dir, signal) },
+    { id: "sessions.permissions", title: "Sessions private", run: () => checkModes(dir) },
+  ];
+}
+
+async function checkStore(dir: string): Promise<readonly CheckResult[]> {
+  const aside = (await names(dir)).filter((name) => name.startsWith("sessions.json.broken."));
+  const left = aside.map((name): CheckResult => ({
+    status: "warn",
+    message: `An unreadable sessions.json was set aside as ${join(dir, name)}.`,
+    fix: "Take what you need out of it, then move it elsewhere.",
+  }));
+  try {
+    const rows = await readRowsFile(dir, DEFAULT_AGENT);
+    const message = rows ? `sessions.json has ${rows.rows.size} sessions.` : "No sessions yet.";
+    return [{ status: "ok", message }, ...left];
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [
+      {
+        status: "fail",
+        message: `${rowsPath(dir)} cannot be read: ${why}.`,
+        fix: "Mend the file, or start the gateway: it sets the file aside and begins with what the transcripts tell.",
+      },
+      ...left,
+    ];
+  }
+}
+
+async function checkTranscripts(dir: string, signal: AbortSignal): Promise<readonly CheckResult[]> {
+  const rows = await newestRows(dir);
+  const found: CheckResult[] = [];
+  let looked = 0;
+  for (const { key, entry } of rows.slice(0, MAX_TRANSCRIPTS)) {
+    if (signal.aborted) break;
+    looked += 1;
+    const problem = await problemOf(fileOf(entry, dir));
+    if (problem) found.push({ ...problem, message: `${key}: ${problem.message}` });
+  }
+  if (found.length > 0) return found;
+  return [{ status: "ok", message: `${looked} of ${rows.length} transcripts looked at, all readable.` }];
+}
+
+async function newestRows(dir: string): Promise<SessionRow[]> {
+  try {
+    const rows = await readRowsFile(dir, DEFAULT_AGENT);
+    return [...(rows?.rows ?? [])]
+      .map(([key, entry]) => ({ key, entry }))
+      .sort((a, b) => b.entry.updatedAt - a.entry.updatedAt);
+  } catch {
+    // Told by the check of sessions.json itself.
+    return [];
+  }
+}
+
+async function problemOf(path: string): Promise<CheckResult | undefined> {
+  const file = await openOrMissing(path, "r");
+  if (!file) return { status: "warn", message: `${path} is missing.`, fix: "Restore it, or begin anew with /new." };
+  try {
+    const { size } = await file.stat();
+    const header = size > 0 ? await readHeader(path) : undefined;
+    if (!header) {
+      return {
+        status: "fail",
+        message: `${path} has no readable header.`,
+        fix: "The next message sets it aside and begins anew.",
+      };
+    }
+    if (header.version > TRANSCRIPT_VERSION) {
+      return { status: "fail", message: `${path} has version ${header.version}.`, fix: "Update openclaw." };
+    }
+    const last = await new BackReader(file, size).previous();
+    if (last && parseLine(last.text).kind !== "bad") return undefined;
+    return {
+      status: "warn",
+      message: `${path} ends in a torn line.`,
+      fix: "The next message repairs it; nothing to do.",
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+async function checkModes(dir: string): Promise<readonly CheckResult[]> {
+  if (process.platform === "win32") return [{ status: "skip", message: "Windows has no file modes." }];
+  const paths = (await names(dir))
+    .filter((name) => /\.jsonl|^sessions\.json/.test(name))
+    .map((name) => join(dir, name));
+  const open = (
+    await Promise.all([looseMode(dir, DIR_MODE), ...paths.map((path) => looseMode(path, FILE_MODE))])
+  ).flat();
+  if (open.length === 0) return [{ status: "ok", message: "Only you can read the sessions." }];
+  return [
+    {
+      status: "warn",
+      message: `Others can read ${open
+        .map(({ path }) => basename(path))
+        .slice(0, 3)
+        .join(", ")} (${open.length} in all).`,
+      fix: "Run `openclaw doctor --fix`.",
+      repair: {
+        describe: `set ${open.length} modes under ${dir} to 0700 and 0600`,
+        apply: async () => void (await Promise.all(open.map(({ path, mode }) => setMode(path, mode)))),
+      },
+    },
+  ];
+}
+
+async function looseMode(path: string, mode: number): Promise<{ path: string; mode: number }[]> {
+  try {
+    return ((await stat(path)).mode & 0o077) === 0 ? [] : [{ path, mode }];
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function names(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

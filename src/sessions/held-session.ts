@@ -1,0 +1,129 @@
+import type { AgentId, SessionKey } from "../types/ids.ts";
+import type {
+  EntryBody,
+  Session,
+  SessionEntry,
+  SessionPatch,
+  SessionWindow,
+  TranscriptEntry,
+} from "../types/session.ts";
+import { patchRow } from "./row.ts";
+import type { RowStore } from "./row-store.ts";
+import type { AppendOptions, Transcript } from "./transcript.ts";
+
+/** What a held session needs of the store of all sessions. */
+export interface Keeper {
+  readonly rows: RowStore;
+  now(): number;
+  /** Archives the held transcript and gives the row and the transcript of a new session id. */
+  renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }>;
+  release(key: SessionKey): void;
+}
+
+export interface Holding {
+  readonly key: SessionKey;
+  readonly agentId: AgentId;
+  readonly transcript: Transcript;
+  /** Not in sessions.json before something is written. */
+  readonly row: SessionEntry;
+}
+
+/** One conversation in the hands of one holder. Its methods throw after `release`. */
+export class HeldSession implements Session {
+  readonly key: SessionKey;
+  readonly agentId: AgentId;
+  readonly #keeper: Keeper;
+  #transcript: Transcript;
+  #draft: SessionEntry;
+  /** The row is in the file, or on its way there. */
+  #recorded: Promise<void> | undefined;
+  #isReleased = false;
+
+  constructor(keeper: Keeper, holding: Holding) {
+    this.key = holding.key;
+    this.agentId = holding.agentId;
+    this.#keeper = keeper;
+    this.#transcript = holding.transcript;
+    this.#draft = holding.row;
+    if (keeper.rows.get(holding.key)) this.#recorded = Promise.resolve();
+  }
+
+  get id(): string {
+    return this.entry.sessionId;
+  }
+
+  get file(): string {
+    return this.#transcript.path;
+  }
+
+  get entry(): Readonly<SessionEntry> {
+    return this.#keeper.rows.get(this.key) ?? this.#draft;
+  }
+
+  get isNew(): boolean {
+    return !this.#transcript.hasMessage;
+  }
+
+  get leafId(): string | null {
+    return this.#transcript.leafId;
+  }
+
+  async window(maxTokens: number): Promise<SessionWindow> {
+    return this.#held().window(maxTokens);
+  }
+
+  async after(entryId: string): Promise<readonly TranscriptEntry[] | undefined> {
+    return this.#held().after(entryId);
+  }
+
+  async append(body: EntryBody, options: AppendOptions = {}): Promise<string> {
+    const written = this.#held().append(body, options);
+    const recorded = this.#record();
+    const [id] = await Promise.all([written, options.durable ? recorded : undefined]);
+    this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
+    return id;
+  }
+
+  branch(entryId: string | null): void {
+    this.#held().branch(entryId);
+  }
+
+  async update(patch: SessionPatch, options: { now?: boolean } = {}): Promise<void> {
+    this.#held();
+    const changesFile = patch.sessionId !== undefined || patch.sessionFile !== undefined;
+    this.#keeper.rows.set(this.key, patchRow(this.entry, patch));
+    if (options.now || changesFile) await this.#keeper.rows.flush();
+    else await this.#record();
+  }
+
+  async reset(): Promise<void> {
+    this.#held();
+    const { row, transcript } = await this.#keeper.renew(this.key, this.entry);
+    this.#draft = row;
+    this.#transcript = transcript;
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#keeper.release(this.key);
+  }
+
+  /** A key's file is written at once: after a crash the key must lead to it. */
+  #record(): Promise<void> {
+    if (this.#recorded) return this.#recorded;
+    this.#keeper.rows.set(this.key, this.entry);
+    const recorded = this.#keeper.rows.flush();
+    this.#recorded = recorded;
+    // Told to whoever needs it durable; tried again by the next one.
+    recorded.catch(() => {
+      this.#recorded = undefined;
+    });
+    return recorded;
+  }
+
+  #held(): Transcript {
+    if (this.#isReleased) throw new Error(`session ${this.key} was used after its release`);
+    return this.#transcript;
+  }
+}

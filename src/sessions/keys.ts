@@ -1,0 +1,154 @@
+import { type AgentId, agentId, DEFAULT_AGENT, type SessionKey, sessionKey } from "../types/ids.ts";
+import type { Peer, Sender } from "../types/message.ts";
+
+export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
+
+/** What a session key says. `other`: a key that somebody made up; it is taken as given. */
+export type ParsedKey = { readonly agentId: AgentId } & (
+  | KeyBody
+  | { readonly kind: "subagent"; readonly parent: SessionKey; readonly child?: string }
+);
+type KeyBody =
+  | { readonly kind: "main" }
+  | { readonly kind: "peer"; readonly name: string }
+  | (Place & { readonly kind: "direct"; readonly sender: string })
+  | (Place & { readonly kind: "group"; readonly group: string })
+  | { readonly kind: "other"; readonly text: string };
+interface Place {
+  readonly channel: string;
+  readonly account: string;
+  readonly thread?: string;
+}
+
+export interface KeyRules {
+  readonly agentId: AgentId;
+  readonly dmScope: DmScope;
+  /** A person's name to the ids that are that person: `telegram:123`, or `123` on any channel. */
+  readonly identityLinks?: Readonly<Record<string, readonly string[]>>;
+  /** The agent whose keys have no prefix. */
+  readonly defaultAgent?: AgentId;
+}
+
+/** Who a web or RPC client means by `main`. */
+export const OPERATOR_KEY: SessionKey = sessionKey("webchat:default:operator");
+
+/** The session of a message. Different peers get different keys, unless the scope or a link joins them. */
+export function keyForPeer(peer: Peer, sender: Pick<Sender, "id">, rules: KeyRules): SessionKey {
+  const place = placeOf(peer);
+  const { agentId: agent, defaultAgent } = rules;
+  if (peer.chat.kind === "group") {
+    return buildKey({ kind: "group", agentId: agent, ...place, group: peer.chat.id }, defaultAgent);
+  }
+  if (rules.dmScope === "main") return buildKey({ kind: "main", agentId: agent }, defaultAgent);
+  const name = linkedName(peer, sender.id, rules) ?? (rules.dmScope === "per-peer" ? sender.id : undefined);
+  if (name !== undefined) return buildKey({ kind: "peer", agentId: agent, name }, defaultAgent);
+  return buildKey({ kind: "direct", agentId: agent, ...place, sender: sender.id }, defaultAgent);
+}
+
+/** The session of a subagent that `parent` started. `child` tells several runs of one agent apart. */
+export function keyForSubagent(parent: SessionKey, agent: AgentId, child?: string): SessionKey {
+  return buildKey({ kind: "subagent", parent, agentId: agent, ...(child === undefined ? {} : { child }) });
+}
+
+export function buildKey(parsed: ParsedKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
+  if (parsed.kind === "subagent") {
+    const child = parsed.child === undefined ? "" : `:${encode(parsed.child)}`;
+    return sessionKey(`${parsed.parent}::${encode(parsed.agentId)}${child}`);
+  }
+  const prefix = parsed.agentId === defaultAgent ? "" : `agent:${encode(parsed.agentId)}:`;
+  return sessionKey(prefix + bodyOf(parsed));
+}
+
+/** Reads any key; never throws. */
+export function parseKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): ParsedKey {
+  const cut = key.lastIndexOf("::");
+  const subagent = cut > 0 ? parseSubagent(key.slice(0, cut), key.slice(cut + 2)) : undefined;
+  if (subagent) return subagent;
+  const parts = key.split(":");
+  if (parts[0] !== "agent" || parts.length < 3) return { agentId: defaultAgent, ...parseBody(parts) };
+  return { agentId: agentId(decode(parts[1] ?? "")), ...parseBody(parts.slice(2)) };
+}
+
+/** The agent that answers in a session. */
+export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): AgentId =>
+  parseKey(key, defaultAgent).agentId;
+
+/** One spelling for one session: the default agent's prefix goes. */
+export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
+  const prefix = `agent:${encode(defaultAgent)}:`;
+  return key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
+}
+
+/** A key as a web, RPC or command-line client writes it: `main` is the operator's own chat. */
+export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
+  const key = canonicalKey(sessionKey(text.trim()), defaultAgent);
+  return key === "main" ? OPERATOR_KEY : key;
+}
+
+function placeOf(peer: Peer): Place {
+  const { channel, account, thread } = peer;
+  return { channel, account, ...(thread === undefined ? {} : { thread }) };
+}
+
+function linkedName(peer: Peer, sender: string, rules: KeyRules): string | undefined {
+  const wanted = new Set([`${peer.channel}:${sender}`, sender]);
+  const links = Object.entries(rules.identityLinks ?? {});
+  return links.find(([, ids]) => ids.some((id) => wanted.has(id)))?.[0];
+}
+
+function bodyOf(parsed: KeyBody): string {
+  switch (parsed.kind) {
+    case "main":
+      return "main";
+    case "other":
+      return parsed.text;
+    case "peer":
+      return `peer:${encode(parsed.name)}`;
+    case "direct":
+      return `${placeText(parsed)}:${encode(parsed.sender)}${threadText(parsed)}`;
+    case "group":
+      return `${placeText(parsed)}:group:${encode(parsed.group)}${threadText(parsed)}`;
+  }
+}
+
+/** A channel of the name `agent` would read as the agent prefix. */
+const placeText = ({ channel, account }: Place): string =>
+  `${channel === "agent" ? "%61gent" : encode(channel)}:${encode(account)}`;
+
+const threadText = ({ thread }: Place): string => (thread === undefined ? "" : `:thread:${encode(thread)}`);
+
+function parseBody(parts: readonly string[]): KeyBody {
+  if (parts.length === 1 && parts[0] === "main") return { kind: "main" };
+  if (parts.length === 2 && parts[0] === "peer") return { kind: "peer", name: decode(parts[1] ?? "") };
+  return parsePlace(parts) ?? { kind: "other", text: parts.join(":") };
+}
+
+/** The count of parts tells the kinds apart, so that no id can pass for a marker. */
+function parsePlace(parts: readonly string[]): KeyBody | undefined {
+  const hasThread = parts.length > 4 && parts.at(-2) === "thread";
+  const thread = hasThread ? { thread: decode(parts.at(-1) ?? "") } : undefined;
+  const named = hasThread ? parts.slice(0, -2) : parts;
+  const [channel = "", account = "", third = "", fourth = ""] = named.map(decode);
+  if (named.length === 3) return { kind: "direct", channel, account, sender: third, ...thread };
+  if (named.length !== 4 || named[2] !== "group") return undefined;
+  return { kind: "group", channel, account, group: fourth, ...thread };
+}
+
+function parseSubagent(parent: string, name: string): ParsedKey | undefined {
+  const [agent = "", child, ...rest] = name.split(":");
+  if (rest.length > 0 || agent === "") return undefined;
+  return {
+    kind: "subagent",
+    agentId: agentId(decode(agent)),
+    parent: sessionKey(parent),
+    ...(child === undefined ? {} : { child: decode(child) }),
+  };
+}
+
+/** An empty id becomes a lone `%`, which no other id does. */
+const encode = (part: string): string => (part === "" ? "%" : part.replaceAll("%", "%25").replaceAll(":", "%3A"));
+
+function decode(part: string): string {
+  if (part === "%") return "";
+  return part.replaceAll(/%(25|3a|61)/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,65 @@
+import type { SessionKey } from "../types/ids.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** Transcripts in memory, at most `max` of those that nobody holds; the least recently used one goes first. */
+export class TranscriptPool {
+  readonly #max: number;
+  /** In the order of their last use. */
+  readonly #open = new Map<SessionKey, Transcript>();
+  readonly #held = new Set<SessionKey>();
+  readonly #closing = new Map<SessionKey, Promise<void>>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** The key's transcript, kept from before when it is the file wanted and nobody else changed that. */
+  async hold(key: SessionKey, path: string, open: () => Promise<Transcript>): Promise<Transcript> {
+    this.#held.add(key);
+    try {
+      await this.#closing.get(key);
+      const known = this.#open.get(key);
+      if (known?.path === path && (await known.isCurrent())) return this.#use(key, known);
+      await this.drop(key);
+      return this.#use(key, await open());
+    } catch (error) {
+      this.#held.delete(key);
+      throw error;
+    }
+  }
+
+  /** Gives it back; it stays in memory while there is room. Closes what is one too many. */
+  async release(key: SessionKey): Promise<void> {
+    this.#held.delete(key);
+    while (this.#open.size > this.#max) {
+      const oldest = [...this.#open.keys()].find((one) => !this.#held.has(one));
+      if (oldest === undefined) return;
+      await this.drop(oldest);
+    }
+  }
+
+  /** Puts another transcript under a key that is held. */
+  replace(key: SessionKey, transcript: Transcript): void {
+    this.#use(key, transcript);
+  }
+
+  /** Writes what is pending, closes and forgets. */
+  async drop(key: SessionKey): Promise<void> {
+    const transcript = this.#open.get(key);
+    if (!transcript) return;
+    this.#open.delete(key);
+    const closing = transcript.close().finally(() => this.#closing.delete(key));
+    this.#closing.set(key, closing);
+    await closing;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((key) => this.drop(key)));
+  }
+
+  #use(key: SessionKey, transcript: Transcript): Transcript {
+    this.#open.delete(key);
+    this.#open.set(key, transcript);
+    return transcript;
+  }
+}

@@ -1,0 +1,110 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isMissing } from "../store/disk.ts";
+import type { AgentId, SessionKey } from "../types/ids.ts";
+import { sessionKey } from "../types/ids.ts";
+import type { Log } from "../types/log.ts";
+import type { SessionEntry } from "../types/session.ts";
+import { setAside } from "./archive.ts";
+import { type Fields, isFields } from "./entries.ts";
+import { canonicalKey } from "./keys.ts";
+import { readHeader } from "./prepare.ts";
+import { readRow, writeRow } from "./row.ts";
+
+/** What sessions.json says. `foreign`: members that are no rows, kept as they are. */
+export interface Rows {
+  readonly rows: Map<SessionKey, SessionEntry>;
+  readonly foreign: Fields;
+}
+
+export interface RowsContext {
+  readonly defaultAgent: AgentId;
+  readonly log: Log;
+  now(): number;
+}
+
+export const rowsPath = (dir: string): string => join(dir, "sessions.json");
+
+/** Undefined when there is no file. Throws when its text is neither JSON nor JSON5. */
+export async function readRowsFile(dir: string, defaultAgent: AgentId): Promise<Rows | undefined> {
+  const text = await readOrMissing(rowsPath(dir));
+  if (text === undefined) return undefined;
+  const value = await parseLoosely(text);
+  if (!isFields(value)) throw new Error("it holds no object");
+  return toRows(value, defaultAgent);
+}
+
+/** As `readRowsFile`; a file that cannot be read is set aside and its rows made anew from the transcripts' headers. */
+export async function loadRows(dir: string, context: RowsContext): Promise<Rows> {
+  try {
+    return (await readRowsFile(dir, context.defaultAgent)) ?? { rows: new Map(), foreign: {} };
+  } catch (error) {
+    const aside = await setAside(rowsPath(dir), "broken", context.now());
+    const rebuilt = await rebuildRows(dir);
+    context.log.error("sessions.json could not be read; set aside and made anew from the transcripts", {
+      code: "SESSIONS_UNREADABLE",
+      reason: error instanceof Error ? error.message : String(error),
+      aside,
+      rows: rebuilt.rows.size,
+      unmapped: rebuilt.unmapped,
+    });
+    return { rows: rebuilt.rows, foreign: {} };
+  }
+}
+
+/** The text to write. */
+export function printRows({ rows, foreign }: Rows): string {
+  const written = [...rows].map(([key, row]) => [key, writeRow(row)] as const);
+  return `${JSON.stringify({ ...foreign, ...Object.fromEntries(written) }, null, 2)}\n`;
+}
+
+async function parseLoosely(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Perhaps a person edited it: JSON5 has the last word.
+    const { default: json5 } = await import("json5");
+    return json5.parse(text);
+  }
+}
+
+function toRows(value: Fields, defaultAgent: AgentId): Rows {
+  const rows = new Map<SessionKey, SessionEntry>();
+  const foreign: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const row = readRow(member);
+    const key = canonicalKey(sessionKey(name), defaultAgent);
+    const other = rows.get(key);
+    if (!row) foreign[name] = member;
+    else if (!other || other.updatedAt <= row.updatedAt) rows.set(key, row);
+  }
+  return { rows, foreign };
+}
+
+/** A header names its key when we wrote it. Of several transcripts of a key the one last written wins. */
+async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, SessionEntry>; unmapped: number }> {
+  const rows = new Map<SessionKey, SessionEntry>();
+  let unmapped = 0;
+  for (const name of (await readdir(dir)).filter((one) => one.endsWith(".jsonl"))) {
+    const path = join(dir, name);
+    const header = await readHeader(path);
+    if (header?.sessionKey === undefined) {
+      unmapped += 1;
+      continue;
+    }
+    const key = sessionKey(header.sessionKey);
+    const updatedAt = Math.floor((await stat(path)).mtimeMs);
+    if ((rows.get(key)?.updatedAt ?? -1) < updatedAt)
+      rows.set(key, { sessionId: header.id, updatedAt, sessionFile: path });
+  }
+  return { rows, unmapped };
+}
+
+async function readOrMissing(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

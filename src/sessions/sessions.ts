@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { makePrivateDir } from "../store/disk.ts";
+import { type Clock, systemClock } from "../types/clock.ts";
+import type { AgentId, SessionKey } from "../types/ids.ts";
+import type { Log } from "../types/log.ts";
+import type { Session, SessionEntry, SessionPatch, SessionRow, Sessions } from "../types/session.ts";
+import { setAside } from "./archive.ts";
+import { TRANSCRIPT_VERSION } from "./entries.ts";
+import { HeldSession, type Keeper } from "./held-session.ts";
+import { type HistoryPage, readHistory } from "./history.ts";
+import { KeyLocks } from "./key-locks.ts";
+import { agentOf, canonicalKey } from "./keys.ts";
+import { TranscriptPool } from "./pool.ts";
+import { readHeader } from "./prepare.ts";
+import { RowStore } from "./row-store.ts";
+import { fileOf, patchRow, renewRow } from "./row.ts";
+import { Transcript } from "./transcript.ts";
+
+const MAX_OPEN = 64;
+
+export interface SessionsOptions {
+  /** The directory of sessions.json and the transcripts. */
+  readonly dir: string;
+  /** The workspace written into a new transcript's header. */
+  cwdFor(agentId: AgentId): string;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Transcripts kept in memory that nobody holds. */
+  readonly maxOpen?: number;
+  readonly defaultAgent: AgentId;
+}
+
+/**
+ * Opens the sessions of a state directory. A sessions.json that cannot be read is set aside and told, never overwritten.
+ * `acquire` throws `OpenClawError` TRANSCRIPT_NEWER when another version's file stands under the key.
+ */
+export async function openSessions(options: SessionsOptions): Promise<Sessions> {
+  const { dir, log, defaultAgent, clock = systemClock } = options;
+  await makePrivateDir(dir);
+  const rows = await RowStore.open({ dir, log, defaultAgent, clock });
+  return new SessionFiles({ ...options, clock }, rows);
+}
+
+class SessionFiles implements Sessions, Keeper {
+  readonly rows: RowStore;
+  readonly #options: SessionsOptions & { readonly clock: Clock };
+  readonly #locks = new KeyLocks();
+  readonly #unlocks = new Map<SessionKey, () => void>();
+  readonly #pool: TranscriptPool;
+  #isClosed = false;
+
+  constructor(options: SessionsOptions & { readonly clock: Clock }, rows: RowStore) {
+    this.#options = options;
+    this.rows = rows;
+    this.#pool = new TranscriptPool(options.maxOpen ?? MAX_OPEN);
+  }
+
+  now(): number {
+    return this.#options.clock.now();
+  }
+
+  async acquire(asked: SessionKey): Promise<Session> {
+    const key = this.#canonical(asked);
+    const unlock = await this.#lock(key);
+    try {
+      const row = this.rows.get(key) ?? this.#newRow();
+      const path = fileOf(row, this.#options.dir);
+      const transcript = await this.#pool.hold(key, path, () => this.#openTranscript(key, row.sessionId, path));
+      this.#unlocks.set(key, unlock);
+      return new HeldSession(this, { key, row, transcript, agentId: agentOf(key, this.#options.defaultAgent) });
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  peek(key: SessionKey): Readonly<SessionEntry> | undefined {
+    return this.rows.get(this.#canonical(key));
+  }
+
+  list(): readonly SessionRow[] {
+    return this.rows.list().map(([key, entry]) => ({ key, entry }));
+  }
+
+  async patch(asked: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined> {
+    const key = this.#canonical(asked);
+    const row = this.rows.get(key);
+    if (!row) return undefined;
+    const patched = patchRow(row, patch);
+    this.rows.set(key, patched);
+    if (patched.sessionId !== row.sessionId || patched.sessionFile !== row.sessionFile) await this.rows.flush();
+    return patched;
+  }
+
+  async remove(asked: SessionKey): Promise<boolean> {
+    const key = this.#canonical(asked);
+    const unlock = await this.#lock(key);
+    try {
+      const row = this.rows.get(key);
+      if (!row) return false;
+      await this.#pool.drop(key);
+      await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
+      this.rows.set(key, undefined);
+      await this.rows.flush();
+      return true;
+    } finally {
+      unlock();
+    }
+  }
+
+  async history(asked: SessionKey, limit: number): Promise<HistoryPage> {
+    const key = this.#canonical(asked);
+    const row = this.rows.get(key);
+    if (!row) return { entries: [], hasMore: false };
+    const path = fileOf(row, this.#options.dir);
+    const header = await readHeader(path);
+    // Opening migrates an older version; nobody else can be writing such a file.
+    if (header && header.version < TRANSCRIPT_VERSION) (await this.acquire(key)).release();
+    return readHistory(path, limit);
+  }
+
+  flush(): Promise<void> {
+    return this.rows.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.close();
+    await this.rows.flush();
+  }
+
+  async renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }> {
+    await this.#pool.drop(key);
+    await setAside(fileOf(row, this.#options.dir), "reset", this.now());
+    const fresh = renewRow(row, this.#newRow());
+    this.rows.set(key, fresh);
+    const transcript = await this.#openTranscript(key, fresh.sessionId, fileOf(fresh, this.#options.dir));
+    this.#pool.replace(key, transcript);
+    await this.rows.flush();
+    return { row: fresh, transcript };
+  }
+
+  release(key: SessionKey): void {
+    const unlock = this.#unlocks.get(key);
+    this.#unlocks.delete(key);
+    this.#pool
+      .release(key)
+      .catch((error: unknown) => this.#options.log.warn("a transcript could not be closed", { session: key, error }))
+      .finally(() => unlock?.());
+  }
+
+  async #lock(key: SessionKey): Promise<() => void> {
+    const unlock = await this.#locks.take(key);
+    if (!this.#isClosed) return unlock;
+    unlock();
+    throw new Error("the sessions are closed");
+  }
+
+  #newRow(): SessionEntry & { sessionFile: string } {
+    const sessionId = randomUUID();
+    return { sessionId, updatedAt: this.now(), sessionFile: join(this.#options.dir, `${sessionId}.jsonl`) };
+  }
+
+  #openTranscript(key: SessionKey, sessionId: string, path: string): Promise<Transcript> {
+    const { log, cwdFor, defaultAgent } = this.#options;
+    const cwd = cwdFor(agentOf(key, defaultAgent));
+    return Transcript.open({
+      path,
+      sessionId,
+      sessionKey: key,
+      cwd,
+      log: log.with({ session: key }),
+      now: () => this.now(),
+    });
+  }
+
+  #canonical(key: SessionKey): SessionKey {
+    return canonicalKey(key, this.#options.defaultAgent);
+  }
+}

@@ -1,0 +1,169 @@
+import type { Log } from "../types/log.ts";
+import type { EntryBody, SessionWindow, TranscriptEntry } from "../types/session.ts";
+import { newEntryId } from "./archive.ts";
+import { BackReader, type RawLine } from "./back-reader.ts";
+import { Branch } from "./branch.ts";
+import { type Header, parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
+import { LineFile } from "./line-file.ts";
+import { prepareTranscript } from "./prepare.ts";
+
+// Far enough back for the turn that a crash interrupted, steered messages and all.
+const AFTER_TOKENS = 50_000;
+
+export interface TranscriptOptions {
+  readonly path: string;
+  readonly sessionId: string;
+  readonly sessionKey?: string;
+  readonly cwd: string;
+  readonly log: Log;
+  now(): number;
+}
+
+export interface AppendOptions {
+  readonly id?: string;
+  readonly durable?: boolean;
+}
+
+/** One open transcript file and the part of its current branch that was read. One caller at a time. */
+export class Transcript {
+  /** Bytes read from the file since it was opened. */
+  bytesRead: number;
+  readonly #options: TranscriptOptions;
+  readonly #file: LineFile;
+  #branch: Branch;
+  #leafId: string | null;
+  /** The leaf to go back to when a write fails. */
+  #safeLeafId: string | null;
+  #hasMessage = false;
+  #loading: Promise<void> = Promise.resolve();
+
+  private constructor(options: TranscriptOptions, file: LineFile, start: { leafId: string | null; bytesRead: number }) {
+    this.#options = options;
+    this.#file = file;
+    this.#leafId = start.leafId;
+    this.#safeLeafId = start.leafId;
+    this.#branch = new Branch(start.leafId);
+    this.bytesRead = start.bytesRead;
+  }
+
+  /**
+   * Reads the end of the file only; repairs and migrates what needs it. A file that is not there is made by the first
+   * append. Throws TRANSCRIPT_NEWER.
+   */
+  static async open(options: TranscriptOptions): Promise<Transcript> {
+    const start = await prepareTranscript(options.path, options);
+    const file = await LineFile.open(options.path, `${JSON.stringify(headerOf(options))}\n`);
+    const transcript = new Transcript(options, file, start);
+    await transcript.#load(0);
+    return transcript;
+  }
+
+  get path(): string {
+    return this.#file.path;
+  }
+
+  get leafId(): string | null {
+    return this.#leafId;
+  }
+
+  get hasMessage(): boolean {
+    return this.#hasMessage;
+  }
+
+  /** False when another program has changed the file since: open it again. */
+  isCurrent(): Promise<boolean> {
+    return this.#file.isCurrent();
+  }
+
+  async window(maxTokens: number): Promise<SessionWindow> {
+    await this.#load(maxTokens);
+    return this.#branch.window(maxTokens);
+  }
+
+  async after(entryId: string): Promise<readonly TranscriptEntry[] | undefined> {
+    await this.#load(AFTER_TOKENS);
+    return this.#branch.after(entryId);
+  }
+
+  /** Takes its place in the order of calls; resolves when written, with `durable` when synced. Rejects with DISK_FULL or DISK_WRITE. */
+  async append(body: EntryBody, { id = newEntryId(), durable = false }: AppendOptions = {}): Promise<string> {
+    const timestamp = new Date(this.#options.now()).toISOString();
+    const entry: TranscriptEntry = { id, parentId: this.#leafId, timestamp, ...body };
+    const { offset, done } = this.#file.append(JSON.stringify(entry), durable);
+    this.#branch.append({ id, parentId: this.#leafId, entry }, offset);
+    this.#leafId = id;
+    try {
+      await done;
+    } catch (error) {
+      this.#goBack();
+      throw error;
+    }
+    this.#safeLeafId = id;
+    if (entry.type === "message") this.#hasMessage = true;
+    return id;
+  }
+
+  branch(entryId: string | null): void {
+    if (entryId === this.#leafId) return;
+    this.#leafId = entryId;
+    this.#safeLeafId = entryId;
+    if (entryId === null || !this.#branch.cutTo(entryId)) this.#branch = new Branch(entryId);
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  #goBack(): void {
+    this.#leafId = this.#safeLeafId;
+    this.#branch = new Branch(this.#safeLeafId);
+  }
+
+  #load(maxTokens: number): Promise<void> {
+    const loading = this.#loading.then(() => this.#readBack(maxTokens));
+    this.#loading = loading.catch(() => undefined);
+    return loading;
+  }
+
+  async #readBack(maxTokens: number): Promise<void> {
+    if (this.#branch.covers(maxTokens)) return;
+    await this.#file.settled();
+    const branch = this.#branch;
+    const { handle, size } = this.#file;
+    const reader = handle && new BackReader(handle, branch.offset ?? size);
+    while (!branch.covers(maxTokens)) {
+      const line = await reader?.previous();
+      if (line) this.#take(line, branch);
+      else this.#endOfFile(branch);
+    }
+    branch.settle();
+    this.bytesRead += reader?.bytesRead ?? 0;
+  }
+
+  #take(raw: RawLine, branch: Branch): void {
+    const line = parseLine(raw.text);
+    if (line.kind === "bad") {
+      this.#options.log.warn("transcript has a line that cannot be read; passed over", {
+        path: this.path,
+        at: raw.offset,
+      });
+    }
+    if (line.kind !== "entry") return;
+    if (line.link.entry?.type === "message") this.#hasMessage = true;
+    if (line.link.id === branch.wanted) branch.addOlder(line.link, raw.offset);
+  }
+
+  #endOfFile(branch: Branch): void {
+    if (branch.wanted !== null) {
+      this.#options.log.warn("transcript names an entry that is not there", { path: this.path, id: branch.wanted });
+    }
+    branch.endOfFile();
+  }
+}
+
+function headerOf(options: TranscriptOptions): Header {
+  const { sessionId, sessionKey, cwd, now } = options;
+  const timestamp = new Date(now()).toISOString();
+  const base = { type: "session", version: TRANSCRIPT_VERSION, id: sessionId, timestamp, cwd } as const;
+  return sessionKey === undefined ? base : { ...base, sessionKey };
+}

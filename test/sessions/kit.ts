@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Transcript } from "../../src/sessions/transcript.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import type { Log } from "../../src/types/log.ts";
+import type { AssistantMessage, UserMessage } from "../../src/types/model.ts";
+import type { EntryBody, SessionWindow } from "../../src/types/session.ts";
+
+export const user = (text: string): UserMessage => ({ role: "user", content: text, timestamp: 1 });
+export const assistant = (text: string): AssistantMessage => ({
+  role: "assistant",
+  content: [{ type: "text", text }],
+  api: "openai-completions",
+  provider: "fake",
+  model: "fake-1",
+  usage: {
+    input: 1,
+    output: 1,
+    cacheRead: 0,
+    cacheWrite: 0,
+    totalTokens: 2,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+  },
+  stopReason: "stop",
+  timestamp: 2,
+});
+export const say = (text: string): EntryBody => ({ type: "message", message: user(text) });
+export const answer = (text: string): EntryBody => ({ type: "message", message: assistant(text) });
+
+/** A log that keeps `level message` lines. */
+export function listen(): Log & { lines: string[] } {
+  const lines: string[] = [];
+  const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
+  const log: Log & { lines: string[] } = {
+    lines,
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: () => log,
+  };
+  return log;
+}
+
+/** A clock that stands still until told; `due` runs what was put off. */
+export function handClock(): Clock & { time: number; due(): void } {
+  let waiting: (() => void)[] = [];
+  return {
+    time: Date.UTC(2026, 10, 21),
+    now() {
+      return this.time;
+    },
+    after(_, call) {
+      waiting.push(call);
+      return () => {
+        waiting = waiting.filter((one) => one !== call);
+      };
+    },
+    due() {
+      for (const call of waiting.splice(0)) call();
+    },
+  };
+}
+
+export async function scratch(): Promise<{ dir: string; clean(): Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), "sessions-"));
+  return { dir, clean: () => rm(dir, { recursive: true }) };
+}
+
+export function openFile(path: string, log: Log = listen()): Promise<Transcript> {
+  return Transcript.open({ path, sessionId: "s1", cwd: "/tmp", log, now: () => Date.UTC(2026, 10, 21) });
+}
+
+/** What a window says, shortly: texts of its messages. */
+export const texts = (window: SessionWindow): string[] =>
+  window.messages.map(({ message }) => {
+    if (typeof message.content === "string") return message.content;
+    return message.content.map((part) => (part.type === "text" ? part.text : part.type)).join("");
+  });
+
+export const ALL = Number.MAX_SAFE_INTEGER;

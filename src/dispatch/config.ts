@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { about, idList, milliseconds } from "../utils/config.ts";
+import { about, idList, makes, milliseconds } from "../utils/config.ts";
+
+const isPattern = makes((text) => new RegExp(text, "iu"));
 
 /** `queue` is read as `followup`, and the two backlog modes as `steer` that keeps what did not reach the model. */
 const queueMode = z.enum(["collect", "followup", "steer", "interrupt", "queue", "steer-backlog", "steer+backlog"]);
@@ -45,7 +47,7 @@ export const messagesConfig = z.strictObject({
   groupChat: z
     .strictObject({
       mentionPatterns: z
-        .array(z.string())
+        .array(z.string().refine(isPattern, "is no regular expression"))
         .prefault([])
         .meta(about("Mention patterns", "Regular expressions (without case) that count as a mention of the bot.")),
       historyLimit: z

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { about, secretField } from "../utils/config.ts";
+import { about, makes, secretField } from "../utils/config.ts";
+
+const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 
 /** Keys of `agents.defaults` that shape the prompt. */
 export const promptDefaultsShape = {
@@ -38,6 +40,7 @@ export const promptDefaultsShape = {
     .meta(about("Skills", "Names of the skills the agent may see; all of them when unset.")),
   userTimezone: z
     .string()
+    .refine(isTimezone, "is no time zone; write it as Europe/Vienna")
     .optional()
     .meta(about("Time zone", "IANA name (`Europe/Vienna`) for times told to the model; the machine's own when unset.")),
 };

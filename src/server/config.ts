@@ -58,39 +58,44 @@ const reload = z.strictObject({
 });
 
 /** `gateway.*` */
-export const gatewayConfig = z.strictObject({
-  mode: z
-    .enum(["local", "remote"])
-    .default("local")
-    .meta(about("Mode", "Only `local` has an effect: the gateway runs here.")),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(18_789)
-    .meta(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free one.")),
-  bind: z
-    .enum(["loopback", "lan", "auto", "custom", "tailnet"])
-    .default("loopback")
-    .meta(
-      about(
-        "Bind",
-        "Where to listen: `loopback` 127.0.0.1, `lan` every interface, `tailnet` the Tailscale address, `custom` " +
-          "`customBindHost`, `auto` loopback. Anything but loopback needs a token or password.",
+export const gatewayConfig = z
+  .strictObject({
+    mode: z
+      .enum(["local", "remote"])
+      .default("local")
+      .meta(about("Mode", "Only `local` has an effect: the gateway runs here.")),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(18_789)
+      .meta(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free one.")),
+    bind: z
+      .enum(["loopback", "lan", "auto", "custom", "tailnet"])
+      .default("loopback")
+      .meta(
+        about(
+          "Bind",
+          "Where to listen: `loopback` 127.0.0.1, `lan` every interface, `tailnet` the Tailscale address, `custom` " +
+            "`customBindHost`, `auto` loopback. Anything but loopback needs a token or password.",
+        ),
       ),
-    ),
-  customBindHost: z.string().optional().meta(about("Bind host", 'IP address for `bind: "custom"`.')),
-  auth: auth.prefault({}).meta(about("Auth", "Who may connect.")),
-  controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
-  http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
-  handshakeTimeoutMs: milliseconds
-    .default(10_000)
-    .meta(about("Handshake timeout", "Milliseconds a WebSocket may take to say who it is.")),
-  reload: reload.prefault({}).meta(about("Reload", "What happens when the config file changes.")),
-  adopt: z
-    .boolean()
-    .default(false)
-    .meta(about("Adopt", "Starts channels although another program wrote this state directory last.")),
-});
+    customBindHost: z.string().optional().meta(about("Bind host", 'IP address for `bind: "custom"`.')),
+    auth: auth.prefault({}).meta(about("Auth", "Who may connect.")),
+    controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
+    http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
+    handshakeTimeoutMs: milliseconds
+      .default(10_000)
+      .meta(about("Handshake timeout", "Milliseconds a WebSocket may take to say who it is.")),
+    reload: reload.prefault({}).meta(about("Reload", "What happens when the config file changes.")),
+    adopt: z
+      .boolean()
+      .default(false)
+      .meta(about("Adopt", "Starts channels although another program wrote this state directory last.")),
+  })
+  .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
+    path: ["customBindHost"],
+    message: 'is missing; bind "custom" needs it',
+  });
 
 export type GatewayConfig = z.output<typeof gatewayConfig>;

@@ -25,3 +25,16 @@ export const idList = z.array(z.union([z.string(), z.number()]).transform(String
 
 /** A number of milliseconds that a timer can hold. */
 export const milliseconds = z.int().min(0).max(2_147_483_647);
+
+/** A check of text by the thing that is made from it: false when making it throws. */
+export const makes =
+  (make: (text: string) => unknown) =>
+  (text: string): boolean => {
+    try {
+      make(text);
+      return true;
+    } catch {
+      // That is the question asked.
+      return false;
+    }
+  };

@@ -6,7 +6,7 @@ import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { loadConfig, type LoadedConfig } from "../../src/app/config/load.ts";
-import { ConfigError } from "../../src/app/config/problem.ts";
+import { ConfigError, configGet } from "../../src/app/config/problem.ts";
 import type { ChannelSchemas } from "../../src/app/config/check.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { secretField } from "../../src/utils/config.ts";
@@ -106,6 +106,10 @@ describe("a config of the field", () => {
     ].join("\n");
     expect(printed).not.toMatch(/hidden|sk-plain-key|AAbench/);
     expect(config.gateway.auth.token?.reveal()).toBe("tok-hidden");
+    expect(JSON.stringify(["gateway.auth.token", "gateway.port"].map((key) => configGet(config, key)))).toBe(
+      '["[secret]",18789]',
+    );
+    expect(() => configGet(config, "gateway.prt")).toThrow("gateway.prt is not set");
     expect(config.channels["telegram"]?.["botToken"]).toBeInstanceOf(Secret);
   });
 
@@ -162,6 +166,19 @@ describe("a mistake", () => {
     expect(inspect(error)).not.toContain("sk-1");
   });
 
+  it("that only shows when the value is used is told at once", async () => {
+    const error = await refusal({
+      gateway: { bind: "custom" },
+      agents: { defaults: { userTimezone: "Mars/Base" } },
+      messages: { groupChat: { mentionPatterns: ["("] } },
+    });
+    expect(error.problems.map(({ key, message }) => `${key}: ${message}`)).toEqual([
+      'gateway.customBindHost: is missing; bind "custom" needs it',
+      "agents.defaults.userTimezone: is no time zone; write it as Europe/Vienna",
+      "messages.groupChat.mentionPatterns[0]: is no regular expression",
+    ]);
+  });
+
   it("in the syntax is told with line and column", async () => {
     const error = await refusal("{\n  gateway: {\n    port: 1\n    bind: 2\n  }\n}");
     expect(error.code).toBe("CONFIG_SYNTAX");
@@ -189,6 +206,17 @@ describe("channels", () => {
       "openclaw.json:2: channels.telegram.apiRot: unknown to telegram; did you mean apiRoot?",
       "openclaw.json:2: channels.telegram.webhookUrl: is known, but has no effect here yet",
       "openclaw.json:2: channels.telegram.zork: unknown to telegram",
+    ]);
+  });
+
+  it("whose adapter takes any key still tell a mistyped one", async () => {
+    const schema = z.looseObject({ botToken: secretField });
+    const { warnings } = await load(
+      { channels: { telegram: { botTokn: "y", botToken: "x", dmPolicy: "open" } } },
+      { channelSchemas: { telegram: schema } },
+    );
+    expect(texts(warnings)).toEqual([
+      "openclaw.json:4: channels.telegram.botTokn: unknown to telegram; did you mean botToken?",
     ]);
   });
 

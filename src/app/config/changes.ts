@@ -14,7 +14,17 @@ export interface ConfigChanges {
 }
 
 /** Read anew for each message or run; all other keys but `channels` wait for a restart. */
-const LIVE = ["messages", "session", "agents", "tools", "commands", "logging.level", "logging.consoleLevel"];
+const LIVE = [
+  "messages",
+  "session",
+  "agents",
+  "tools",
+  "commands",
+  "models",
+  "skills",
+  "logging.level",
+  "logging.consoleLevel",
+];
 
 /** What differs between two configs. Secrets are compared and never shown. */
 export function compareConfigs(before: Config, after: Config): ConfigChanges {

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./known-keys.ts";
 import { nearest } from "./nearest.ts";
@@ -143,7 +143,9 @@ function accountPlace(channel: Record<string, unknown>, account: string, path: K
 
 function checkAccount(channel: string, input: Record<string, unknown>, schema: z.ZodType | undefined): Graded[] {
   const common = parseLoosely(accountConfig, input).problems;
-  const own = schema ? parseLoosely(schema, input) : { problems: [], unknown: [] };
+  // A schema that lets unknown keys through does not mean that a mistyped one should go unsaid.
+  const strict = schema instanceof z.ZodObject ? schema.strict() : schema;
+  const own = strict ? parseLoosely(strict, input) : { problems: [], unknown: [] };
   const foreign = own.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
   return [
     ...[...common, ...own.problems].map((note) => ({ severity: "problem" as const, note })),

@@ -15,7 +15,8 @@ export function schemaKeys(): readonly SchemaKey[] {
   return cached;
 }
 
-function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {
+/** The same of any JSON Schema, its keys put below a path. */
+export function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {
   const named = isRecord(node["properties"]) ? Object.entries(node["properties"]) : [];
   const keys: (readonly [string, unknown])[] = [...named, ["*", node["additionalProperties"]], ["[]", node["items"]]];
   const here = keys.flatMap(([name, child]) => keysOf(child, [...path, name]));

@@ -46,9 +46,12 @@ const SECRET_SHAPE = {
 };
 
 /** JSON Schema of what a person may write, for editors and `openclaw config schema`. */
-export function jsonSchema(): Record<string, unknown> {
+export const jsonSchema = (): Record<string, unknown> => describeSchema(configSchema);
+
+/** The JSON Schema of a part, with secrets as people write them. */
+export function describeSchema(schema: z.ZodType): Record<string, unknown> {
   return {
-    ...z.toJSONSchema(configSchema, {
+    ...z.toJSONSchema(schema, {
       io: "input",
       unrepresentable: "any",
       override({ zodSchema, jsonSchema: node }) {

@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import { writeAtomic } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
@@ -43,8 +44,10 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
     });
   }
   try {
+    // A link stays one: people keep this file among their dotfiles.
+    const target = before === "" ? options.path : await realpath(options.path);
     if (before !== "") await writeAtomic(`${options.path}.bak`, before);
-    await writeAtomic(options.path, after);
+    await writeAtomic(target, after);
   } catch (error) {
     throw new OpenClawError("CONFIG_WRITE", {
       message: `${options.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,

@@ -3,7 +3,7 @@ import { isInsideSecret, isSection, showKey, showType, textOf } from "./schema-w
 
 const HEAD = `# Configuration
 
-<!-- Made by \`node src/app/docs/generate.ts\` from the schema: change the schema, not this file. -->
+<!-- Made by \`node --conditions=source src/app/docs/generate.ts\` from the schema: change the schema, not this file. -->
 
 \`~/.openclaw/openclaw.json\` (or \`OPENCLAW_CONFIG_PATH\`) is JSON5: comments, trailing commas and bare keys are fine. Every key
 is optional. A key that nobody knows is refused with its line and the nearest known name; one that other gateways of this
@@ -14,9 +14,9 @@ family have and this one has not yet is named in a warning. \`openclaw config va
 program is started without a shell, has 5 seconds, and its output without the last line break is the secret. References are
 resolved once, when the file is read. One that cannot be resolved stops the start, except below \`enabled: false\`.
 
-**Changes while running.** \`messages\`, \`session\`, \`agents\`, \`tools\`, \`commands\`, \`logging.level\` and \`logging.consoleLevel\`
-hold from the next message on; a change below \`channels.<name>\` restarts that channel; everything else is named and waits for a
-restart. A file that has become invalid changes nothing.
+**Changes while running.** \`messages\`, \`session\`, \`agents\`, \`tools\`, \`commands\`, \`models\`, \`skills\`, \`logging.level\` and
+\`logging.consoleLevel\` hold from the next message on; a change below \`channels.<name>\` restarts that channel; everything else is
+named and waits for a restart. A file that has become invalid changes nothing.
 `;
 
 /** `docs/config.md`. */

@@ -3,24 +3,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { schemaKeys } from "../config/schema-keys.ts";
 import { jsonSchema } from "../config/schema.ts";
+import { channelKeys } from "./channel-schemas.ts";
 import { configExample } from "./config-example.ts";
 import { configTable } from "./config-table.ts";
 
 /** The files that come from the schema, by their place in the repository. */
-export function generatedFiles(): ReadonlyMap<string, string> {
+export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
-    ["docs/config.md", configTable(schemaKeys())],
+    ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
   ]);
 }
 
 /** Files that differ from what the schema says; layout of JSON does not count. */
-export function driftedFiles(root: string): readonly string[] {
+export async function driftedFiles(root: string): Promise<readonly string[]> {
   const same = (name: string, text: string) => (name.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text);
-  return [...generatedFiles()].flatMap(([name, text]) =>
-    same(name, readOr(join(root, name))) === same(name, text) ? [] : [name],
-  );
+  const files = [...(await generatedFiles(root))];
+  return files.flatMap(([name, text]) => (same(name, readOr(join(root, name))) === same(name, text) ? [] : [name]));
 }
 
 function readOr(path: string): string {
@@ -32,17 +32,20 @@ function readOr(path: string): string {
   }
 }
 
-function writeFiles(root: string): void {
-  for (const [name, text] of generatedFiles()) writeFileSync(join(root, name), text);
+async function writeFiles(root: string): Promise<void> {
+  for (const [name, text] of await generatedFiles(root)) writeFileSync(join(root, name), text);
   execFileSync(join(root, "node_modules/.bin/oxfmt"), ["docs/openclaw.schema.json"], { cwd: root, stdio: "ignore" });
 }
 
 if (import.meta.main) {
   const root = join(import.meta.dirname, "../../..");
-  const drifted = driftedFiles(root);
-  if (!process.argv.includes("--check")) writeFiles(root);
-  else if (drifted.length > 0) {
-    process.stderr.write(`docs: out of date: ${drifted.join(", ")}. Run: node src/app/docs/generate.ts\n`);
+  const isCheck = process.argv.includes("--check");
+  const drifted = isCheck ? await driftedFiles(root) : [];
+  if (!isCheck) await writeFiles(root);
+  if (drifted.length > 0) {
+    process.stderr.write(
+      `docs: out of date: ${drifted.join(", ")}. Run: node --conditions=source src/app/docs/generate.ts\n`,
+    );
     process.exitCode = 1;
   }
 }

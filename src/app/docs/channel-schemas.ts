@@ -1,0 +1,25 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { accountConfig } from "../../channels/config.ts";
+import { keysBelow, type SchemaKey } from "../config/schema-keys.ts";
+import { describeSchema } from "../config/schema.ts";
+
+/** The keys that a bundled adapter adds below `channels.<name>`: every `<name>Config` of `extensions/<name>/config.ts`. */
+export async function channelKeys(root: string): Promise<readonly SchemaKey[]> {
+  const names = readdirSync(join(root, "extensions")).filter((name) =>
+    existsSync(join(root, "extensions", name, "config.ts")),
+  );
+  return (await Promise.all(names.toSorted().map((name) => keysOf(root, name)))).flat();
+}
+
+async function keysOf(root: string, name: string): Promise<readonly SchemaKey[]> {
+  const file = join(root, "extensions", name, "config.ts");
+  const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(file).href);
+  const schema = module[`${name}Config`];
+  if (!(schema instanceof z.ZodObject)) return [];
+  return keysBelow(describeSchema(schema), ["channels", name]).filter(
+    ({ path }) => !Object.hasOwn(accountConfig.shape, path[2] ?? ""),
+  );
+}

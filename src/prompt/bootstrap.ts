@@ -50,12 +50,14 @@ function errorCode(error: unknown): string {
 
 async function readCached(path: string): Promise<string | undefined> {
   try {
-    const { mtimeMs, size } = await stat(path);
+    const found = await stat(path);
+    const { mtimeMs, size } = found;
     const known = cache.get(path);
     if (known?.mtimeMs === mtimeMs && known.size === size) {
       return known.content;
     }
-    const content = await readFile(path, "utf8");
+    // Reading a named pipe would wait for ever.
+    const content = found.isFile() ? await readFile(path, "utf8") : "[This is not a regular file]";
     cache.set(path, { mtimeMs, size, content });
     return content;
   } catch (error) {

@@ -56,14 +56,15 @@ function summarise(location: string, source: string): SkillSummary | BadSkill {
 
 async function readSkill(location: string): Promise<SkillSummary | BadSkill | undefined> {
   try {
-    const { mtimeMs, size } = await stat(location);
+    const found = await stat(location);
+    const { mtimeMs, size } = found;
     const known = cache.get(location);
     if (known?.mtimeMs === mtimeMs && known.size === size) {
       return known.read;
     }
     const read =
-      size > MAX_BYTES
-        ? { location, reason: `it is larger than ${MAX_BYTES / 1024} KB` }
+      size > MAX_BYTES || !found.isFile()
+        ? { location, reason: `it is not a regular file of at most ${MAX_BYTES / 1024} KB` }
         : summarise(location, await readFile(location, "utf8"));
     cache.set(location, { mtimeMs, size, read });
     return read;

@@ -1,5 +1,5 @@
 import type { ExecSettings } from "../types/settings.ts";
-import { splitCommand, type SimpleCommand } from "./shell-words.ts";
+import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
 
 export type ExecDecision = "run" | "ask" | "deny";
 
@@ -34,7 +34,7 @@ function isSafe({ words: [program = "", ...rest] }: SimpleCommand, safeBins: rea
 }
 
 function isOnList(command: string, safeBins: readonly string[], isAllowed: (command: string) => boolean): boolean {
-  if (isAllowed(command.trim())) {
+  if (isAllowed(trimCommand(command))) {
     return true;
   }
   const parts = splitCommand(command);
@@ -67,5 +67,5 @@ export function decideExec(
 
 /** The texts that an allowance for good may be stored under: the whole command and each simple one in it. */
 export function allowanceTexts(command: string): readonly string[] {
-  return [...new Set([command.trim(), ...(splitCommand(command) ?? []).map((part) => part.source)])];
+  return [...new Set([trimCommand(command), ...(splitCommand(command) ?? []).map((part) => part.source)])];
 }

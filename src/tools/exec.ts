@@ -10,6 +10,7 @@ import { commandEnvironment } from "./exec-env.ts";
 import { allowanceTexts, decideExec } from "./exec-policy.ts";
 import { runCommand, type CommandEnd } from "./exec-run.ts";
 import type { FileAccess } from "./paths.ts";
+import { trimCommand } from "./shell-words.ts";
 
 export interface ExecOptions {
   readonly settings: ExecSettings;
@@ -60,7 +61,7 @@ async function refusal(
   }
   const reason = settings.ask === "always" ? "Every command is asked about." : REASON;
   // The desk itself remembers what is allowed for good.
-  const answer = await context.approvals.ask({ command: command.trim(), cwd, reason }, context.signal);
+  const answer = await context.approvals.ask({ command: trimCommand(command), cwd, reason }, context.signal);
   return answer === "allow-once" || answer === "allow-always" ? undefined : REFUSALS[answer];
 }
 

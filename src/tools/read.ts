@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import type { Tool, ToolResult } from "../types/tool.ts";
@@ -77,7 +78,8 @@ export function readTool(access: FileAccess): Tool {
     hasSideEffects: false,
     async run(wanted, context) {
       const real = await access.locate(wanted.path, context.workspace, "read");
-      const file = await open(real, "r");
+      // Without waiting: opening a named pipe would last until somebody writes to it.
+      const file = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
       try {
         const found = await file.stat();
         if (found.isDirectory()) {

@@ -12,7 +12,18 @@ export function toolSchema(tool: Tool): ToolSchema {
   if (known !== undefined) {
     return known;
   }
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, { io: "input" });
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, {
+    io: "input",
+    // The bounds of exact integers say nothing to a model, and some providers refuse numbers of that size.
+    override({ jsonSchema }) {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) {
+        delete jsonSchema.maximum;
+      }
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) {
+        delete jsonSchema.minimum;
+      }
+    },
+  });
   schemas.set(tool.input, schema);
   return schema;
 }

@@ -10,6 +10,21 @@ export interface SimpleCommand {
 const TOKEN =
   /(?<blank>[ \t]+)|(?<operator>&&|\|\||[|;])|(?<word>(?:[A-Za-z0-9_./,:@%+=-]|'[^'\n\r]*'|"[^"$`\\!\n\r]*")+)/uy;
 
+const isBlank = (char: string | undefined): boolean => char === " " || char === "\t" || char === "\n";
+
+/** The command without the blanks around it that a shell passes over; other invisible characters are part of it. */
+export function trimCommand(command: string): string {
+  let start = 0;
+  let end = command.length;
+  while (start < end && isBlank(command[start])) {
+    start += 1;
+  }
+  while (end > start && isBlank(command[end - 1])) {
+    end -= 1;
+  }
+  return command.slice(start, end);
+}
+
 function unquote(word: string): string {
   return word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_whole, single?: string, double?: string) => single ?? double ?? "");
 }
@@ -48,7 +63,7 @@ function pieces(command: string): Piece[] | undefined {
  * jobs, assignments, several lines, an empty part — since what is not understood must be asked about.
  */
 export function splitCommand(command: string): readonly SimpleCommand[] | undefined {
-  const line = command.trim();
+  const line = trimCommand(command);
   const all = pieces(line);
   if (all === undefined) {
     return undefined;

@@ -158,10 +158,12 @@ describe("the body", () => {
         { at, text: "wake: heartbeat poll" },
         { at, text: "wake (reason periodic)" },
         { at: at + 1000, text: "two\n\nlines" },
+        { at, text: "Node: desk · last input 5m ago · online" },
       ],
     }).text;
     expect(text).toBe(
-      'System: [2025-05-01 14:30:00] Cron job "daily" completed\nSystem: [2025-05-01 14:30:01] two\nSystem: lines\n\n' +
+      'System: [2025-05-01 14:30:00] Cron job "daily" completed\nSystem: [2025-05-01 14:30:01] two\nSystem: lines\n' +
+        "System: [2025-05-01 14:30:00] Node: desk · online\n\n" +
         "Note: The previous agent run was aborted by the user. Resume carefully or ask for clarification.\n\nand?",
     );
   });

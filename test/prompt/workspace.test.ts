@@ -48,7 +48,7 @@ describe("context files", () => {
     await utimes(join(root, "AGENTS.md"), 1, 1);
     expect((await loadContextFiles(root))[0]?.content).toBe("two");
     await mkdir(join(root, "SOUL.md"));
-    expect((await loadContextFiles(root))[1]?.content).toBe("[This file could not be read: EISDIR]");
+    expect((await loadContextFiles(root))[1]?.content).toBe("[This is not a regular file]");
   });
 });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -83,6 +84,8 @@ describe("read", () => {
     await put("program", Buffer.from([1, 0, 2]));
     expect(await said("read", { path: "program" })).toContain("binary");
     expect(await said("read", { path: "." })).toContain("ls");
+    execFileSync("mkfifo", [join(workspace, "pipe")]);
+    expect(await said("read", { path: "pipe" })).toContain("not a regular file");
     expect((await call("read", { path: "none" })).isError).toBe(true);
   });
 });

@@ -2,9 +2,14 @@ import { prepend, type BodyStage } from "../draft.ts";
 import { isHeartbeatNoise } from "../system-events.ts";
 import { timestamp } from "../timestamp.ts";
 
+// How long ago somebody last touched a node changes with every report and says nothing to the model.
+function withoutLastInput(text: string): string {
+  return text.trimStart().startsWith("Node:") ? text.replaceAll(/ · last input [^·\n]*(?= ·|\n|$)/gi, "") : text;
+}
+
 // Every line of an event carries the prefix: a line without it would read as the user's.
 function eventLines(event: { at: number; text: string }, timezone: string): string[] {
-  const [first, ...rest] = event.text
+  const [first, ...rest] = withoutLastInput(event.text)
     .split(/[\n\r\v\f\u0085\u2028\u2029]+/)
     .map((line) => line.trim())
     .filter((line) => line !== "");

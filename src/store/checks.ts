@@ -38,6 +38,8 @@ function inspect(path: string, size: number): CheckResult {
   try {
     const version = count(db.prepare("PRAGMA user_version").get(), "user_version");
     if (version > SCHEMA_VERSION) return newer(path, version);
+    if (version < SCHEMA_VERSION)
+      return { status: "ok", message: "Journal is of an older version; the gateway brings it up." };
     if (size > QUICK_CHECK_MAX)
       return { status: "ok", message: `Journal opens (${toMib(size)} MiB, not read in full).` };
     const verdict = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];

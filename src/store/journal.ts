@@ -110,10 +110,12 @@ function refuseNewer(db: DatabaseSync, path: string): void {
   });
 }
 
+/** The version is read again under the write lock: the command line may open a new journal at the same moment. */
 function migrate(db: DatabaseSync): void {
-  for (const sql of MIGRATIONS.slice(schemaVersion(db))) {
-    db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${schemaVersion(db) + 1}; COMMIT`);
-  }
+  if (schemaVersion(db) === SCHEMA_VERSION) return;
+  db.exec("BEGIN IMMEDIATE");
+  for (const sql of MIGRATIONS.slice(schemaVersion(db))) db.exec(sql);
+  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 async function readStats(commits: Commits, path: string): Promise<JournalStats> {

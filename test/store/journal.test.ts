@@ -226,6 +226,12 @@ describe("the file", () => {
     expect((await stat(join(dir, "state"))).mode & 0o777).toBe(0o700);
   });
 
+  it("can be opened by two at once", async () => {
+    const [one, other] = await Promise.all([open("one"), open("two")]);
+    await one.inbox.accept([message("a")]);
+    expect(await other.inbox.accept([message("a")])).toMatchObject([{ isNew: false }]);
+  });
+
   it("of a newer version is refused, and doctor says so", async () => {
     await (await open()).close();
     const db = new DatabaseSync(path);

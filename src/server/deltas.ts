@@ -21,8 +21,9 @@ export const frameOf = (encoded: EncodedEvent, seq: number) => `${encoded.head},
 
 function mergeKey(event: GatewayEvent): string | undefined {
   if (event.delta !== true || !isFields(event.payload)) return undefined;
-  const { runId, stream } = event.payload;
-  return typeof runId === "string" ? `${event.event}:${typeof stream === "string" ? stream : ""}:${runId}` : undefined;
+  const { runId, stream, data } = event.payload;
+  if (typeof runId !== "string") return undefined;
+  return JSON.stringify([event.event, runId, stream, isFields(data) ? data["toolCallId"] : undefined]);
 }
 
 /** The later of two deltas of one run, with what the earlier one added put before its own addition. */

@@ -16,6 +16,8 @@ const OWN_EVENTS = [
   "shutdown",
   "exec.approval.requested",
   "exec.approval.resolved",
+  "pairing.resolved",
+  "sessions.changed",
 ];
 
 interface Parts {
@@ -67,9 +69,15 @@ function hello(options: ServerOptions, { calls, presence }: Parts, caller: Calle
       health: {},
       stateVersion: { presence: presence.version, health: 1 },
       uptimeMs: Math.round(process.uptime() * 1000),
+      authMode: "token",
+      sessionDefaults: sessionDefaults(options),
       ...options.snapshot(),
     },
     auth: { role: "operator", scopes: [...caller.scopes] },
     policy: POLICY,
   };
+}
+
+function sessionDefaults({ defaultAgent, resolveSessionKey }: ServerOptions) {
+  return { defaultAgentId: defaultAgent, mainKey: "main", mainSessionKey: resolveSessionKey("main") };
 }

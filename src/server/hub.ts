@@ -1,3 +1,4 @@
+import type { SessionKey } from "../types/ids.ts";
 import type { GatewayEvent } from "../types/method.ts";
 import type { Connection } from "./connection.ts";
 import { encodeEvent } from "./deltas.ts";
@@ -29,6 +30,11 @@ export class Hub {
   followSessions(connId: string, follows: boolean): void {
     if (follows) this.#muted.delete(connId);
     else this.#muted.add(connId);
+  }
+
+  /** Tells the followers of the session list that a row is not what it was. */
+  tellSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run", ts: number): void {
+    this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });
   }
 
   publish(event: GatewayEvent): void {

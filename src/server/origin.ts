@@ -1,5 +1,6 @@
+import { isLoopback } from "./auth.ts";
+
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
-const LOOPBACK_BINDS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "::1"]);
 
 /**
  * Whether a browser page of this origin may open a socket. Without the header it is no browser. Beside the configured ones
@@ -20,10 +21,12 @@ export function isOriginAllowed(
  * pointed here.
  */
 export function isHostAllowed(host: string | undefined, bind: string, allowedOrigins: readonly string[]): boolean {
-  if (!LOOPBACK_BINDS.has(bind)) return true;
+  if (bind !== "localhost" && !isLoopback(bind)) return true;
   if (host === undefined) return false;
   const name = hostName(host);
-  return LOOPBACK_NAMES.has(name) || allowedOrigins.some((origin) => URL.parse(origin)?.hostname === name);
+  return (
+    LOOPBACK_NAMES.has(name) || name === bind || allowedOrigins.some((origin) => URL.parse(origin)?.hostname === name)
+  );
 }
 
 /** The name without the port, in lower case. */

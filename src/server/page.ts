@@ -14,7 +14,9 @@ const TYPES: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-const NOT_BUILT = "The page is not built. Run `npm run build` in the gateway's folder, then load this again.\n";
+const NO_PAGE =
+  "There is no page here. Either it is not built (run `npm run build` in the gateway's folder, then start it again), " +
+  "or gateway.controlUi.enabled is false.\n";
 
 /** Serves the files of one folder, none below it: `/` is `index.html`. */
 export function servePage(app: FastifyInstance, pageDir: string | undefined): void {
@@ -37,7 +39,7 @@ async function sendFile(
     return reply
       .code(isIndex ? 503 : 404)
       .type("text/plain; charset=utf-8")
-      .send(isIndex ? NOT_BUILT : "Not found.\n");
+      .send(isIndex ? NO_PAGE : "Not found.\n");
   }
   const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
   reply.header("etag", etag).header("cache-control", "no-cache");

@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
+import path from "node:path";
 
 /** `node (pid 4711)`: who listens on this port. Undefined where the system does not tell (other users' processes, not Linux). */
 export async function findPortOwner(port: number): Promise<string | undefined> {
@@ -28,7 +29,8 @@ async function holdsSocket(pid: string, inodes: ReadonlySet<string>): Promise<bo
   return targets.some((target) => inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? "none"));
 }
 
-const nameOf = async (pid: string) => (await readText(`/proc/${pid}/comm`)).trim() || "a process";
+/** The program's file name; never its arguments, which may hold secrets. */
+const nameOf = async (pid: string) => path.basename(await linkOf(`/proc/${pid}/exe`)) || "a process";
 
 // Processes end and belong to others while this reads: what cannot be read is not the answer.
 const readText = (path: string) => readFile(path, "utf8").catch(() => "");

@@ -27,7 +27,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const stopping = new AbortController();
   const calls = new Calls([...serverMethods({ options, hub, presence }), ...options.methods], options.log);
   serveBasics(app, options, gate);
-  if (options.chatCompletions !== false) serveOpenAi(app, options, { gate, stopping: stopping.signal });
+  if (options.chatCompletions !== false) serveOpenAi(app, options, gate);
   const greet = greeter(options, { calls, hub, presence, gate });
   const { sockets, stop } = acceptSockets(app.server, options, greet);
   await listen(app, options);

@@ -31,9 +31,13 @@ async function watchRun(stream: RunStream, options: WatchOptions, hub: Hub): Pro
   const view = new ChatView(stream.facts);
   const pace = new Pace(options.clock, (event: RunEvent) => {
     for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
+    if (isEdge(event) && stream.facts.trigger !== "api") hub.tellSession(stream.facts.sessionKey, "run", event.ts);
   });
   for await (const event of stream.watch()) pace.push(event);
 }
+
+/** Where a row of the session list changes: it has an active run now, or no more. */
+const isEdge = (event: RunEvent) => event.type === "run_start" || event.type === "run_end";
 
 function tick(options: WatchOptions, hub: Hub, signal: AbortSignal): void {
   let cancel = (): void => undefined;

@@ -105,6 +105,9 @@ test("every client sees every run, whoever began it, and presence as it changes"
   gateway.chat.begin(facts("from-telegram", "telegram:default:7")).tell(...says("Hi Ann."), ends());
   for (const client of [one, two]) {
     const final = await client.until((frame) => JSON.stringify(frame).includes('"state":"final"'));
+    expect(await client.event("sessions.changed")).toMatchObject({
+      payload: { sessionKey: "telegram:default:7", reason: "run" },
+    });
     expect(final).toMatchObject({
       event: "chat",
       payload: { runId: "from-telegram", sessionKey: "telegram:default:7" },

@@ -130,7 +130,8 @@ test("chat.send starts one run under its key, with images stored", async () => {
     attachments: [{ type: "image", mimeType: "image/png", fileName: "a.png", content: "aGVsbG8=" }],
   };
   expect(await client.request("chat.send", params)).toMatchObject({ payload: { runId: "send-1", status: "started" } });
-  expect(await client.request("chat.send", params)).toMatchObject({ payload: { runId: "send-1" } });
+  const again = await client.request("chat.send", params);
+  expect(again).toMatchObject({ payload: { runId: "send-1", status: "in_flight" } });
   expect(gateway.chat.requests.filter((request) => request.idempotencyKey === "send-1")).toMatchObject([
     {
       sessionKey: KEY,
@@ -308,6 +309,10 @@ test("sessions.reset ends runs and begins a new transcript; delete removes the r
     payload: { ok: true, key: "r1", entry: { sessionId: "old-again" } },
   });
   expect(gateway.chat.aborted.at(-1)).toEqual(["r1", undefined]);
+  const isTold = (frame: Record<string, unknown>) => JSON.stringify(frame["payload"]).includes('"reason":"reset"');
+  expect(await client.until((frame) => frame["event"] === "sessions.changed" && isTold(frame))).toMatchObject({
+    payload: { sessionKey: "r1" },
+  });
   expect(await client.request("sessions.compact", { key: "r1" })).toMatchObject({
     payload: { compacted: false, reason: expect.any(String) },
   });
@@ -357,6 +362,7 @@ test("pairing requests are listed and let in by their code", async () => {
   expect(await client.request("pairing.approve", { channel: "telegram", code: " abcd2345 " })).toMatchObject({
     payload: { ok: true, request: { senderId: "7" } },
   });
+  expect(await client.event("pairing.resolved")).toMatchObject({ payload: { channel: "telegram", senderId: "7" } });
   expect(await client.request("pairing.approve", { channel: "telegram", code: "nope" })).toMatchObject({
     error: { code: "NOT_FOUND" },
   });
@@ -366,9 +372,12 @@ test("sessions.changed comes until it is unsubscribed", async () => {
   const own = new RawClient(gateway.url);
   await own.connect();
   expect(await own.request("sessions.unsubscribe")).toMatchObject({ payload: { subscribed: false } });
+  const before = own.frames.length;
   gateway.events.publish({ event: "sessions.changed", payload: { n: 1 } });
   expect(await own.request("sessions.subscribe")).toMatchObject({ payload: { subscribed: true } });
   gateway.events.publish({ event: "sessions.changed", payload: { n: 2 } });
-  expect(await own.event("sessions.changed")).toMatchObject({ payload: { n: 2 } });
+  expect(await own.until((frame) => JSON.stringify(frame).includes('"n":2'))).toBeDefined();
+  const changes = own.frames.slice(before).filter((frame) => frame["event"] === "sessions.changed");
+  expect(changes).toMatchObject([{ payload: { n: 2 } }]);
   own.close();
 });

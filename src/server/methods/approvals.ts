@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { showApproval } from "../approval-events.ts";
+import type { Hub } from "../hub.ts";
 import type { ServerPorts } from "../options.ts";
 
 /** Commands that wait for a person, and strangers that do. */
-export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">): readonly Method[] {
+export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">, hub: Hub): readonly Method[] {
   const { approvals } = ports.chat;
   return [
     defineMethod({
@@ -24,11 +25,11 @@ export function approvalMethods(ports: Pick<ServerPorts, "chat" | "pairing">): r
         });
       },
     }),
-    ...pairingMethods(ports),
+    ...pairingMethods(ports, hub),
   ];
 }
 
-function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">): readonly Method[] {
+function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): readonly Method[] {
   return [
     defineMethod({
       name: "pairing.list",
@@ -45,8 +46,13 @@ function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">): readonly Met
       params: z.looseObject({ channel: z.string().min(1), code: z.string().min(1).max(64) }),
       run: async ({ channel, code }) => {
         const request = await pairing.approve(channel, code.trim().toUpperCase());
-        if (request !== undefined) return { ok: true, request };
-        throw new MethodError("NOT_FOUND", `no waiting pairing request has this code on ${channel}`);
+        if (request === undefined) {
+          throw new MethodError("NOT_FOUND", `no waiting pairing request has this code on ${channel}`);
+        }
+        const { account, senderId } = request;
+        const payload = { channel, account, senderId, decision: "approved" };
+        hub.publish({ event: "pairing.resolved", payload, scope: "operator.pairing" });
+        return { ok: true, request };
       },
     }),
   ];

@@ -27,7 +27,6 @@ export function chatMethods(ports: Ports): readonly Method[] {
       name: "chat.send",
       scope: "operator.write",
       params: sendParams,
-      idempotencyKey: "idempotencyKey",
       run: (params) => send(params, ports),
     }),
     defineMethod({
@@ -44,6 +43,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
   ];
 }
 
+/** The chat port remembers the keys, for longer than this process lives, so that a repeated one is told how its run is. */
 async function send(params: z.infer<typeof sendParams>, ports: Ports) {
   const key = ports.resolveSessionKey(params.sessionKey);
   const media = await storeAttachments(params.attachments ?? [], ports.media);

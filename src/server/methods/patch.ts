@@ -3,9 +3,10 @@ import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/model.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
-import type { ServerPorts } from "../options.ts";
+import type { Hub } from "../hub.ts";
+import type { ServerOptions } from "../options.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "resolveSessionKey" | "models" | "sessionsFile">;
+type Ports = Pick<ServerOptions, "sessions" | "resolveSessionKey" | "models" | "sessionsFile" | "clock">;
 
 // Null takes a setting back.
 const patchParams = z.looseObject({
@@ -19,7 +20,7 @@ const patchParams = z.looseObject({
 type PatchParams = z.infer<typeof patchParams>;
 
 /** Settings of one conversation. */
-export function patchMethods(ports: Ports): readonly Method[] {
+export function patchMethods(ports: Ports, hub: Hub): readonly Method[] {
   return [
     defineMethod({
       name: "sessions.patch",
@@ -28,6 +29,7 @@ export function patchMethods(ports: Ports): readonly Method[] {
       run: async (params) => {
         const key = ports.resolveSessionKey(params.key);
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
+        hub.tellSession(key, "patch", ports.clock.now());
         const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
         return { ok: true, path: ports.sessionsFile, key, entry, resolved };
       },

@@ -37,7 +37,7 @@ export function sessionMethods(ports: Ports, hub: Hub): readonly Method[] {
       name: "sessions.reset",
       scope: "operator.admin",
       params: keyParams,
-      run: async ({ key }) => resetSession(ports.resolveSessionKey(key), ports),
+      run: async ({ key }) => resetSession(ports.resolveSessionKey(key), ports, hub),
     }),
     defineMethod({
       name: "sessions.delete",
@@ -46,7 +46,9 @@ export function sessionMethods(ports: Ports, hub: Hub): readonly Method[] {
       run: async ({ key: text }) => {
         const key = ports.resolveSessionKey(text);
         await ports.chat.abort(key);
-        return { ok: true, key, deleted: await ports.sessions.remove(key) };
+        const deleted = await ports.sessions.remove(key);
+        if (deleted) hub.tellSession(key, "delete", ports.clock.now());
+        return { ok: true, key, deleted };
       },
     }),
     defineMethod({
@@ -79,11 +81,12 @@ function followMethods(hub: Hub): readonly Method[] {
   return [follow("sessions.subscribe", true), follow("sessions.unsubscribe", false)];
 }
 
-async function resetSession(key: SessionKey, { sessions, chat }: Ports) {
+async function resetSession(key: SessionKey, { sessions, chat, clock }: Ports, hub: Hub) {
   await chat.abort(key);
   const session = await sessions.acquire(key);
   try {
     await session.reset();
+    hub.tellSession(key, "reset", clock.now());
     return { ok: true, key, entry: session.entry };
   } finally {
     session.release();

@@ -16,8 +16,8 @@ export function serverMethods(parts: MethodParts): readonly Method[] {
     ...historyMethods(options),
     ...agentMethods(options),
     ...sessionMethods(options, hub),
-    ...patchMethods(options),
+    ...patchMethods(options, hub),
     ...statusMethods(parts),
-    ...approvalMethods(options),
+    ...approvalMethods(options, hub),
   ];
 }

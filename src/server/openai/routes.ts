@@ -13,19 +13,14 @@ import { findAgent, startRun, type StartPorts } from "./start.ts";
 
 type Options = StartPorts & Pick<ServerOptions, "agents" | "log">;
 
-interface Surroundings {
-  readonly gate: Gate;
-  readonly stopping: AbortSignal;
-}
-
 /** `/v1/models` and `/v1/chat/completions` in OpenAI's shapes; the gateway's token is the API key. */
-export function serveOpenAi(app: FastifyInstance, options: Options, { gate, stopping }: Surroundings): void {
+export function serveOpenAi(app: FastifyInstance, options: Options, gate: Gate): void {
   void app.register(
     async (api) => {
       api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate));
       api.setErrorHandler((error, request, reply) => tellError(error, request, reply, options));
       api.get("/models", () => listModels(options));
-      api.post("/chat/completions", (request, reply) => complete(request, reply, options, stopping));
+      api.post("/chat/completions", (request, reply) => complete(request, reply, options));
     },
     { prefix: "/v1" },
   );
@@ -63,12 +58,7 @@ function listModels({ agents }: Options) {
   return { object: "list", data: ids.map((id) => ({ id, object: "model", created: 0, owned_by: "openclaw" })) };
 }
 
-async function complete(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: Options,
-  stopping: AbortSignal,
-): Promise<unknown> {
+async function complete(request: FastifyRequest, reply: FastifyReply, options: Options): Promise<unknown> {
   const parsed = parseCompletion(request.body);
   if (parsed.kind === "bad") return sendError(reply, parsed.error);
   const { model } = parsed.request;
@@ -78,7 +68,7 @@ async function complete(
   if (agent === undefined) return sendError(reply, unknownModel(model));
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
-  const stream = await startRun(parsed.request, agent, options, AbortSignal.any([gone.signal, stopping]));
+  const stream = await startRun(parsed.request, agent, options, gone.signal);
   if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
   const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(options.clock.now() / 1000) };
   return parsed.request.stream === true

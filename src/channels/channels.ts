@@ -1,0 +1,108 @@
+import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
+import { OpenClawError } from "../types/errors.ts";
+import type { AccountId, ChannelId } from "../types/ids.ts";
+import { Supervisor } from "./supervisor.ts";
+import type { ChannelPorts, ConfiguredAccount, Lifecycle } from "./supervisor.ts";
+
+/** One account as `channels.status` tells it. Times are epoch milliseconds, null when there was none. */
+export interface ChannelStatus {
+  readonly channel: ChannelId;
+  readonly label: string;
+  readonly accountId: AccountId;
+  readonly enabled: boolean;
+  /** False when its settings cannot work. */
+  readonly configured: boolean;
+  readonly running: boolean;
+  readonly connected: boolean;
+  readonly lifecycle: Lifecycle;
+  readonly lastInboundAt: number | null;
+  readonly lastOutboundAt: number | null;
+  readonly lastTransportActivityAt: number | null;
+  /** Failures in a row. */
+  readonly reconnectAttempts: number;
+  readonly lastError: string | null;
+  readonly self?: { readonly id: string; readonly name: string };
+}
+
+/** All channel accounts of the gateway, each watched and restarted on its own. */
+export interface Channels {
+  /** Undefined when the account is unknown or not connected now. */
+  link(channel: ChannelId, account: AccountId): ChannelLink | undefined;
+  limits(channel: ChannelId): ChannelLimits | undefined;
+  status(): readonly ChannelStatus[];
+  /** Starts an account, or starts it again with new settings. */
+  put(account: ConfiguredAccount): Promise<void>;
+  /** Throws `OpenClawError` `CHANNEL_MISSING` when there is no such account. */
+  restart(channel: ChannelId, account: AccountId, config?: unknown): Promise<void>;
+  /** Harmless when there is none. */
+  remove(channel: ChannelId, account: AccountId): Promise<void>;
+  /** Resolves when nothing is received any more. */
+  close(): Promise<void>;
+}
+
+export interface ChannelOptions extends ChannelPorts {
+  readonly adapters: readonly ConfiguredAccount[];
+}
+
+/** Begins to connect every enabled account and returns at once; never throws. */
+export function startChannels(options: ChannelOptions): Channels {
+  const accounts = new Map<string, Supervisor>();
+  const find = (channel: ChannelId, account: AccountId): Supervisor | undefined =>
+    accounts.get(keyOf(channel, account));
+  const add = (account: ConfiguredAccount): void => {
+    const supervisor = new Supervisor(account, options);
+    accounts.set(keyOf(account.adapter.id, account.account), supervisor);
+    supervisor.start();
+  };
+  options.adapters.forEach(add);
+  return {
+    link: (channel, account) => find(channel, account)?.link,
+    limits: (channel) => [...accounts.values()].find((it) => it.account.adapter.id === channel)?.account.adapter.limits,
+    status: () => [...accounts.values()].map(statusOf),
+    async put(account) {
+      const known = find(account.adapter.id, account.account);
+      if (!known) return add(account);
+      await known.restart(account);
+    },
+    async restart(channel, account, config) {
+      const known = find(channel, account);
+      if (!known) throw missing(channel, account);
+      await known.restart(config === undefined ? known.account : { ...known.account, config });
+    },
+    async remove(channel, account) {
+      const known = find(channel, account);
+      accounts.delete(keyOf(channel, account));
+      await known?.stop();
+    },
+    async close() {
+      await Promise.all([...accounts.values()].map((account) => account.stop()));
+    },
+  };
+}
+
+const keyOf = (channel: ChannelId, account: AccountId): string => JSON.stringify([channel, account]);
+
+const missing = (channel: ChannelId, account: AccountId): OpenClawError =>
+  new OpenClawError("CHANNEL_MISSING", {
+    message: `There is no account ${account} of channel ${channel}.`,
+    fix: `Add it under channels.${channel} in openclaw.json.`,
+  });
+
+function statusOf({ account, state, times, link }: Supervisor): ChannelStatus {
+  return {
+    channel: account.adapter.id,
+    label: account.adapter.label,
+    accountId: account.account,
+    enabled: account.enabled,
+    configured: state.configured,
+    running: state.lifecycle !== "stopped" && state.lifecycle !== "dead",
+    connected: state.lifecycle === "running" && link !== undefined,
+    lifecycle: state.lifecycle,
+    lastInboundAt: times.inbound ?? null,
+    lastOutboundAt: times.outbound ?? null,
+    lastTransportActivityAt: times.transport ?? null,
+    reconnectAttempts: state.attempts,
+    lastError: state.problem ?? null,
+    ...(state.self && { self: state.self }),
+  };
+}

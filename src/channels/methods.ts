@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { defineMethod } from "../types/method.ts";
+import type { Method } from "../types/method.ts";
+import type { Channels, ChannelStatus } from "./channels.ts";
+
+/** The protocol methods of this room. `defaults`: the account of a channel that sends when none is named. */
+export function methods(channels: Channels, defaults: Readonly<Record<string, string>> = {}): readonly Method[] {
+  return [
+    defineMethod({
+      name: "channels.status",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      run: async () => channelsStatus(channels.status(), defaults),
+    }),
+  ];
+}
+
+export interface ChannelsStatus {
+  readonly ts: number;
+  readonly channelOrder: readonly string[];
+  readonly channelLabels: Readonly<Record<string, string>>;
+  readonly channels: Readonly<Record<string, ChannelSummary>>;
+  readonly channelAccounts: Readonly<Record<string, readonly Omit<ChannelStatus, "channel" | "label">[]>>;
+  readonly channelDefaultAccountId: Readonly<Record<string, string>>;
+}
+
+/** A channel as a whole: true where any of its accounts is. */
+export interface ChannelSummary {
+  readonly configured: boolean;
+  readonly running: boolean;
+  readonly connected: boolean;
+  readonly lastError: string | null;
+}
+
+function channelsStatus(rows: readonly ChannelStatus[], defaults: Readonly<Record<string, string>>): ChannelsStatus {
+  const byChannel = [...Map.groupBy(rows, (row) => row.channel)];
+  const each = <T>(value: (rows: readonly ChannelStatus[], channel: string) => T): Record<string, T> =>
+    Object.fromEntries(byChannel.map(([channel, own]) => [channel, value(own, channel)]));
+  return {
+    ts: Date.now(),
+    channelOrder: byChannel.map(([channel]) => channel),
+    channelLabels: each((own, channel) => own[0]?.label ?? channel),
+    channels: each(summary),
+    channelAccounts: each((own) => own.map(({ channel: _channel, label: _label, ...row }) => row)),
+    channelDefaultAccountId: each((own, channel) => defaults[channel] ?? own[0]?.accountId ?? "default"),
+  };
+}
+
+const summary = (rows: readonly ChannelStatus[]): ChannelSummary => ({
+  configured: rows.some((row) => row.configured),
+  running: rows.some((row) => row.running),
+  connected: rows.some((row) => row.connected),
+  lastError: rows.find((row) => row.lastError !== null)?.lastError ?? null,
+});

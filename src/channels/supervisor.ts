@@ -1,0 +1,236 @@
+import type { ChannelAdapter, ChannelHost, ChannelLink, LinkReport } from "../types/channel.ts";
+import type { Clock } from "../types/clock.ts";
+import { OpenClawError } from "../types/errors.ts";
+import type { AccountId } from "../types/ids.ts";
+import type { MediaStore } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { InboundMessage } from "../types/message.ts";
+import { emptyTimes, watchedLink } from "./link.ts";
+import type { Times } from "./link.ts";
+
+/** An account as it is to run; `config` is what the adapter's schema gave. */
+export interface ConfiguredAccount {
+  readonly adapter: ChannelAdapter;
+  readonly account: AccountId;
+  readonly config: unknown;
+  /** False: known, not started. */
+  readonly enabled: boolean;
+}
+
+export interface ChannelPorts {
+  /** Resolves when the messages are durable. */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  readonly media: Pick<MediaStore, "read">;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/**
+ * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again. `dead`: only a person
+ * can mend it, so nothing is tried until `restart`.
+ */
+export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
+
+/** Silence after which a link counts as deaf, and how often that is looked at. */
+const DEAF_AFTER_MS = 5 * 60_000;
+const WATCH_EVERY_MS = 30_000;
+/** How long a link may take to close. */
+const CLOSE_WITHIN_MS = 5000;
+const FIRST_RESTART_MS = 1000;
+const LONGEST_RESTART_MS = 5 * 60_000;
+
+/** Keeps one account of one channel connected. */
+export class Supervisor {
+  readonly times: Times = emptyTimes();
+  readonly #ports: ChannelPorts;
+  readonly #log: Log;
+  #account: ConfiguredAccount;
+  #lifecycle: Lifecycle = "stopped";
+  #problem: string | undefined;
+  #misconfigured = false;
+  #attempts = 0;
+  #restarts = 0;
+  #self: { id: string; name: string } | undefined;
+  #link: ChannelLink | undefined;
+  #lastSign = 0;
+  #stop = new AbortController();
+  #opening: Promise<void> = Promise.resolve();
+  #ended: Promise<void> = Promise.resolve();
+  #forgetTimer: () => void = () => undefined;
+
+  constructor(account: ConfiguredAccount, ports: ChannelPorts) {
+    this.#account = account;
+    this.#ports = ports;
+    this.#log = ports.log.with({ channel: account.adapter.id, account: account.account });
+  }
+
+  get account(): ConfiguredAccount {
+    return this.#account;
+  }
+
+  /** Undefined while there is no connection: try again later. */
+  get link(): ChannelLink | undefined {
+    return this.#link;
+  }
+
+  get state(): {
+    readonly lifecycle: Lifecycle;
+    readonly problem: string | undefined;
+    readonly configured: boolean;
+    readonly attempts: number;
+    readonly self: { id: string; name: string } | undefined;
+  } {
+    return {
+      lifecycle: this.#lifecycle,
+      problem: this.#problem,
+      configured: !this.#misconfigured,
+      attempts: this.#attempts,
+      self: this.#self,
+    };
+  }
+
+  /** Begins to connect; what comes of it is in `state`. */
+  start(): void {
+    if (!this.#account.enabled) return;
+    this.#stop = new AbortController();
+    this.#lifecycle = "starting";
+    this.#misconfigured = false;
+    this.#lastSign = this.#ports.clock.now();
+    this.#opening = this.#open(this.#stop.signal);
+    this.#watch(this.#stop.signal);
+  }
+
+  /** Resolves when nothing is received any more. */
+  async stop(): Promise<void> {
+    this.#lifecycle = "stopped";
+    await this.#end();
+  }
+
+  async restart(account: ConfiguredAccount = this.#account): Promise<void> {
+    await this.stop();
+    this.#account = account;
+    this.#attempts = 0;
+    this.#restarts = 0;
+    this.#problem = undefined;
+    this.start();
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { adapter, config } = this.#account;
+    try {
+      const link = await adapter.connect(config, this.#host(signal));
+      if (signal.aborted) return await link.close();
+      this.#link = watchedLink(link, this.times, this.#ports.clock);
+    } catch (error) {
+      if (!signal.aborted) this.#failed(error);
+    }
+  }
+
+  #host(signal: AbortSignal): ChannelHost {
+    const { receive, media, clock } = this.#ports;
+    return {
+      account: this.#account.account,
+      signal,
+      log: this.#log,
+      receive: async (messages) => {
+        this.times.inbound = clock.now();
+        await receive(messages);
+      },
+      report: (state) => {
+        if (!signal.aborted) this.#heard(state);
+      },
+      async openMedia(item) {
+        if (item.source.at === "store") return media.read(item.source.id);
+        throw new OpenClawError("MEDIA_UNAVAILABLE", {
+          message: "The file is still on its platform.",
+          fix: "Fetch it before sending it elsewhere.",
+        });
+      },
+    };
+  }
+
+  #heard(state: LinkReport): void {
+    if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
+    if (state.kind === "trouble") return this.#troubled(state.reason, state.retryInMs);
+    this.#lastSign = this.#ports.clock.now();
+    this.times.transport = this.#lastSign;
+    this.#self = state.self ?? this.#self;
+    this.#attempts = 0;
+    this.#restarts = 0;
+    this.#problem = undefined;
+    if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
+    this.#lifecycle = "running";
+  }
+
+  #troubled(reason: string, retryInMs: number | undefined): void {
+    if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, retryInMs });
+    this.#attempts++;
+    this.#lifecycle = "trouble";
+    this.#problem = reason;
+  }
+
+  #giveUp(reason: string, fix: string): void {
+    this.#log.error("channel stopped", { reason, fix });
+    this.#lifecycle = "dead";
+    this.#problem = `${reason} ${fix}`;
+    void this.#end();
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof OpenClawError && OPERATOR_MUST_ACT.has(error.code)) {
+      this.#misconfigured = true;
+      return this.#giveUp(error.message, error.fix);
+    }
+    this.#again(error instanceof Error ? error.message : String(error));
+  }
+
+  #again(reason: string): void {
+    const ms = restartDelay(this.#restarts++);
+    this.#troubled(reason, ms);
+    // Timers of this life end with it, so that the next one begins after the old link is closed.
+    void this.#end().then(() => {
+      if (this.#lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
+    });
+  }
+
+  #watch(signal: AbortSignal): void {
+    this.#forgetTimer = this.#ports.clock.after(WATCH_EVERY_MS, () => {
+      if (signal.aborted) return;
+      const silentMs = this.#ports.clock.now() - this.#lastSign;
+      if (silentMs > DEAF_AFTER_MS) return this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
+      this.#watch(signal);
+    });
+  }
+
+  /** Ends this life at once; resolves when its link, and any before it, is closed. */
+  async #end(): Promise<void> {
+    this.#forgetTimer();
+    this.#stop.abort();
+    const link = this.#link;
+    this.#link = undefined;
+    const closed = Promise.all([this.#ended, this.#opening, link?.close()]).then(
+      () => undefined,
+      (error: unknown) => this.#log.warn("a channel closed with an error", { error: String(error) }),
+    );
+    this.#ended = this.#within(CLOSE_WITHIN_MS, closed);
+    return this.#ended;
+  }
+
+  async #within(ms: number, work: Promise<void>): Promise<void> {
+    let forget = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      forget = this.#ports.clock.after(ms, () => {
+        this.#log.warn("a channel did not close in time and is left behind");
+        resolve();
+      });
+    });
+    await Promise.race([work, late]);
+    forget();
+  }
+}
+
+const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);
+
+/** Doubled with each failure in a row, with jitter in its upper half. */
+const restartDelay = (restarts: number): number =>
+  Math.min(LONGEST_RESTART_MS, FIRST_RESTART_MS * 2 ** Math.min(restarts, 16)) * (0.5 + Math.random() / 2);

@@ -1,0 +1,242 @@
+import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import { startChannels } from "../../src/channels/channels.ts";
+import type { Channels } from "../../src/channels/channels.ts";
+import { channelChecks } from "../../src/channels/checks.ts";
+import { methods } from "../../src/channels/methods.ts";
+import type { ConfiguredAccount } from "../../src/channels/supervisor.ts";
+import type { ChannelAdapter, ChannelHost, ChannelLink } from "../../src/types/channel.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import { OpenClawError } from "../../src/types/errors.ts";
+import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import type { Log } from "../../src/types/log.ts";
+import { message } from "./messages.ts";
+
+const TOY = channelId("toy");
+
+/** Time that passes when told so. */
+class TestClock implements Clock {
+  #now = 1_000_000;
+  #timers = new Set<{ at: number; call: () => void }>();
+  now = (): number => this.#now;
+  after = (ms: number, call: () => void): (() => void) => {
+    const timer = { at: this.#now + ms, call };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  };
+  /** Moves on in small steps, letting promises settle in between. */
+  async pass(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    while (this.#now < end) {
+      await settled();
+      const next = Math.min(end, ...[...this.#timers].map((timer) => timer.at));
+      this.#now = Math.max(this.#now, next);
+      for (const timer of this.#timers) {
+        if (timer.at <= this.#now && this.#timers.delete(timer)) timer.call();
+      }
+    }
+    await settled();
+  }
+}
+const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** An adapter whose connections do what the test says. */
+class Toy {
+  readonly hosts: ChannelHost[] = [];
+  readonly configs: unknown[] = [];
+  closed = 0;
+  connecting: () => Promise<void> = async () => undefined;
+  readonly link: ChannelLink = {
+    send: async () => ({ kind: "sent", messageId: "9" }),
+    close: async () => void this.closed++,
+  };
+  readonly adapter: ChannelAdapter = {
+    id: TOY,
+    label: "Toy",
+    limits: { text: 10, format: "plain", media: 1 },
+    config: z.unknown(),
+    connect: async (config, host) => {
+      this.hosts.push(host);
+      this.configs.push(config);
+      await this.connecting();
+      return this.link;
+    },
+  };
+  get host(): ChannelHost {
+    return this.hosts.at(-1)!;
+  }
+  account(more: Partial<ConfiguredAccount> = {}): ConfiguredAccount {
+    return { adapter: this.adapter, account: DEFAULT_ACCOUNT, config: { level: 1 }, enabled: true, ...more };
+  }
+}
+
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
+const open: Channels[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((channels) => channels.close()));
+});
+
+function run(toy: Toy, account = toy.account(), receive = async (): Promise<void> => undefined) {
+  const clock = new TestClock();
+  const media = { read: async () => new Uint8Array([1]) };
+  const channels = startChannels({ adapters: [account], receive, media, log: silent, clock });
+  open.push(channels);
+  return { channels, clock, row: () => channels.status()[0]! };
+}
+
+test("an account is starting, running, in trouble and running again", async () => {
+  const toy = new Toy();
+  const { channels, clock, row } = run(toy);
+  expect(row()).toMatchObject({ lifecycle: "starting", running: true, connected: false });
+  await clock.pass(1);
+  toy.host.report({ kind: "alive", self: { id: "1", name: "@toy" } });
+  expect(row()).toMatchObject({ lifecycle: "running", connected: true, self: { name: "@toy" }, lastError: null });
+  toy.host.report({ kind: "trouble", reason: "no network" });
+  expect(row()).toMatchObject({
+    lifecycle: "trouble",
+    connected: false,
+    lastError: "no network",
+    reconnectAttempts: 1,
+  });
+  toy.host.report({ kind: "alive" });
+  expect(row()).toMatchObject({ lifecycle: "running", reconnectAttempts: 0, lastError: null });
+  expect(channels.link(TOY, DEFAULT_ACCOUNT)).toBeDefined();
+  expect(channels.limits(TOY)?.text).toBe(10);
+});
+
+test("a link without a sign of life is closed and opened again", async () => {
+  const toy = new Toy();
+  const { clock, row } = run(toy);
+  await clock.pass(1);
+  toy.host.report({ kind: "alive" });
+  for (let minute = 0; minute < 20; minute++) {
+    await clock.pass(60_000);
+    toy.host.report({ kind: "alive" });
+  }
+  expect(toy.hosts).toHaveLength(1);
+  await clock.pass(6 * 60_000);
+  expect(toy.hosts).toHaveLength(2);
+  expect(toy.closed).toBe(1);
+  expect(toy.hosts[0]!.signal.aborted).toBe(true);
+  toy.hosts[0]!.report({ kind: "alive" });
+  expect(row().lifecycle).toBe("starting");
+});
+
+test("a failing connect is tried again, ever more slowly", async () => {
+  const toy = new Toy();
+  toy.connecting = async () => Promise.reject(new Error("refused"));
+  const { clock, row } = run(toy);
+  await clock.pass(10_000);
+  const early = toy.hosts.length;
+  expect(early).toBeGreaterThanOrEqual(3);
+  expect(row()).toMatchObject({ lifecycle: "trouble", lastError: "refused" });
+  await clock.pass(60 * 60_000);
+  expect(toy.hosts.length).toBeLessThan(50);
+  toy.connecting = async () => undefined;
+  await clock.pass(6 * 60_000);
+  toy.host.report({ kind: "alive" });
+  expect(row().lifecycle).toBe("running");
+});
+
+test("wrong credentials are not tried again before the settings change", async () => {
+  const toy = new Toy();
+  toy.connecting = async () =>
+    Promise.reject(new OpenClawError("CHANNEL_AUTH", { message: "Bad token.", fix: "Get another." }));
+  const { channels, clock, row } = run(toy);
+  await clock.pass(24 * 3600_000);
+  expect(toy.hosts).toHaveLength(1);
+  expect(row()).toMatchObject({
+    lifecycle: "dead",
+    running: false,
+    configured: false,
+    lastError: "Bad token. Get another.",
+  });
+  toy.connecting = async () => undefined;
+  await channels.restart(TOY, DEFAULT_ACCOUNT, { level: 2 });
+  await clock.pass(1);
+  toy.host.report({ kind: "alive" });
+  expect(row()).toMatchObject({ lifecycle: "running", configured: true, lastError: null });
+  expect(toy.configs.at(-1)).toEqual({ level: 2 });
+});
+
+test("a link that reports itself dead is closed and stays so", async () => {
+  const toy = new Toy();
+  const { channels, clock, row } = run(toy);
+  await clock.pass(1);
+  toy.host.report({ kind: "dead", reason: "Token revoked.", fix: "Get another." });
+  await clock.pass(3600_000);
+  expect(row()).toMatchObject({ lifecycle: "dead", connected: false });
+  expect(channels.link(TOY, DEFAULT_ACCOUNT)).toBeUndefined();
+  expect([toy.hosts.length, toy.closed]).toEqual([1, 1]);
+});
+
+test("closing ends a connect that is still under way, and a link that never closes does not hold it up", async () => {
+  const toy = new Toy();
+  const { channels, clock } = run(toy);
+  await clock.pass(1);
+  toy.link.close = async () => new Promise(() => undefined);
+  const closing = channels.close();
+  await clock.pass(6000);
+  await closing;
+  expect(toy.host.signal.aborted).toBe(true);
+  expect(channels.status()[0]?.lifecycle).toBe("stopped");
+});
+
+test("a switched off account is told and not started; put starts it, remove ends it", async () => {
+  const toy = new Toy();
+  const { channels, clock, row } = run(toy, toy.account({ enabled: false }));
+  await clock.pass(1000);
+  expect(toy.hosts).toHaveLength(0);
+  expect(row()).toMatchObject({ enabled: false, lifecycle: "stopped" });
+  await channels.put(toy.account());
+  await clock.pass(1);
+  expect(toy.hosts).toHaveLength(1);
+  await channels.remove(TOY, DEFAULT_ACCOUNT);
+  expect([channels.status(), toy.closed]).toEqual([[], 1]);
+  await expect(channels.restart(TOY, DEFAULT_ACCOUNT)).rejects.toMatchObject({ code: "CHANNEL_MISSING" });
+});
+
+test("a refusal to store reaches the adapter, and times are noted", async () => {
+  const toy = new Toy();
+  const { channels, clock, row } = run(toy, toy.account(), async () => Promise.reject(new Error("disk full")));
+  await clock.pass(1);
+  await expect(toy.host.receive([message()])).rejects.toThrow("disk full");
+  const link = channels.link(TOY, DEFAULT_ACCOUNT)!;
+  expect(link.edit).toBeUndefined();
+  const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
+  await link.send(message().from, part, { idempotencyKey: "k" });
+  expect(row().lastInboundAt).toBe(clock.now());
+  expect(row().lastOutboundAt).toBe(clock.now());
+});
+
+test("channels.status has the protocol's shape", async () => {
+  const toy = new Toy();
+  const { channels } = run(toy);
+  const [status] = methods(channels);
+  const caller = { connId: "c", scopes: new Set<string>(), client: { id: "", version: "", platform: "", mode: "" } };
+  expect(await status?.run({}, caller)).toMatchObject({
+    channelOrder: ["toy"],
+    channelLabels: { toy: "Toy" },
+    channels: { toy: { running: true, connected: false } },
+    channelAccounts: {
+      toy: [{ accountId: "default", enabled: true, configured: true, lifecycle: "starting", lastInboundAt: null }],
+    },
+    channelDefaultAccountId: { toy: "default" },
+  });
+});
+
+test("checks tell who answers, what is wrong and what is off", async () => {
+  const toy = new Toy();
+  const look = async (account: ConfiguredAccount, probe: () => Promise<string>) => {
+    const [check] = channelChecks([account], { toy: { probe } });
+    return (await check!.run(AbortSignal.timeout(1000)))[0];
+  };
+  expect(await look(toy.account(), async () => "@toy")).toMatchObject({ status: "ok", message: "answers as @toy" });
+  const bad = new OpenClawError("CHANNEL_AUTH", { message: "Bad token.", fix: "Get another." });
+  expect(await look(toy.account(), async () => Promise.reject(bad))).toMatchObject({
+    status: "fail",
+    fix: "Get another.",
+  });
+  expect(await look(toy.account(), async () => Promise.reject(new Error("offline")))).toMatchObject({ status: "warn" });
+  expect(await look(toy.account({ enabled: false }), async () => "x")).toMatchObject({ status: "skip" });
+});

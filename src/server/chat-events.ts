@@ -20,7 +20,7 @@ export const START: ViewState = { startedAt: 0, text: "", isNext: false, answers
 
 /** Shows one run: keeps the state that `toGatewayEvents` folds. */
 export class ChatView {
-  readonly #facts: RunFacts;
+  #facts: RunFacts;
   #state = START;
 
   constructor(facts: RunFacts) {
@@ -28,6 +28,8 @@ export class ChatView {
   }
 
   show(event: RunEvent): readonly GatewayEvent[] {
+    // A run that had to wait learns its session's id only when it starts.
+    if (event.type === "run_start") this.#facts = event.facts;
     const events = toGatewayEvents(this.#facts, event, this.#state);
     this.#state = advance(this.#state, event);
     return events;

@@ -99,7 +99,8 @@ export async function readOutcome(stream: RunStream): Promise<RunOutcome | undef
     if (event.type === "run_start") startedAt = event.startedAt;
     if (event.type !== "run_end") continue;
     const { endedAt, result, receipt } = event;
-    return { startedAt, endedAt, text: text.text, result, receipt };
+    // A run that was ended in the queue never started.
+    return { startedAt: startedAt === 0 ? endedAt : startedAt, endedAt, text: text.text, result, receipt };
   }
   return undefined;
 }

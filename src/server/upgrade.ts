@@ -12,6 +12,8 @@ import { serveSocket, type SocketRoom } from "./socket.ts";
 /** Sockets that have not shaken hands; more are turned away until some have. */
 const MAX_STRANGERS = 128;
 
+const KEEP_ALIVE_MS = 60_000;
+
 interface Refusal {
   readonly status: 400 | 403 | 503;
   readonly text: string;
@@ -42,6 +44,8 @@ export function acceptSockets(
       refuseUpgrade(raw, refusal);
       return;
     }
+    // A client whose network went away says no goodbye; the kernel asks whether it is still there.
+    raw.setKeepAlive(true, KEEP_ALIVE_MS);
     sockets.handleUpgrade(request, raw, head, (socket) => {
       serveSocket(socket, { raw, address: plainAddress(raw.remoteAddress) }, room);
     });

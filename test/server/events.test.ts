@@ -119,6 +119,13 @@ test("a failed run's lifecycle says when it began", () => {
   expect(told.at(-1)).toMatchObject({ data: { phase: "error", startedAt: 50, endedAt: 2_000, error: "no key" } });
 });
 
+test("a run that waited in a queue is told with the session id that it began with", () => {
+  const view = new ChatView({ ...FACTS, sessionId: "" });
+  const events = numbered([begin, ...says("Hi"), ends()]).flatMap((event) => [...view.show(event)]);
+  const ids = payloads(events, "agent").map((payload) => payload["sessionId"]);
+  expect(new Set(ids)).toEqual(new Set(["session-1"]));
+});
+
 test("questions about commands go to those who may answer", () => {
   const approval = {
     id: "a1",

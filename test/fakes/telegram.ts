@@ -38,7 +38,7 @@ export interface FakeTelegram {
   close(): Promise<void>;
 }
 
-export type Fault = "429" | "500" | "400" | "403" | "401" | "409" | "webhook" | "drop" | "lost" | "hang";
+export type Fault = "429" | "500" | "400" | "403" | "401" | "409" | "webhook" | "photo" | "drop" | "lost" | "hang";
 
 export interface Speaker {
   readonly from?: { readonly id: number; readonly username?: string; readonly first_name?: string };
@@ -347,6 +347,8 @@ function faultAnswer(fault: { mode: Fault; retryAfter: number }): Answer {
       return refuse(500, "Internal Server Error");
     case "403":
       return refuse(403, "Forbidden: bot was blocked by the user");
+    case "photo":
+      return refuse(400, "Bad Request: PHOTO_INVALID_DIMENSIONS");
     case "401":
       return refuse(401, "Unauthorized");
     case "409":

@@ -1,0 +1,271 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import type { OutboundPart } from "../../../src/types/reply.ts";
+import { backoff } from "../backoff.ts";
+import { telegramAccounts } from "../config.ts";
+import { failureOf } from "../failures.ts";
+import { probe, telegram } from "../index.ts";
+
+afterEach(stopAll);
+const KEY = { idempotencyKey: "k" };
+const html = (body: string, plain = body): OutboundPart & { kind: "text" } => ({
+  kind: "text",
+  body,
+  plain,
+  format: "telegram-html",
+});
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await telegramPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...started, fake: platform.fake, direct: platform.direct, topic: platform.topic! };
+}
+
+describe("sending", () => {
+  test("HTML goes as HTML, and as plain text when Telegram cannot read it", async () => {
+    const { link, fake, direct } = await begin();
+    await link.send(direct, html("<b>bold</b> &amp; <code>x</code>", "bold & x"), KEY);
+    await link.send(direct, html("<b>broken", "broken"), KEY);
+    expect(fake.shown(1001)).toEqual(["bold & x", "broken"]);
+    expect(fake.sent.map((call) => [call.ok, call.body["parse_mode"]])).toEqual([
+      [true, "HTML"],
+      [false, "HTML"],
+      [true, undefined],
+    ]);
+  });
+
+  test("topic, reply, silence, buttons and link preview reach Telegram", async () => {
+    const { link, fake, topic } = await begin({ linkPreview: false });
+    const buttons = [1, 2, 3, 4].map((n) => ({ label: `B${n}`, command: `/do ${n}` }));
+    const tooLong = { label: "no", command: "x".repeat(65) };
+    const result = await link.send(topic, html("hi"), {
+      ...KEY,
+      replyTo: "5",
+      silent: true,
+      buttons: [...buttons, tooLong],
+    });
+    expect(result.kind).toBe("sent");
+    expect(fake.sent[0]?.body).toMatchObject({
+      chat_id: -1009,
+      message_thread_id: 77,
+      disable_notification: true,
+      reply_parameters: { message_id: 5, allow_sending_without_reply: true },
+      link_preview_options: { is_disabled: true },
+      reply_markup: {
+        inline_keyboard: [buttons.slice(0, 3), buttons.slice(3)].map((row) =>
+          row.map((it) => ({ text: it.label, callback_data: it.command })),
+        ),
+      },
+    });
+  });
+
+  test("files go as what they are, from the store and by Telegram's own id", async () => {
+    const host = new Host();
+    const bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 45, 45]);
+    host.media.set("m1", bytes);
+    const { link, fake, direct } = await begin({}, host);
+    const source = { at: "store", id: mediaId("m1") } as const;
+    await link.send(
+      direct,
+      { kind: "media", media: { kind: "image", mime: "image/png", source }, caption: "look" },
+      KEY,
+    );
+    await link.send(direct, { kind: "media", media: { kind: "audio", mime: "audio/ogg", source }, asVoice: true }, KEY);
+    await link.send(
+      direct,
+      { kind: "media", media: { kind: "document", source: { at: "platform", ref: "file-9" } } },
+      KEY,
+    );
+    expect(fake.sent.map((call) => call.method)).toEqual(["sendPhoto", "sendVoice", "sendDocument"]);
+    expect(fake.sent[0]?.body["photo"]).toMatchObject({ name: "image.png", bytes: Buffer.from(bytes) });
+    expect(fake.sent[0]?.text).toBe("look");
+    expect(fake.sent[2]?.body["document"]).toBe("file-9");
+  });
+
+  test("a picture that Telegram does not take goes as a file; a lost one is refused with its reason", async () => {
+    const host = new Host();
+    host.media.set("m1", new Uint8Array([1]));
+    const { link, fake, direct } = await begin({}, host);
+    fake.fail("sendPhoto", "photo");
+    const media = (id: string) =>
+      ({ kind: "media", media: { kind: "image", source: { at: "store", id: mediaId(id) } } }) as const;
+    expect((await link.send(direct, media("m1"), KEY)).kind).toBe("sent");
+    expect(fake.sent.map((call) => call.method)).toEqual(["sendPhoto", "sendDocument"]);
+    expect(await link.send(direct, media("gone"), KEY)).toEqual({
+      kind: "refused",
+      reason: "the file cannot be read: no such file",
+    });
+  });
+
+  test("a caption that is too long for a file goes before it", async () => {
+    const { link, fake, direct } = await begin();
+    const caption = "c".repeat(1025);
+    await link.send(
+      direct,
+      { kind: "media", media: { kind: "video", source: { at: "platform", ref: "f" } }, caption },
+      KEY,
+    );
+    expect(fake.sent.map((call) => [call.method, call.text])).toEqual([
+      ["sendMessage", caption],
+      ["sendVideo", ""],
+    ]);
+  });
+
+  test("a reaction is set and taken away, typing is shown", async () => {
+    const { link, fake, direct } = await begin();
+    const id = String(fake.say("hi"));
+    await link.react?.(direct, id, "👍");
+    await link.react?.(direct, id, undefined);
+    await link.typing?.(direct);
+    expect(fake.sent.map((call) => call.body["reaction"] ?? call.body["action"])).toEqual([
+      [{ type: "emoji", emoji: "👍" }],
+      [],
+      "typing",
+    ]);
+  });
+
+  test("sends overlap: 300 of them in under two seconds", async () => {
+    const { link, fake, direct } = await begin();
+    const began = performance.now();
+    await Promise.all(Array.from({ length: 300 }, async (_, n) => link.send(direct, html(`n${n}`), KEY)));
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(fake.shown(1001)).toHaveLength(300);
+  });
+});
+
+describe("receiving", () => {
+  test("a pressed button is a message, and stops spinning once it is stored", async () => {
+    const { host, fake } = await begin();
+    const from = { id: 1001, is_bot: false, first_name: "Ada" };
+    const message = { message_id: 4, date: 1, chat: { id: 1001, type: "private" }, text: "Run it?" };
+    fake.inject({ callback_query: { id: "77", from, message, chat_instance: "1", data: "/approve x once" } });
+    expect(await host.heard("/approve x once")).toMatchObject({ sender: { id: "1001" }, mentionsBot: true });
+    const call = await fake.waitFor((it) => it.method === "answerCallbackQuery");
+    expect(call.body["callback_query_id"]).toBe("77");
+  });
+
+  test("what says nothing is acknowledged without reaching the gateway; a moved group is told", async () => {
+    const { host, fake } = await begin();
+    fake.inject({
+      message: { message_id: 1, date: 1, chat: { id: -5, type: "group", title: "G" }, migrate_to_chat_id: -1005 },
+    });
+    fake.inject({ message: null });
+    fake.say("after it");
+    await host.heard("after it");
+    expect(host.received).toHaveLength(1);
+    expect(host.lines.join()).toContain('"to":-1005');
+  });
+
+  test("a file is fetched; too large or unknown ones say so without the token", async () => {
+    const { link, fake } = await begin({ mediaMaxMb: 1 });
+    fake.file("f1", new Uint8Array([1, 2, 3]));
+    fake.file("big", new Uint8Array(1_048_577));
+    const fetched = (ref: string) => link.download!({ kind: "document", source: { at: "platform", ref } });
+    expect([...(await fetched("f1")).bytes]).toEqual([1, 2, 3]);
+    await expect(fetched("big")).rejects.toMatchObject({ code: "MEDIA_TOO_LARGE" });
+    const lost = await fetched("nowhere").catch((error: unknown) => error);
+    expect(lost).toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    expect(String(lost)).not.toContain(fake.token);
+  });
+});
+
+describe("polling", () => {
+  test("another program's webhook is left alone and named, and removed when the config says so", async () => {
+    const platform = await telegramPlatform();
+    platform.fake.fail("getUpdates", "webhook", 1);
+    const { host } = await start(platform);
+    await host.until(() => host.reports.some((it) => it.kind === "trouble"));
+    expect(JSON.stringify(host.reports)).toContain("takeOverWebhook");
+    expect(platform.fake.sent.some((call) => call.method === "deleteWebhook")).toBe(false);
+
+    const other = await telegramPlatform();
+    other.fake.fail("getUpdates", "webhook", 1);
+    await start({ ...other, config: { ...other.config, takeOverWebhook: true } });
+    await other.fake.waitFor((call) => call.method === "deleteWebhook");
+  });
+
+  test("a second poller and a token revoked meanwhile are told", async () => {
+    const { host, fake } = await begin();
+    fake.fail("getUpdates", "409", 1);
+    fake.fail("getUpdates", "401", 1);
+    fake.say("wake");
+    await host.until(() => host.reports.some((it) => it.kind === "dead"));
+    expect(host.reports.find((it) => it.kind === "trouble")).toMatchObject({
+      reason: expect.stringMatching(/another program polls/),
+    });
+    expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/BotFather/) });
+  });
+
+  test("a rate limit on polls is waited out as long as Telegram says", async () => {
+    const platform = await telegramPlatform();
+    platform.fake.fail("getUpdates", "429", 1, 1);
+    const { host } = await start(platform);
+    await host.until(() => host.reports.some((it) => it.kind === "trouble"));
+    expect(host.reports.find((it) => it.kind === "trouble")).toMatchObject({ retryInMs: 1000 });
+  });
+
+  test("a poll that hangs is begun anew", async () => {
+    const platform = await telegramPlatform();
+    platform.fake.fail("getUpdates", "hang", 1);
+    const { host } = await start({ ...platform, config: { ...platform.config, pollingStallThresholdMs: 2000 } });
+    platform.fake.say("still here");
+    await host.heard("still here");
+    expect(host.reports.some((it) => it.kind === "trouble" && it.reason.includes("timeout"))).toBe(true);
+  });
+
+  test("starts without a network and begins when it is there", async () => {
+    const platform = await telegramPlatform();
+    platform.fake.fail("getMe", "drop", 1);
+    const { host } = await start(platform);
+    platform.fake.say("late");
+    await host.heard("late");
+  });
+});
+
+describe("settings", () => {
+  test("accounts take over the section's keys and may set their own", () => {
+    const accounts = telegramAccounts({
+      apiRoot: "http://localhost:1/",
+      accounts: { a: { botToken: "1:a" }, b: { mediaMaxMb: 5 } },
+    });
+    expect(accounts.map(({ account, config }) => [account, config.apiRoot, config.mediaMaxMb])).toEqual([
+      ["a", "http://localhost:1", 20],
+      ["b", "http://localhost:1", 5],
+    ]);
+    expect(JSON.stringify(accounts)).not.toContain("1:a");
+  });
+
+  test("the token may lie in a file; without one the fix is named", async () => {
+    const platform = await telegramPlatform();
+    const file = path.join(await fs.mkdtemp(path.join(os.tmpdir(), "token-")), "token");
+    await fs.writeFile(file, `${platform.fake.token}\n`);
+    const config = telegram.config.parse({ tokenFile: file, apiRoot: platform.fake.url });
+    expect(await probe(config, AbortSignal.timeout(5000))).toBe("@test_bot");
+    await expect(probe(telegram.config.parse(platform.wrongConfig), AbortSignal.timeout(5000))).rejects.toMatchObject({
+      code: "CHANNEL_AUTH",
+    });
+    await expect(probe(telegram.config.parse({}), AbortSignal.timeout(5000))).rejects.toMatchObject({
+      code: "CHANNEL_CONFIG",
+    });
+    await platform.close();
+  });
+});
+
+test("waits double up to half a minute, with jitter in the upper half", () => {
+  expect([0, 1, 2, 20].map((failures) => backoff(failures, () => 1))).toEqual([500, 1000, 2000, 30_000]);
+  expect(backoff(0, () => 0)).toBe(250);
+});
+
+test("whether a request left is read from the error", () => {
+  const network = (code: string, message = "") => failureOf({ error: { code, message } }).kind;
+  expect(network("ECONNREFUSED")).toBe("unreached");
+  expect(network("ENOTFOUND")).toBe("unreached");
+  expect(network("ETIMEDOUT", "request failed, reason: connect ETIMEDOUT 1.2.3.4:443")).toBe("unreached");
+  expect(network("ETIMEDOUT", "request failed, reason: read ETIMEDOUT")).toBe("unanswered");
+  expect(network("ECONNRESET")).toBe("unanswered");
+});

@@ -52,7 +52,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     log,
     defaultAgent: live.defaultAgent.id,
   });
-  for (const agent of live.agents) await seedWorkspace(agent.workspace);
+  for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
   const models = liveModels(live);
   const outbox = new Outbox({
@@ -73,8 +73,14 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     settings: createRules(live),
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
-    tools: (agent) => createTools({ settings: agent, rules: journal.approvals, deniedPaths: deniedPaths(live) }),
-    systemPrompt: createPrompting(live, join(packageRoot, "skills"), log),
+    tools: (agent) =>
+      createTools({
+        settings: agent,
+        rules: journal.approvals,
+        deniedPaths: deniedPaths(live),
+        readablePaths: readablePaths(live),
+      }),
+    systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
   };
   const dispatch = new Dispatch(ports);
@@ -98,6 +104,17 @@ function liveModels(live: Live): Models {
     return made.models;
   };
   return { find: (ref) => current().find(ref), choose: () => current().choose(), list: () => current().list() };
+}
+
+/** Outside the workspace, what the model is told to look at: received files and skills. */
+function readablePaths({ paths, config }: Live): readonly string[] {
+  return [
+    paths.media,
+    paths.skills,
+    join(packageRoot, "skills"),
+    join(packageRoot, "docs"),
+    ...config.skills.load.extraDirs,
+  ];
 }
 
 /** File tools never touch what the gateway itself lives on. */

@@ -6,10 +6,12 @@ import { resolveAlias } from "../sessions/keys.ts";
 import { acquireStateLock } from "../store/lock.ts";
 import type { RunStream } from "../types/events.ts";
 import type { ModelRef, ThinkLevel, Usage } from "../types/model.ts";
-import { emptyUsage } from "../utils/usage.ts";
+import { emptyUsage } from "../types/usage.ts";
+import { applyEnv } from "./config/env-vars.ts";
 import { loadConfig } from "./config/load.ts";
 import { makeStateDirs, resolvePaths } from "./config/paths.ts";
 import { openCore, type Core } from "./core.ts";
+import { channelSchemas } from "./gateway/extensions.ts";
 import { Live } from "./live.ts";
 import { openLog } from "./log/log.ts";
 
@@ -33,7 +35,8 @@ export interface LocalAnswer {
 /** One turn in this process, without a daemon. Throws `STATE_LOCKED` while one runs on the same state directory. */
 export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
   const paths = resolvePaths(process.env);
-  const loaded = await loadConfig({ path: paths.configPath, env: process.env });
+  const loaded = await loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
+  applyEnv(loaded.config, process.env);
   await makeStateDirs(paths);
   const lock = await acquireStateLock(paths.stateDir);
   try {

@@ -1,4 +1,5 @@
 import os from "node:os";
+import { join } from "node:path";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
 import { loadContextFiles } from "../prompt/bootstrap.ts";
 import { type BadSkill, loadSkills } from "../prompt/skills.ts";
@@ -7,9 +8,10 @@ import { buildSystemPrompt } from "../prompt/system-prompt.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
 import type { Live } from "./live.ts";
+import { packageRoot } from "./package-root.ts";
 
 /** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
-export function createPrompting(live: Live, bundledSkills: string, log: Log) {
+export function createPrompting(live: Live, log: Log) {
   const told = new Set<string>();
   const tell = (bad: BadSkill) => {
     const line = `${bad.location}: ${bad.reason}`;
@@ -20,8 +22,12 @@ export function createPrompting(live: Live, bundledSkills: string, log: Log) {
     const { agent } = request;
     if (agent.prompt.override !== undefined) return agent.prompt.override;
     const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
-    const contextFiles = agent.prompt.skipBootstrap ? [] : await loadContextFiles(agent.workspace, limits);
-    const sources = { workspace: agent.workspace, stateDir: live.paths.stateDir, bundledDir: bundledSkills };
+    const contextFiles = await loadContextFiles(agent.workspace, limits);
+    const sources = {
+      workspace: agent.workspace,
+      stateDir: live.paths.stateDir,
+      bundledDir: join(packageRoot, "skills"),
+    };
     const { skills: only } = agent.prompt;
     const skills = await loadSkills(
       { ...sources, extraDirs: live.config.skills.load.extraDirs, ...(only && { only }) },
@@ -42,6 +48,7 @@ function contextFor(
     tools: tools.map(({ name, description }) => ({ name, description })),
     skills: found.skills,
     workspace: agent.workspace,
+    docsPath: join(packageRoot, "docs"),
     runtime: {
       agentId: agent.id,
       host: os.hostname(),

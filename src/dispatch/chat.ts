@@ -4,7 +4,7 @@ import { accountId, channelId, runId, sessionKey } from "../types/ids.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { ChatMessage } from "../types/model.ts";
 import type { SessionWindow } from "../types/session.ts";
-import { estimateTokens } from "../utils/tokens.ts";
+import { estimateTokens } from "../sessions/tokens.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { textOf } from "../history/passes.ts";
 import { createTagStripper } from "../reply/tags.ts";
-import type { AssistantMessage, ChatMessage, ModelInfo, ToolResultMessage } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage, ModelInfo } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
@@ -124,13 +124,10 @@ export class EventTranslator {
   }
 }
 
-/** The SDK's message in the transcript's words; the two have the same shape. */
+/** The SDK's message in the transcript's words: the shapes are the same, but for messages that only other programs make. */
 function plain(message: AgentMessage): ChatMessage {
-  if (message.role === "toolResult") {
-    const result: ToolResultMessage = { ...message, details: message.details };
-    return result;
-  }
-  return message;
+  if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") return message;
+  throw new Error(`the agent made a message of an unknown kind: ${message.role}`);
 }
 
 function record(value: unknown): Record<string, unknown> {

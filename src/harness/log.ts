@@ -1,7 +1,7 @@
 import type { RunEvent, RunEventBody, RunStream } from "../types/events.ts";
 import type { Usage } from "../types/model.ts";
 import type { RunFacts, RunResult } from "../types/run.ts";
-import { addUsage, emptyUsage } from "../utils/usage.ts";
+import { addUsage, emptyUsage } from "../types/usage.ts";
 
 /** The event log of one run: one writer, any number of readers, each with a cursor of its own. */
 export class RunLog implements RunStream {

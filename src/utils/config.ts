@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Secret } from "../types/secret.ts";
+import { Secret } from "./secret.ts";
 
 type About = { title: string; description: string; example?: unknown };
 

@@ -1,4 +1,4 @@
-import type { Usage } from "../types/model.ts";
+import type { Usage } from "./model.ts";
 
 export function emptyUsage(): Usage {
   return {

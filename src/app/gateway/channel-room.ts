@@ -1,0 +1,223 @@
+import { accountConfig, accountInputs } from "../../channels/config.ts";
+import { startChannels, type Channels } from "../../channels/channels.ts";
+import { gate } from "../../channels/gating.ts";
+import { methods } from "../../channels/methods.ts";
+import { PendingHistory } from "../../channels/pending-history.ts";
+import { policyOf, type ChannelPolicy } from "../../channels/policy.ts";
+import type { ConfiguredAccount } from "../../channels/supervisor.ts";
+import { parseCommand } from "../../dispatch/commands/parse.ts";
+import type { Verdict } from "../../dispatch/ports.ts";
+import type { MetricRow } from "../../server/metrics.ts";
+import { systemClock } from "../../types/clock.ts";
+import { accountId } from "../../types/ids.ts";
+import type { Log } from "../../types/log.ts";
+import type { InboundMessage, Peer } from "../../types/message.ts";
+import type { Method } from "../../types/method.ts";
+import type { Config } from "../config/schema.ts";
+import type { Surroundings } from "../core.ts";
+import type { Live } from "../live.ts";
+import { bundledChannels, findAdapter } from "./extensions.ts";
+import { isForeign } from "./foreign.ts";
+import type { Parts } from "./gateway.ts";
+import { DiskNotices } from "./disk-notices.ts";
+
+/** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
+export class ChannelRoom {
+  readonly #live: Live;
+  readonly #log: Log;
+  readonly #pending = new PendingHistory();
+  #channels: Channels | undefined;
+  #parts: Parts | undefined;
+  #notices: DiskNotices | undefined;
+  #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
+  /** Why channels are off although the config has them on. */
+  #held: string | undefined;
+  isUp = false;
+
+  constructor(live: Live, log: Log) {
+    this.#live = live;
+    this.#log = log;
+  }
+
+  surroundings(): Surroundings {
+    return {
+      links: {
+        link: (to) => this.#channels?.link(to.channel, to.account),
+        limits: (to) => this.#channels?.limits(to.channel),
+      },
+      gate: (message) => this.#gate(message),
+      statusLines: () => this.#statusLines(),
+    };
+  }
+
+  connectTo(parts: Parts): void {
+    this.#parts = parts;
+    this.#notices = new DiskNotices((to) => this.#channels?.link(to.channel, to.account), this.#log);
+  }
+
+  /** Begins to connect every account of the config. */
+  async start(): Promise<void> {
+    const parts = this.#parts;
+    if (!parts) throw new Error("connectTo comes before start");
+    this.#held = await isForeign(this.#live);
+    if (this.#held !== undefined) this.#log.warn("channels stay off", { why: this.#held });
+    this.#channels = startChannels({
+      adapters: this.#held === undefined ? await this.#accounts() : [],
+      receive: (messages) => this.#receive(parts, messages),
+      media: parts.core.media,
+      log: this.#log,
+      clock: systemClock,
+    });
+    this.isUp = true;
+  }
+
+  /** Accounts of these channels are started anew with their settings of now. */
+  async restart(ids: readonly string[]): Promise<void> {
+    const channels = this.#channels;
+    if (!channels || this.#held !== undefined) return;
+    const wanted = (await this.#accounts()).filter((account) => ids.includes(account.adapter.id));
+    const gone = channels
+      .status()
+      .filter((row) => ids.includes(row.channel))
+      .filter(
+        (row) => !wanted.some((account) => account.adapter.id === row.channel && account.account === row.accountId),
+      );
+    for (const row of gone) await channels.remove(row.channel, row.accountId);
+    for (const account of wanted) await channels.put(account);
+  }
+
+  /** The links stay for replies that are on their way. */
+  async stopReceiving(): Promise<void> {
+    this.#refusing = true;
+  }
+
+  #refusing = false;
+
+  async close(): Promise<void> {
+    await this.#channels?.close();
+  }
+
+  /** Rejects while stopping, so that nothing is acknowledged that nobody will answer. */
+  async #receive({ core }: Parts, messages: readonly InboundMessage[]): Promise<void> {
+    if (this.#refusing) throw new Error("the gateway stops");
+    try {
+      await core.dispatch.receive(messages);
+    } catch (error) {
+      await this.#notices?.tell(messages, error);
+      throw error;
+    }
+  }
+
+  async #gate(message: InboundMessage): Promise<Verdict> {
+    const settings = this.#parts?.core.ports.settings();
+    const policy = this.#policyFor(message.from);
+    const isOwner = settings?.isOwner(message) === true;
+    const { channel, account } = message.from;
+    const paired =
+      policy.direct === "pairing" &&
+      (await this.#parts?.core.journal.pairing.isPaired(channel, account, message.sender.id));
+    const verdict = gate(message, policy, {
+      paired: paired === true,
+      isOwner,
+      isCommand: parseCommand(message.text) !== undefined,
+    });
+    if (verdict.kind === "history") this.#pending.add(message, policy.historyLimit);
+    if (verdict.kind === "pass") return { kind: "pass", pending: this.#pending.take(message.from) };
+    return verdict;
+  }
+
+  #policyFor(from: Peer): ChannelPolicy {
+    const { config } = this.#live;
+    if (this.#policies?.config !== config) this.#policies = { config, byAccount: new Map() };
+    const name = `${from.channel}\n${from.account}`;
+    const known = this.#policies.byAccount.get(name) ?? this.#makePolicy(config, from);
+    this.#policies.byAccount.set(name, known);
+    return known;
+  }
+
+  #makePolicy(config: Config, from: Peer): ChannelPolicy {
+    const inputs = accountInputs(config.channels[from.channel] ?? {});
+    const account = accountConfig.parse(inputs.find((input) => input.id === from.account)?.input ?? {});
+    const { mentionPatterns, historyLimit } = config.messages.groupChat;
+    return policyOf(account, {
+      mentionPatterns: mentionPatterns.map((pattern) => new RegExp(pattern, "i")),
+      historyLimit,
+    });
+  }
+
+  async #accounts(): Promise<readonly ConfiguredAccount[]> {
+    const found: ConfiguredAccount[] = [];
+    for (const [id, section] of Object.entries(this.#live.config.channels)) {
+      if (!section.enabled) continue;
+      const adapter = await findAdapter(id);
+      if (!adapter) {
+        this.#log.warn("channel not started: there is no adapter for it yet", {
+          channel: id,
+          has: bundledChannels.join(", "),
+        });
+        continue;
+      }
+      for (const { id: account, input } of accountInputs(section)) {
+        const config = adapter.config.parse(input);
+        found.push({ adapter, account: accountId(account), config, enabled: input["enabled"] !== false });
+      }
+    }
+    return found;
+  }
+
+  methods(): readonly Method[] {
+    const none: Channels["status"] = () => [];
+    return methods({ ...(this.#channels ?? EMPTY), status: () => (this.#channels?.status ?? none)() });
+  }
+
+  status() {
+    return this.#channels?.status() ?? [];
+  }
+
+  health(): Record<string, unknown> {
+    const rows = this.status();
+    const byChannel = Map.groupBy(rows, (row) => row.channel);
+    return {
+      channelOrder: [...byChannel.keys()],
+      channelLabels: Object.fromEntries([...byChannel].map(([id, own]) => [id, own[0]?.label ?? id])),
+      channels: Object.fromEntries(
+        [...byChannel].map(([id, own]) => [id, { connected: own.some((row) => row.connected) }]),
+      ),
+      heartbeatSeconds: 0,
+      plugins: { loaded: [], errors: [] },
+    };
+  }
+
+  metrics(): readonly MetricRow[] {
+    return this.status().map((row) => ({
+      name: "openclaw_channel_connected",
+      help: "1 while the account's last poll was answered.",
+      type: "gauge",
+      value: row.connected ? 1 : 0,
+      labels: { channel: row.channel, account: row.accountId },
+    }));
+  }
+
+  /** For the lines that the daemon prints at its start. */
+  text(): string {
+    if (this.#held !== undefined) return `off: ${this.#held}`;
+    const rows = this.status().filter((row) => row.enabled);
+    return rows.length === 0 ? "none (web chat only)" : rows.map((row) => `${row.label} (${row.accountId})`).join(", ");
+  }
+
+  #statusLines(): readonly string[] {
+    return this.status()
+      .filter((row) => row.enabled)
+      .map((row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`);
+  }
+}
+
+const EMPTY: Channels = {
+  link: () => undefined,
+  limits: () => undefined,
+  status: () => [],
+  put: async () => undefined,
+  restart: async () => undefined,
+  remove: async () => undefined,
+  close: async () => undefined,
+};

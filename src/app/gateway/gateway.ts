@@ -1,0 +1,116 @@
+import { createChatPort } from "../../dispatch/chat.ts";
+import { warmAgent } from "../../harness/warm.ts";
+import { recover } from "../../dispatch/recover.ts";
+import type { Server } from "../../server/options.ts";
+import { startServer } from "../../server/server.ts";
+import type { GatewayEvent } from "../../types/method.ts";
+import { Feed } from "../../utils/feed.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { openCore, type Core } from "../core.ts";
+import type { Live } from "../live.ts";
+import type { OpenLog } from "../log/log.ts";
+import { packageVersion } from "../package-root.ts";
+import { ChannelRoom } from "./channel-room.ts";
+import { describeModel } from "./model-text.ts";
+import { followConfig } from "./reload.ts";
+import { serverOptions } from "./server-options.ts";
+import { watchDisk } from "./disk.ts";
+
+export interface StartOptions {
+  readonly log: OpenLog;
+  readonly load: () => Promise<LoadedConfig>;
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+}
+
+/** A gateway at work. */
+export interface Gateway {
+  readonly port: number;
+  readonly version: string;
+  modelText(): Promise<string>;
+  channelsText(): string;
+  /** Takes nothing new, lets runs end within `graceMs`, flushes. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Everything that the parts of the running gateway share. */
+export interface Parts {
+  readonly live: Live;
+  readonly log: OpenLog;
+  readonly core: Core;
+  readonly channels: ChannelRoom;
+  readonly events: Feed<GatewayEvent>;
+  readonly version: string;
+  readonly startedAt: number;
+}
+
+/** Opens the state, listens, then connects the channels and takes up what an earlier boot left. The lock is the caller's. */
+export async function startGateway(live: Live, options: StartOptions): Promise<Gateway> {
+  const { log } = options;
+  const stop = new AbortController();
+  const channels = new ChannelRoom(live, log);
+  const core = await openCore(live, log, channels.surroundings());
+  const parts: Parts = {
+    live,
+    log,
+    core,
+    channels,
+    events: new Feed(),
+    version: packageVersion(),
+    startedAt: Date.now(),
+  };
+  channels.connectTo(parts);
+  const chat = createChatPort(core.dispatch, core.ports);
+  const server = await startServer(await serverOptions(parts, chat, options));
+  log.info("listening", { host: server.host, port: server.port });
+  await channels.start();
+  await takeUp(core, log);
+  void followConfig(parts, options.load, stop.signal);
+  void watchDisk(parts, stop.signal);
+  void warmUp(core, log);
+  return {
+    port: server.port,
+    version: parts.version,
+    modelText: () => describeModel(parts),
+    channelsText: () => channels.text(),
+    close: (graceMs) => closeGateway({ parts, server, stop }, graceMs),
+  };
+}
+
+/** Replies first: what was already said must not wait behind new runs. */
+async function takeUp(core: Core, log: OpenLog): Promise<void> {
+  const replies = await core.outbox.recover();
+  if (replies > 0) log.info("replies taken up again", { count: replies });
+  await recover(core.dispatch, core.ports);
+}
+
+/** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
+async function warmUp(core: Core, log: OpenLog): Promise<void> {
+  try {
+    await warmAgent();
+    const { agents, defaultAgent } = core.ports.settings();
+    await core.models.find(agents.get(defaultAgent)?.model.primary ?? (await core.models.choose()));
+  } catch (error) {
+    log.warn("model not ready", { error });
+  }
+}
+
+async function closeGateway(
+  gateway: { parts: Parts; server: Server; stop: AbortController },
+  graceMs: number,
+): Promise<void> {
+  const { parts, server, stop } = gateway;
+  const { core, channels } = parts;
+  await channels.stopReceiving();
+  await core.dispatch.lanes.close(graceMs);
+  await core.outbox.close(SEND_GRACE_MS);
+  stop.abort();
+  await server.close(CLOSE_MS, "the gateway stops");
+  await channels.close();
+  await core.close();
+  parts.events.close();
+}
+
+const SEND_GRACE_MS = 5000;
+const CLOSE_MS = 1000;

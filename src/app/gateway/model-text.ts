@@ -1,0 +1,17 @@
+import type { ModelRef } from "../../types/model.ts";
+import type { Parts } from "./gateway.ts";
+
+/** The model that a new conversation of the default agent gets. */
+export async function defaultModel({ live, core }: Pick<Parts, "live" | "core">): Promise<ModelRef> {
+  return live.defaultAgent.model.primary ?? core.models.choose();
+}
+
+/** Its name, and what is missing when it cannot be used. */
+export async function describeModel(parts: Pick<Parts, "live" | "core">): Promise<string> {
+  const ref = await defaultModel(parts);
+  const found = await parts.core.models.find(ref);
+  if ("missing" in found) return `${ref.provider}/${ref.id} (${found.missing})`;
+  return found.info.demo === true
+    ? `${ref.provider}/${ref.id} (built in; set ANTHROPIC_API_KEY or another key for a real one)`
+    : `${ref.provider}/${ref.id}`;
+}

@@ -1,0 +1,40 @@
+import type { LoadedConfig } from "../config/load.ts";
+import { watchConfig, type ConfigEvent } from "../config/watch.ts";
+import type { Parts } from "./gateway.ts";
+
+/** Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended. */
+export async function followConfig(
+  parts: Parts,
+  load: () => Promise<LoadedConfig>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { live, log } = parts;
+  const { mode, debounceMs } = live.config.gateway.reload;
+  if (mode === "off") return;
+  try {
+    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal }))
+      await apply(parts, event, mode);
+  } catch (error) {
+    log.error("config file is not watched any more", { error });
+  }
+}
+
+async function apply(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {
+  const { live, log } = parts;
+  if (event.kind === "invalid") {
+    live.problems = [{ message: event.error.message, fix: event.error.fix }];
+    log.error("config file is invalid: the running config stays", { error: event.error });
+    return;
+  }
+  const waiting = mode === "restart" ? event.changed : event.restart;
+  live.problems = waiting.map((key) => ({
+    message: `restart needed: ${key}`,
+    fix: "Run: openclaw gateway run --force",
+  }));
+  for (const key of waiting) log.warn(`restart needed: ${key}`);
+  if (mode === "restart") return;
+  live.replace(event.loaded);
+  for (const warning of event.loaded.warnings) log.warn(warning.text);
+  log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
+  if (event.channels.length > 0) await parts.channels.restart(event.channels);
+}

@@ -1,0 +1,76 @@
+import { homedir } from "node:os";
+import { acquireStateLock, type StateLock } from "../../store/lock.ts";
+import { stopDaemon } from "./stop.ts";
+import { applyEnv } from "../config/env-vars.ts";
+import { loadConfig } from "../config/load.ts";
+import { makeStateDirs, resolvePaths, type StatePaths } from "../config/paths.ts";
+import { Live } from "../live.ts";
+import { openLog, type OpenLog } from "../log/log.ts";
+import { greet } from "./greeting.ts";
+import { startGateway } from "./gateway.ts";
+import { channelSchemas } from "./extensions.ts";
+import { untilSignal } from "./signals.ts";
+
+export interface GatewayOptions {
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+  /** Stops the daemon that holds this state directory first. */
+  readonly force?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** Milliseconds that runs get to end after SIGTERM. */
+const GRACE_MS = 30_000;
+
+/** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start. */
+export async function runGateway(options: GatewayOptions): Promise<number> {
+  process.umask(0o077);
+  const paths = resolvePaths(process.env);
+  // Plugins and child processes look for the state directory here.
+  process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
+  const load = async () =>
+    loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
+  const loaded = await load();
+  applyEnv(loaded.config, process.env);
+  await makeStateDirs(paths);
+  const lock = await takeLock(paths, options.force === true);
+  try {
+    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
+    const log = logFor(live, options.verbose === true);
+    for (const warning of loaded.warnings) log.warn(warning.text);
+    return await serve(live, { log, lock, options, load });
+  } finally {
+    await lock.release();
+  }
+}
+
+async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
+  if (force) await stopDaemon(paths.stateDir);
+  return acquireStateLock(paths.stateDir);
+}
+
+function logFor(live: Live, verbose: boolean): OpenLog {
+  const { level, consoleLevel, consoleStyle, file } = live.config.logging;
+  const levels = verbose ? { level: "debug" as const, consoleLevel: "debug" as const } : { level, consoleLevel };
+  return openLog({ dir: live.paths.logs, file, consoleStyle, ...levels });
+}
+
+interface Serving {
+  readonly log: OpenLog;
+  readonly lock: StateLock;
+  readonly options: GatewayOptions;
+  readonly load: () => ReturnType<typeof loadConfig>;
+}
+
+async function serve(live: Live, { log, lock, options, load }: Serving): Promise<number> {
+  const gateway = await startGateway(live, { log, load, ...options });
+  await lock.note({ port: gateway.port });
+  await greet(gateway, live);
+  const signal = await untilSignal();
+  log.info("stopping", { signal, graceMs: GRACE_MS });
+  await gateway.close(GRACE_MS);
+  log.info("stopped");
+  log.flush();
+  return 0;
+}

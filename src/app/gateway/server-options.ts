@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import type { ServerOptions } from "../../server/options.ts";
+import { resolveAlias } from "../../sessions/keys.ts";
+import type { ChatPort } from "../../types/chat.ts";
+import { systemClock } from "../../types/clock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { Secret } from "../../types/secret.ts";
+import { ensureGatewayToken } from "../config/gateway-token.ts";
+import { packageRoot } from "../package-root.ts";
+import { configMethods } from "./config-methods.ts";
+import type { Parts, StartOptions } from "./gateway.ts";
+import { tailLogs } from "./log-tail.ts";
+import { metricsText } from "./metrics.ts";
+import { defaultModel } from "./model-text.ts";
+import { statusOf } from "./status.ts";
+
+/** Events beside those of runs. */
+const EVENT_NAMES = ["sessions.changed", "pairing.requested", "health"];
+
+/** The server's view of the gateway. Throws `BIND_REFUSED` for an address that this machine does not have. */
+export async function serverOptions(parts: Parts, chat: ChatPort, options: StartOptions): Promise<ServerOptions> {
+  const { live, core, log, channels, events, version } = parts;
+  const { gateway } = live.config;
+  const page = join(packageRoot, "dist", "page");
+  const token =
+    options.token === undefined ? await ensureGatewayToken(live.paths, live.config) : new Secret(options.token);
+  const model = await core.models.find(await defaultModel(parts));
+  return {
+    host: hostFor(options.bind ?? gateway.bind, gateway.customBindHost),
+    port: options.port ?? gateway.port,
+    version,
+    token,
+    ...(gateway.auth.password && { password: gateway.auth.password }),
+    allowedOrigins: gateway.controlUi.allowedOrigins,
+    rateLimit: gateway.auth.rateLimit,
+    methods: [...channels.methods(), ...configMethods(parts)],
+    events: (signal) => events.watch(signal),
+    eventNames: EVENT_NAMES,
+    ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),
+    chatCompletions: gateway.http.endpoints.chatCompletions.enabled,
+    chat,
+    sessions: core.sessions,
+    media: core.media,
+    pairing: core.journal.pairing,
+    resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
+    models: () => core.models.list(),
+    defaultModel: () => ("missing" in model ? undefined : model.info),
+    agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
+    defaultAgent: live.defaultAgent.id,
+    status: () => statusOf(parts),
+    health: () => channels.health(),
+    tailLogs: (request) => tailLogs(log.file(), request),
+    sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
+    ready: () => ({ ok: parts.channels.isUp, problems: live.problems.map((problem) => problem.message) }),
+    snapshot: () => ({}),
+    metrics: () => metricsText(parts),
+    log,
+    clock: systemClock,
+  };
+}
+
+function hostFor(bind: string, custom: string | undefined): string {
+  if (bind === "lan") return "0.0.0.0";
+  if (bind === "custom" && custom !== undefined) return custom;
+  if (bind === "tailnet") return tailnetAddress();
+  return "127.0.0.1";
+}
+
+/** Tailscale gives addresses out of 100.64.0.0/10. */
+function tailnetAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const found = all.find(
+    ({ address, family }) => family === "IPv4" && /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./.test(address),
+  );
+  if (found) return found.address;
+  throw new OpenClawError("BIND_REFUSED", {
+    message: 'gateway.bind is "tailnet", but this machine has no Tailscale address.',
+    fix: "Start Tailscale, or set gateway.bind to loopback.",
+  });
+}

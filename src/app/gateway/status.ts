@@ -1,0 +1,30 @@
+import type { Parts } from "./gateway.ts";
+import { defaultModel } from "./model-text.ts";
+
+/** What `status` tells beside the server's own facts. */
+export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
+  const { live, core, channels } = parts;
+  const ref = await defaultModel(parts);
+  const found = await core.models.find(ref);
+  const since = Date.now() - 24 * 60 * 60 * 1000;
+  const [journal, day] = await Promise.all([core.journal.stats(), core.journal.runs.totals(since)]);
+  return {
+    stateDir: live.paths.stateDir,
+    config: {
+      path: live.loaded.path,
+      exists: live.loaded.exists,
+      problems: live.problems,
+      warnings: live.loaded.warnings.map((warning) => warning.text),
+    },
+    model: {
+      ...ref,
+      demo: !("missing" in found) && found.info.demo === true,
+      available: !("missing" in found),
+      ...("missing" in found && { problem: found.missing }),
+    },
+    channels: channels.status(),
+    journal,
+    lastDay: day,
+    waiting: core.dispatch.lanes.waiting,
+  };
+}

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,31 +22,54 @@ const NO_PAGE =
 
 /** Serves the files of one folder, none below it: `/` is `index.html`. */
 export function servePage(app: FastifyInstance, pageDir: string | undefined): void {
-  app.get("/", (request, reply) => sendFile(request, reply, { pageDir, name: "index.html" }));
+  const folder = { pageDir, gzips: new Gzips() };
+  app.get("/", (request, reply) => sendFile(request, reply, { ...folder, name: "index.html" }));
   app.get<{ Params: { file: string } }>("/:file", (request, reply) =>
-    sendFile(request, reply, { pageDir, name: request.params.file }),
+    sendFile(request, reply, { ...folder, name: request.params.file }),
   );
 }
 
-async function sendFile(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  file: { pageDir: string | undefined; name: string },
-): Promise<FastifyReply> {
+interface PageFile {
+  readonly pageDir: string | undefined;
+  readonly gzips: Gzips;
+  readonly name: string;
+}
+
+async function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): Promise<FastifyReply> {
   const type = TYPES[path.extname(file.name)];
   const isPlainName = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(file.name);
-  const isIndex = file.name === "index.html";
   const bytes = type !== undefined && isPlainName ? await readPageFile(file.pageDir, file.name) : undefined;
-  if (bytes === undefined || type === undefined) {
-    return reply
-      .code(isIndex ? 503 : 404)
-      .type("text/plain; charset=utf-8")
-      .send(isIndex ? NO_PAGE : "Not found.\n");
-  }
+  if (bytes === undefined || type === undefined) return sendMissing(reply, file.name === "index.html");
   const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-  reply.header("etag", etag).header("cache-control", "no-cache");
+  reply.type(type).headers({ etag, "cache-control": "no-cache", vary: "accept-encoding" });
   if (request.headers["if-none-match"] === etag) return reply.code(304).send();
-  return reply.type(type).send(bytes);
+  const takesGzip = /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");
+  if (!takesGzip || !COMPRESSIBLE.test(type)) return reply.send(bytes);
+  return reply.header("content-encoding", "gzip").send(await file.gzips.of(etag, bytes));
+}
+
+function sendMissing(reply: FastifyReply, isIndex: boolean): FastifyReply {
+  return reply
+    .code(isIndex ? 503 : 404)
+    .type("text/plain; charset=utf-8")
+    .send(isIndex ? NO_PAGE : "Not found.\n");
+}
+
+const COMPRESSIBLE = /^text\/|svg|json/;
+const MAX_GZIPS = 32;
+const compress = promisify(gzip);
+
+/** Each content compressed once; the oldest goes when the page was rebuilt often. */
+class Gzips {
+  readonly #known = new Map<string, Buffer>();
+
+  async of(etag: string, bytes: Buffer): Promise<Buffer> {
+    const small = this.#known.get(etag) ?? (await compress(bytes));
+    this.#known.set(etag, small);
+    const oldest = this.#known.keys().next();
+    if (this.#known.size > MAX_GZIPS && !oldest.done) this.#known.delete(oldest.value);
+    return small;
+  }
 }
 
 /** Undefined when it is not there: the folder may be built while the gateway runs. */

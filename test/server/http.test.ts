@@ -78,6 +78,15 @@ test.each([
   expect(await getRaw(where)).toBe(404);
 });
 
+test("the page is compressed for who takes it so", async () => {
+  writeFileSync(path.join(pageDir, "big.js"), "const a = 1;\n".repeat(5_000));
+  for (const encoding of ["gzip", "identity"]) {
+    const answer = await get("/big.js", { "accept-encoding": encoding });
+    expect(answer.headers.get("content-encoding")).toBe(encoding === "gzip" ? "gzip" : null);
+    expect(await answer.text()).toHaveLength(65_000);
+  }
+});
+
 test("without a build the page says what to run", async () => {
   const bare = await startGateway();
   const answer = await fetch(`${bare.http}/`);

@@ -35,17 +35,15 @@ export class Gate {
 
   /** A token and a password alike may come as a bearer. */
   judgeBearer(bearer: string | undefined, address: string): Verdict {
-    const { password } = this.#options;
-    const isPassword = bearer !== undefined && password !== undefined && isSame(bearer, password);
-    return this.judge(isPassword ? { password: bearer } : { token: bearer }, address);
+    return this.judge({ token: bearer, password: bearer }, address);
   }
 
-  #compare(given: Credentials): Verdict {
-    const { token, password } = this.#options;
-    if (given.token) return isSame(given.token, token) ? { kind: "ok" } : { kind: "wrong", what: "token" };
-    if (!given.password) return { kind: "missing" };
-    const isRight = password !== undefined && isSame(given.password, password);
-    return isRight ? { kind: "ok" } : { kind: "wrong", what: "password" };
+  #compare({ token, password }: Credentials): Verdict {
+    if (!token && !password) return { kind: "missing" };
+    const isToken = token !== undefined && isSame(token, this.#options.token);
+    const expected = this.#options.password;
+    const isPassword = password !== undefined && expected !== undefined && isSame(password, expected);
+    return isToken || isPassword ? { kind: "ok" } : { kind: "wrong", what: token ? "token" : "password" };
   }
 }
 

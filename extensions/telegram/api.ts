@@ -1,5 +1,5 @@
 import fs from "node:fs/promises";
-import type { Api } from "grammy";
+import { Api } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
 
@@ -19,10 +19,9 @@ export interface Bot {
   readonly token: string;
 }
 
-/** Loads grammY. Throws `OpenClawError` when there is no token. */
+/** Throws `OpenClawError` when there is no token. */
 export async function openBot(config: TelegramConfig): Promise<Bot> {
   const token = await readToken(config);
-  const { Api } = await import("grammy");
   const open = (timeoutSeconds: number): Api["raw"] => new Api(token, { apiRoot: config.apiRoot, timeoutSeconds }).raw;
   return { calls: open(config.timeoutSeconds), polls: open(config.pollingStallThresholdMs / 1000), token };
 }

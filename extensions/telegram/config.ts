@@ -1,6 +1,8 @@
-import { about, accountId, accountInputs, milliseconds, secretField } from "openclaw/plugin-sdk";
+import { about, accountId, accountInputs, channelId, milliseconds, secretField } from "openclaw/plugin-sdk";
 import type { AccountId } from "openclaw/plugin-sdk";
 import { z } from "zod";
+
+export const TELEGRAM = channelId("telegram");
 
 /** The adapter's own keys under `channels.telegram` and its accounts; the keys that every channel has belong to the core. */
 export const telegramConfig = z.looseObject({

@@ -1,3 +1,4 @@
+import { GrammyError, HttpError } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 
@@ -33,28 +34,24 @@ const UNREACHED = new Set([
 
 /** Reads what grammY threw. The text never holds the token. */
 export function failureOf(error: unknown): Failure {
-  const answer = fields(error);
-  if (typeof answer["error_code"] === "number") return answered(answer["error_code"], answer);
-  const cause = fields(answer["error"]);
-  const code = typeof cause["code"] === "string" ? cause["code"] : undefined;
-  const reason = typeof cause["message"] === "string" ? cause["message"] : "";
-  if (code !== undefined && (UNREACHED.has(code) || isConnectTimeout(code, reason))) {
+  if (error instanceof GrammyError) return answered(error);
+  const cause = error instanceof HttpError ? error.error : error;
+  const reason = cause instanceof Error ? cause.message : "";
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : unansweredReason(reason);
+  if (UNREACHED.has(code) || isConnectTimeout(code, reason)) {
     return { kind: "unreached", text: `Telegram cannot be reached (${code})` };
   }
-  return { kind: "unanswered", text: `no answer from Telegram (${code ?? unansweredReason(reason)})` };
+  return { kind: "unanswered", text: `no answer from Telegram (${code})` };
 }
 
-function answered(code: number, answer: Readonly<Record<string, unknown>>): Failure {
-  const text = typeof answer["description"] === "string" ? answer["description"] : `error ${code}`;
-  const parameters = fields(answer["parameters"]);
-  const wait = parameters["retry_after"];
-  const moved = parameters["migrate_to_chat_id"];
+function answered({ error_code: code, description: text, parameters }: GrammyError): Failure {
+  const { retry_after: wait, migrate_to_chat_id: movedTo } = parameters;
   return {
     kind: "answered",
     code,
     text,
-    ...(typeof wait === "number" && { retryAfterMs: wait * 1000 }),
-    ...(typeof moved === "number" && { movedTo: moved }),
+    ...(wait !== undefined && { retryAfterMs: wait * 1000 }),
+    ...(movedTo !== undefined && { movedTo }),
   };
 }
 
@@ -68,34 +65,18 @@ function unansweredReason(reason: string): string {
   return "connection lost";
 }
 
-const fields = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null
-    ? Object.fromEntries(FIELDS.map((name) => [name, Reflect.get(value, name)]))
-    : {};
-const FIELDS = [
-  "error_code",
-  "description",
-  "parameters",
-  "retry_after",
-  "migrate_to_chat_id",
-  "error",
-  "code",
-  "message",
-];
-
 /** Did a send that failed so arrive? */
 export function resultOf(failure: Failure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };
-  if (failure.code === 429) {
-    return { kind: "retry", reason: failure.text, rateLimited: true, ...waitOf(failure) };
-  }
-  if (failure.code >= 500) return { kind: "retry", reason: failure.text, ...waitOf(failure) };
-  return { kind: "refused", reason: failure.text };
+  if (failure.code !== 429 && failure.code < 500) return { kind: "refused", reason: failure.text };
+  return {
+    kind: "retry",
+    reason: failure.text,
+    ...(failure.retryAfterMs !== undefined && { afterMs: failure.retryAfterMs }),
+    ...(failure.code === 429 && { rateLimited: true }),
+  };
 }
-
-const waitOf = (failure: { readonly retryAfterMs?: number }): { afterMs?: number } =>
-  failure.retryAfterMs === undefined ? {} : { afterMs: failure.retryAfterMs };
 
 export const TOKEN_FIX = "Check channels.telegram.botToken; @BotFather shows the current one.";
 

@@ -1,7 +1,7 @@
 import type { CallbackQuery, Chat, MaybeInaccessibleMessage, Message, Update, User } from "grammy/types";
-import { channelId } from "openclaw/plugin-sdk";
 import type { AccountId, InboundMessage, Peer, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import type { Self } from "./api.ts";
+import { TELEGRAM } from "./config.ts";
 import { mediaOf } from "./media.ts";
 import { addressOf } from "./mentions.ts";
 import { untrustedOf } from "./untrusted.ts";
@@ -12,8 +12,6 @@ export interface View {
   readonly self: Self;
   readonly now: number;
 }
-
-export const TELEGRAM = channelId("telegram");
 
 /** The message that an update carries, or undefined when there is nothing in it for an agent. */
 export function readUpdate(update: Update, view: View): InboundMessage | undefined {

@@ -1,5 +1,5 @@
+import { InputFile } from "grammy";
 import type { ChannelHost, MediaItem, OutboundPart, SendResult } from "openclaw/plugin-sdk";
-import type { InputFile } from "grammy";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { deliver, sendText } from "./send.ts";
@@ -63,7 +63,6 @@ async function open(uploader: Uploader, item: MediaItem): Promise<Opened> {
   }
   try {
     const bytes = await uploader.host.openMedia(item);
-    const { InputFile } = await import("grammy");
     return { kind: "open", file: () => new InputFile(bytes, item.name ?? defaultName(item)) };
   } catch (error) {
     return {

@@ -1,6 +1,7 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { HttpError } from "grammy";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
@@ -262,7 +263,8 @@ test("waits double up to half a minute, with jitter in the upper half", () => {
 });
 
 test("whether a request left is read from the error", () => {
-  const network = (code: string, message = "") => failureOf({ error: { code, message } }).kind;
+  const network = (code: string, message = "") =>
+    failureOf(new HttpError("failed", Object.assign(new Error(message), { code }))).kind;
   expect(network("ECONNREFUSED")).toBe("unreached");
   expect(network("ENOTFOUND")).toBe("unreached");
   expect(network("ETIMEDOUT", "request failed, reason: connect ETIMEDOUT 1.2.3.4:443")).toBe("unreached");

@@ -1,2 +1,11 @@
-/** The door of the built program: what `bin/openclaw.mjs` imports once a fitting Node runs. */
-process.stdout.write("Usage: openclaw <command>\n");
+import { packageVersion } from "./package-root.ts";
+
+// The door of the program: what `bin/openclaw.mjs` imports once a fitting Node runs. Everything else is loaded on demand.
+const args = process.argv.slice(2);
+
+if (args.length === 1 && ["--version", "-v", "-V"].includes(args[0] ?? "")) {
+  process.stdout.write(`${packageVersion()}\n`);
+} else {
+  const { runCli } = await import("./cli/run-cli.ts");
+  await runCli(args);
+}

@@ -1,0 +1,72 @@
+import { networkInterfaces } from "node:os";
+import { OpenClawError } from "../../types/errors.ts";
+import { Secret } from "../../types/secret.ts";
+import { readGatewayToken } from "../config/gateway-token.ts";
+import type { Config } from "../config/schema.ts";
+import type { Io } from "./io.ts";
+import type { State } from "./state.ts";
+
+export interface GatewayFlags {
+  readonly url?: string;
+  readonly token?: string;
+}
+
+export interface Address {
+  /** `ws://` or `wss://`. */
+  readonly url: string;
+  readonly token: Secret | undefined;
+  /** Given by flag or environment, not the gateway of this state directory. */
+  readonly isElsewhere: boolean;
+}
+
+/**
+ * Where the gateway is asked, and with what. An address that was given by hand never gets the token of this machine's own
+ * gateway, only one given by hand too. Throws `USAGE` on an address that is none.
+ */
+export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}): Promise<Address> {
+  const given = flags.token ?? io.env["OPENCLAW_GATEWAY_TOKEN"];
+  const token = given ? new Secret(given) : undefined;
+  const url = flags.url ?? io.env["OPENCLAW_GATEWAY_URL"];
+  if (url) return { url: checkUrl(url), token, isElsewhere: true };
+  const port = state.owner?.port ?? state.config.gateway.port;
+  return {
+    url: `ws://${gatewayHost(state.config)}:${port}`,
+    token: token ?? (await readGatewayToken(state.paths, state.config)),
+    isElsewhere: false,
+  };
+}
+
+/** Whether there is a gateway to ask instead of reading the files. */
+export const hasGateway = (io: Io, state: State): boolean =>
+  Boolean(io.env["OPENCLAW_GATEWAY_URL"]) || state.owner !== undefined;
+
+/** The address under which this machine reaches its own gateway, in brackets where a URL needs them. */
+export function gatewayHost(config: Config): string {
+  const { bind, customBindHost } = config.gateway;
+  if (bind === "custom" && customBindHost !== undefined && !isEverywhere(customBindHost)) {
+    return customBindHost.includes(":") ? `[${customBindHost}]` : customBindHost;
+  }
+  return bind === "tailnet" ? (tailnetAddress() ?? "127.0.0.1") : "127.0.0.1";
+}
+
+const isEverywhere = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
+/** Tailscale gives its machines addresses out of 100.64.0.0/10. */
+function tailnetAddress(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return all.find(({ family, address }) => family === "IPv4" && isTailnet(address))?.address;
+}
+
+function isTailnet(address: string): boolean {
+  const [first, second = 0] = address.split(".").map(Number);
+  return first === 100 && second >= 64 && second < 128;
+}
+
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "ws:" || url?.protocol === "wss:") return text;
+  throw new OpenClawError("USAGE", {
+    message: "The gateway's address is no ws:// or wss:// URL.",
+    fix: "Write it as ws://127.0.0.1:18789.",
+  });
+}

@@ -1,0 +1,71 @@
+import { ERROR_CODES, OpenClawError, type ErrorCode } from "../../types/errors.ts";
+import type { Address } from "./address.ts";
+
+/** An error as it comes over the wire. */
+export interface ErrorShape {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: unknown;
+}
+
+export function unreachable(url: string, why: string): OpenClawError {
+  const isRefused = why.includes("ECONNREFUSED");
+  return new OpenClawError("GATEWAY_UNREACHABLE", {
+    message: isRefused ? `No gateway answers at ${url}.` : `The gateway at ${url} does not answer: ${why}.`,
+    fix: isRefused ? "Start it: openclaw gateway run" : "Look at it: openclaw gateway status, openclaw logs",
+  });
+}
+
+/** Why the gateway did not let us in. */
+export function connectError(address: Address, error: ErrorShape): OpenClawError {
+  const code = detailCode(error);
+  if (code === "AUTH_RATE_LIMITED") {
+    return unauthorized(
+      `${address.url} has seen too many wrong tokens from here.`,
+      "Wait five minutes, then try again.",
+    );
+  }
+  if (code?.startsWith("AUTH_") !== true) {
+    return new OpenClawError("GATEWAY_UNREACHABLE", {
+      message: `The gateway at ${address.url} refused: ${error.message}.`,
+      fix: "Use the openclaw of the gateway's own version.",
+    });
+  }
+  const where = address.isElsewhere
+    ? "Give the token of that gateway: --token or OPENCLAW_GATEWAY_TOKEN."
+    : "Restart the gateway if its token was changed, or give it: OPENCLAW_GATEWAY_TOKEN.";
+  return unauthorized(`${address.url} did not take the token${address.token ? "" : ", for there was none"}.`, where);
+}
+
+/** What an answered error means for who typed the command. */
+export function callError(method: string, error: ErrorShape): Error {
+  const { message } = error;
+  const own = detailCode(error);
+  if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, { message, fix: "See docs/errors.md." });
+  switch (error.code) {
+    case "NOT_FOUND":
+      return new OpenClawError("NOT_FOUND", { message: sentence(message), fix: "List what there is, then try again." });
+    case "INVALID_REQUEST":
+      return new OpenClawError("USAGE", { message: sentence(message), fix: "See the command's --help." });
+    case "FORBIDDEN":
+      return unauthorized(`The gateway does not allow ${method}: ${message}.`, "Use the gateway's own token.");
+    case "RATE_LIMITED":
+      return new OpenClawError("GATEWAY_BUSY", { message: sentence(message), fix: "Try again in a moment." });
+    default:
+      return new Error(`${method}: ${message}`);
+  }
+}
+
+const unauthorized = (message: string, fix: string) => new OpenClawError("GATEWAY_UNAUTHORIZED", { message, fix });
+
+const sentence = (text: string): string => {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+};
+
+const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_CODES, code);
+
+function detailCode({ details }: ErrorShape): string | undefined {
+  if (typeof details !== "object" || details === null || !("code" in details)) return undefined;
+  return typeof details.code === "string" ? details.code : undefined;
+}

@@ -1,0 +1,105 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import JSON5 from "json5";
+import { OpenClawError } from "../../../types/errors.ts";
+import { Secret } from "../../../types/secret.ts";
+import { parseConfigValue } from "../../config/edit.ts";
+import { loadConfig, readConfigText, type LoadOptions } from "../../config/load.ts";
+import { nearest } from "../../config/nearest.ts";
+import { parseConfigText } from "../../config/parse.ts";
+import { readPath, showPath, valueAt, type KeyPath } from "../../config/problem.ts";
+import { removeConfigValue, writeConfigValue } from "../../config/write.ts";
+import { writeJson, type Io } from "../io.ts";
+import { loadOptions } from "../state.ts";
+
+const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i;
+
+/** Prints the value in force, or what the file has under a key without effect. Throws NOT_FOUND. */
+export async function configGet(io: Io, key: string, options: { json?: boolean }): Promise<number> {
+  const path = readPath(key);
+  const { load } = await loadOptions(io);
+  const { config } = await loadConfig(load);
+  const value = valueAt(config, path) ?? (await rawValue(load, path));
+  if (value === undefined) throw missing(config, path);
+  if (options.json === true) writeJson(io, value);
+  else
+    io.out(
+      `${value instanceof Secret || typeof value === "string" ? String(value) : JSON.stringify(value, null, 2)}\n`,
+    );
+  return 0;
+}
+
+/** A key that has no effect here has no type either: its name tells whether it is secret. */
+async function rawValue(load: LoadOptions, path: KeyPath): Promise<unknown> {
+  const text = (await readConfigText(load.path)) ?? "";
+  if (text.trim() === "") return undefined;
+  return masked(valueAt(parseConfigText(text, load.path), path), String(path.at(-1) ?? ""));
+}
+
+function masked(value: unknown, name: string): unknown {
+  if (typeof value === "string") return SECRET_NAME.test(name) ? new Secret(value) : value;
+  if (Array.isArray(value)) return value.map((item: unknown) => masked(item, name));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]: [string, unknown]) => [key, masked(child, key)]));
+}
+
+function missing(config: unknown, path: KeyPath): OpenClawError {
+  const parent = valueAt(config, path.slice(0, -1));
+  const siblings = typeof parent === "object" && parent !== null ? Object.keys(parent) : [];
+  const near = nearest(String(path.at(-1)), siblings);
+  return new OpenClawError("NOT_FOUND", {
+    message: `${showPath(path)} has no value.`,
+    fix:
+      near === undefined ? "docs/config.md lists the keys." : `Did you mean ${showPath([...path.slice(0, -1), near])}?`,
+  });
+}
+
+/** Changes one value. Throws what `writeConfigValue` throws, and `USAGE` with `strict` on text that is no JSON5. */
+export async function configSet(io: Io, given: { key: string; value: string }, strict: boolean): Promise<number> {
+  const path = readPath(given.key);
+  const file = await setInFile(io, path, strict ? strictValue(given.value) : parseConfigValue(given.value));
+  io.out(`Set ${showPath(path)} in ${file}.\n`);
+  return 0;
+}
+
+/** Changes one value of the file, which is made when it is not there; returns its path. */
+export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<string> {
+  const { load } = await loadOptions(io);
+  try {
+    await mkdir(dirname(load.path), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new OpenClawError("CONFIG_WRITE", {
+      message: `${dirname(load.path)} cannot be made: ${error instanceof Error ? error.message : String(error)}`,
+      fix: "Check the rights of the directory above it.",
+      cause: error,
+    });
+  }
+  await writeConfigValue(load, path, value);
+  return load.path;
+}
+
+function strictValue(text: string): unknown {
+  try {
+    return JSON5.parse<unknown>(text);
+  } catch (error) {
+    throw new OpenClawError("USAGE", {
+      message: "The value is no JSON5.",
+      fix: `Put text in quotes: '"text"'.`,
+      cause: error,
+    });
+  }
+}
+
+/** Takes one key out of the file. Throws NOT_FOUND when it is not there. */
+export async function configUnset(io: Io, key: string): Promise<number> {
+  const path = readPath(key);
+  const { load } = await loadOptions(io);
+  if (!(await removeConfigValue(load, path))) {
+    throw new OpenClawError("NOT_FOUND", {
+      message: `${showPath(path)} is not in ${load.path}.`,
+      fix: "Nothing to do: its default is in force.",
+    });
+  }
+  io.out(`Took ${showPath(path)} out of ${load.path}.\n`);
+  return 0;
+}

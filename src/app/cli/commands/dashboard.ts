@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { OpenClawError } from "../../../types/errors.ts";
+import { readGatewayToken } from "../../config/gateway-token.ts";
+import type { Env } from "../../config/secrets.ts";
+import { gatewayHost } from "../address.ts";
+import type { Io } from "../io.ts";
+import { readState } from "../state.ts";
+
+/** Prints the page's address with its token in the fragment, which no server sees; opens it for a person at a desktop. */
+export async function dashboard(io: Io, options: { open: boolean }): Promise<number> {
+  const state = await readState(io);
+  const token = await readGatewayToken(state.paths, state.config);
+  if (!token) {
+    throw new OpenClawError("GATEWAY_UNREACHABLE", {
+      message: "There is no token yet: the gateway has never run on this state directory.",
+      fix: "Start it: openclaw gateway run",
+    });
+  }
+  const port = state.owner?.port ?? state.config.gateway.port;
+  const url = `http://${gatewayHost(state.config)}:${port}/#token=${encodeURIComponent(token.reveal())}`;
+  io.out(`${url}\n`);
+  if (!state.owner) io.err("The gateway does not run now; start it: openclaw gateway run\n");
+  else if (options.open && io.isTerminal) openBrowser(io.env, url);
+  return 0;
+}
+
+/** A browser that cannot be started is no failure: the address is printed. */
+function openBrowser(env: Env, url: string): void {
+  const opener = openerOf(env);
+  if (!opener) return;
+  const [program, ...args] = opener;
+  const child = spawn(program, [...args, url], { detached: true, stdio: "ignore" });
+  child.on("error", () => undefined);
+  child.unref();
+}
+
+function openerOf(env: Env): readonly [string, ...string[]] | undefined {
+  if (env["SSH_CONNECTION"]) return undefined;
+  if (process.platform === "darwin") return ["open"];
+  if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { callOnce } from "../call-gateway.ts";
+import { writeJson, type Io } from "../io.ts";
+import { readState } from "../state.ts";
+import { pairs } from "../table.ts";
+
+const healthShape = z.looseObject({
+  ok: z.boolean(),
+  durationMs: z.number().optional(),
+  channelOrder: z.array(z.string()).optional(),
+  sessions: z.looseObject({ count: z.number() }).optional(),
+  eventLoop: z.looseObject({ degraded: z.boolean(), utilization: z.number().optional() }).optional(),
+});
+
+/** Asks the gateway how it is: 0 when it is well, 1 when not. Throws GATEWAY_UNREACHABLE. */
+export async function health(io: Io, options: { json?: boolean; timeout?: number }): Promise<number> {
+  const state = await readState(io);
+  const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
+  if (options.json === true) writeJson(io, told);
+  else {
+    const { eventLoop, channelOrder, sessions, durationMs } = told;
+    const load = eventLoop?.utilization;
+    io.out(
+      pairs(io, [
+        ["Health", told.ok ? "ok" : "not ready"],
+        [
+          "Load",
+          load === undefined ? undefined : `${Math.round(load * 100)} %${eventLoop?.degraded ? ", too much" : ""}`,
+        ],
+        ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
+        ["Sessions", sessions && String(sessions.count)],
+        ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
+      ]),
+    );
+  }
+  return told.ok ? 0 : 1;
+}

@@ -1,0 +1,69 @@
+import { Option, type Command } from "commander";
+import type { Act } from "./act.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** `config …` and `onboard`, which edit the config file. */
+export function defineConfig(program: Command, act: Act): void {
+  const config = program.command("config").description("read and change openclaw.json");
+  config
+    .command("get")
+    .argument("<key>", "gateway.port, agents.list[0].id")
+    .description("the value in force; secrets are not shown")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, key: string, options: Json) => {
+        const { configGet } = await import("../commands/config.ts");
+        return configGet(io, key, options);
+      }),
+    );
+  config
+    .command("set")
+    .argument("<key>", "gateway.port, agents.list[0].id")
+    .argument("<value>", "JSON5, or plain text")
+    .description("change one value; comments and order stay")
+    .addOption(new Option("--json", "refuse a value that is no JSON5"))
+    .addOption(new Option("--strict-json", "same as --json").hideHelp())
+    .action(
+      act(async (io, key: string, value: string, options: Json & { strictJson?: boolean }) => {
+        const { configSet } = await import("../commands/config.ts");
+        return configSet(io, { key, value }, options.json === true || options.strictJson === true);
+      }),
+    );
+  config
+    .command("unset")
+    .argument("<key>", "gateway.port, agents.list[0].id")
+    .description("take one key out of the file")
+    .action(act(async (io, key: string) => (await import("../commands/config.ts")).configUnset(io, key)));
+  defineConfigLooks(config, act);
+  program
+    .command("onboard")
+    .description("settle in")
+    .option("--adopt", "take over a state directory that another program wrote last: channels start")
+    .action(
+      act(async (io, options: { adopt?: boolean }) => {
+        const { onboard } = await import("../commands/onboard.ts");
+        return onboard(io, options);
+      }),
+    );
+}
+
+function defineConfigLooks(config: Command, act: Act): void {
+  config
+    .command("validate")
+    .description("check the file without starting anything")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: Json) => (await import("../commands/config-validate.ts")).configValidate(io, options)),
+    );
+  config
+    .command("schema")
+    .description("JSON Schema of the file")
+    .action(act(async (io) => (await import("../commands/config-schema.ts")).configSchema(io)));
+  config
+    .command("file")
+    .description("where the file lies")
+    .action(act(async (io) => (await import("../commands/config-schema.ts")).configFile(io)));
+}

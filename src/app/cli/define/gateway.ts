@@ -1,0 +1,40 @@
+import { Option, type Command } from "commander";
+import { wholeNumber, type Act } from "./act.ts";
+
+const BINDS = ["loopback", "lan", "auto", "custom", "tailnet"];
+
+export function defineGateway(program: Command, act: Act): void {
+  const gateway = program.command("gateway").description("run, look at and stop the gateway");
+  gateway
+    .command("run", { isDefault: true })
+    .description("run the gateway in this terminal (the default)")
+    .option("--port <port>", "TCP port, 0 for a free one", wholeNumber(0, 65_535))
+    .addOption(new Option("--bind <mode>", "where to listen").choices(BINDS))
+    .option("--force", "stop the gateway that holds this state directory first")
+    .option("--token <token>", "token that clients must show")
+    .option("--verbose", "log debug lines too")
+    .addOption(new Option("--allow-unconfigured", "no effect: no config is needed").hideHelp())
+    .action(act(async (io, options: RunFlags) => (await import("../commands/gateway-run.ts")).gatewayRun(io, options)));
+  gateway
+    .command("status")
+    .description("whether it runs, where, and since when")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: { json?: boolean }) => {
+        const { gatewayStatus } = await import("../commands/gateway-status.ts");
+        return gatewayStatus(io, options);
+      }),
+    );
+  gateway
+    .command("stop")
+    .description("end it in order: runs may finish, nothing is lost")
+    .action(act(async (io) => (await import("../commands/gateway-stop.ts")).gatewayStop(io)));
+}
+
+interface RunFlags {
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+  readonly force?: boolean;
+  readonly verbose?: boolean;
+}

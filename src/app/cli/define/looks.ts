@@ -1,0 +1,69 @@
+import { Option, type Command } from "commander";
+import type { DoctorFlags } from "../commands/doctor.ts";
+import type { LogFlags } from "../commands/logs.ts";
+import type { StatusFlags } from "../commands/status.ts";
+import { listOf, wholeNumber, type Act } from "./act.ts";
+
+/** The commands that look: status, health, doctor, logs, dashboard. */
+export function defineLooks(program: Command, act: Act): void {
+  program
+    .command("status")
+    .description("the gateway, its config, model, channels and sessions")
+    .option("--json", "for scripts")
+    .option("--all", "recent sessions too")
+    .option("--deep", "ask every channel too")
+    .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
+    .option("--verbose", "show where it failed")
+    .action(act(async (io, options: StatusFlags) => (await import("../commands/status.ts")).status(io, options)));
+  program
+    .command("health")
+    .description("ask the running gateway how it is")
+    .option("--json", "for scripts")
+    .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
+    .option("--verbose", "show where it failed")
+    .action(
+      act(async (io, options: { json?: boolean; timeout?: number }) => {
+        const { health } = await import("../commands/health.ts");
+        return health(io, options);
+      }),
+    );
+  defineDoctor(program, act);
+  defineLogs(program, act);
+  program
+    .command("dashboard")
+    .description("print the chat page's address, and open it on a desktop")
+    .option("--no-open", "only print it")
+    .action(
+      act(async (io, options: { open: boolean }) => {
+        const { dashboard } = await import("../commands/dashboard.ts");
+        return dashboard(io, options);
+      }),
+    );
+}
+
+function defineDoctor(program: Command, act: Act): void {
+  program
+    .command("doctor")
+    .description("find what is wrong, say how to mend it, and mend it when asked")
+    .option("--json", "for scripts")
+    .option("--fix", "mend what can be mended; each change is shown and asked first")
+    .addOption(new Option("--repair", "same as --fix").hideHelp())
+    .option("--yes", "with --fix: do not ask")
+    .option("--non-interactive", "never ask")
+    .option("--only <id>", "only these checks: `app.config`, or a room as `store`", listOf)
+    .option("--skip <id>", "all but these", listOf)
+    .action(act(async (io, options: DoctorFlags) => (await import("../commands/doctor.ts")).doctor(io, options)));
+}
+
+function defineLogs(program: Command, act: Act): void {
+  program
+    .command("logs")
+    .description("the gateway's log")
+    .option("-f, --follow", "go on as lines come")
+    .option("--json", "the lines as they are in the file")
+    .option("-n, --limit <count>", "how many of the last lines", wholeNumber(0, 1_000_000), 200)
+    .option("--interval <ms>", "with --follow: how often to look", wholeNumber(20, 60_000), 500)
+    .option("--plain", "no colours")
+    .addOption(new Option("--local-time", "no effect: times are local").hideHelp())
+    .action(act(async (io, options: LogFlags) => (await import("../commands/logs.ts")).logs(io, options)));
+}

@@ -1,0 +1,115 @@
+import { Option, type Command } from "commander";
+import type { ExportFlags } from "../commands/sessions-export.ts";
+import type { ListFlags, ShowFlags } from "../commands/sessions.ts";
+import { wholeNumber, type Act } from "./act.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** The commands about one room each: sessions, pairing, channels, models. */
+export function defineRooms(program: Command, act: Act): void {
+  defineSessions(program, act);
+  definePairing(program, act);
+  defineChannels(program, act);
+  const models = program.command("models").description("language models");
+  models
+    .command("list", { isDefault: true })
+    .description("models that can be used now (the default)")
+    .option("--provider <id>", "only this provider's")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: Json & { provider?: string }) => {
+        const { modelsList } = await import("../commands/models.ts");
+        return modelsList(io, options);
+      }),
+    );
+}
+
+function defineSessions(program: Command, act: Act): void {
+  const sessions = program.command("sessions").description("conversations");
+  sessions
+    .command("list", { isDefault: true })
+    .description("conversations, the latest first (the default)")
+    .option("--active <minutes>", "only those of the last minutes", wholeNumber(1))
+    .option("--agent <id>", "only this agent's")
+    .option("--limit <count>", "at most so many", wholeNumber(1))
+    .option("--json", "for scripts")
+    .action(act(async (io, options: ListFlags) => (await import("../commands/sessions.ts")).sessionsList(io, options)));
+  sessions
+    .command("show")
+    .argument("<key>", "as `openclaw sessions` names it")
+    .description("the last messages of a conversation")
+    .option("--limit <count>", "at most so many", wholeNumber(1, 1000), 20)
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, key: string, options: ShowFlags) => {
+        const { sessionsShow } = await import("../commands/sessions.ts");
+        return sessionsShow(io, key, options);
+      }),
+    );
+  sessions
+    .command("export")
+    .argument("<key>", "as `openclaw sessions` names it")
+    .description("the whole transcript of a conversation")
+    .addOption(
+      new Option("--format <format>", "the file's own lines, or for reading")
+        .choices(["jsonl", "markdown"])
+        .default("jsonl"),
+    )
+    .option("-o, --output <file>", "a new file instead of standard output")
+    .action(
+      act(async (io, key: string, options: ExportFlags) => {
+        const { sessionsExport } = await import("../commands/sessions-export.ts");
+        return sessionsExport(io, key, options);
+      }),
+    );
+}
+
+function definePairing(program: Command, act: Act): void {
+  const pairing = program.command("pairing").description("strangers who want to write to the agent");
+  pairing
+    .command("list")
+    .argument("[channel]", "only of this channel")
+    .description("who waits, and their codes")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string | undefined, options: Json) => {
+        const { pairingList } = await import("../commands/pairing.ts");
+        return pairingList(io, channel, options);
+      }),
+    );
+  pairing
+    .command("approve")
+    .argument("<channel>", "channel of the stranger")
+    .argument("<code>", "the code that the stranger was given")
+    .description("let a stranger in")
+    .option("--notify", "tell the stranger")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string, code: string, options: Json & { notify?: boolean }) => {
+        const { pairingApprove } = await import("../commands/pairing.ts");
+        return pairingApprove(io, { channel, code }, options);
+      }),
+    );
+}
+
+function defineChannels(program: Command, act: Act): void {
+  const channels = program.command("channels").description("chat platforms");
+  channels
+    .command("status", { isDefault: true })
+    .description("how each account is connected (the default)")
+    .option("--json", "for scripts")
+    .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
+    .action(
+      act(async (io, options: Json & { timeout?: number }) => {
+        const { channelsStatus } = await import("../commands/channels.ts");
+        return channelsStatus(io, options);
+      }),
+    );
+  channels
+    .command("list")
+    .description("accounts of the config")
+    .option("--json", "for scripts")
+    .action(act(async (io, options: Json) => (await import("../commands/channels.ts")).channelsList(io, options)));
+}

@@ -1,0 +1,62 @@
+import type { Env } from "../config/secrets.ts";
+
+/** The terminal, or what stands in for it, as the commands see it. */
+export interface Io {
+  readonly env: Env;
+  /** Results. */
+  out(text: string): void;
+  /** Progress, warnings, errors. */
+  err(text: string): void;
+  /** Whether a person reads `out`. */
+  readonly isTerminal: boolean;
+  /** Whether a person reads `err`. */
+  readonly isErrTerminal: boolean;
+  /** Whether `out` may be coloured. */
+  readonly color: boolean;
+  /** Whether errors show their stack. */
+  readonly verbose: boolean;
+}
+
+/** This process's own terminal. `NO_COLOR`, `--no-color` and a dumb terminal turn colours off. */
+export function terminalIo(args: readonly string[], env: Env): Io {
+  const isTerminal = process.stdout.isTTY === true;
+  const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
+  return {
+    env,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    isTerminal,
+    isErrTerminal: process.stderr.isTTY === true,
+    color: isTerminal && !plain,
+    verbose: args.includes("--verbose") || Boolean(env["OPENCLAW_DEBUG"]),
+  };
+}
+
+export function writeJson(io: Io, value: unknown): void {
+  io.out(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Text of strangers without what would steer a terminal; line breaks and tabs stay. */
+export const cleanText = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+
+/** Waits until everything written has left, for pipes are asynchronous on some systems. Never rejects. */
+export async function drain(): Promise<void> {
+  const left = (stream: NodeJS.WriteStream) =>
+    new Promise<void>((resolve) => {
+      if (stream.writable) stream.write("", () => resolve());
+      else resolve();
+    });
+  await Promise.all([left(process.stdout), left(process.stderr)]);
+}
+
+/** A reader that has seen enough (`| head`) ends the command quietly. */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      process.exit(process.exitCode ?? 0);
+    });
+  }
+}

@@ -1,0 +1,32 @@
+import { Command } from "commander";
+import { defineAgent } from "./define/agent.ts";
+import { defineConfig } from "./define/config.ts";
+import { defineGateway } from "./define/gateway.ts";
+import { defineLooks } from "./define/looks.ts";
+import { defineRooms } from "./define/rooms.ts";
+import type { Act } from "./define/act.ts";
+import type { Io } from "./io.ts";
+
+/** All commands with their flags; the code of each is loaded when it is called. `exitCode` tells after parsing. */
+export function buildProgram(io: Io, version: string): { program: Command; exitCode: () => number } {
+  let code = 0;
+  const act: Act =
+    (run) =>
+    async (...args) => {
+      code = await run(io, ...args);
+    };
+  const program = new Command("openclaw")
+    .description("A gateway that connects chat apps to an AI agent, on your own machine.")
+    .version(version, "-v, --version", "print the version")
+    .option("--no-color", "no colours")
+    .helpOption("-h, --help", "show what can be typed")
+    .helpCommand("help [command]", "show what can be typed")
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.out(text), writeErr: () => undefined });
+  defineGateway(program, act);
+  defineAgent(program, act);
+  defineLooks(program, act);
+  defineRooms(program, act);
+  defineConfig(program, act);
+  return { program, exitCode: () => code };
+}

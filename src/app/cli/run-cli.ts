@@ -1,0 +1,31 @@
+import { CommanderError } from "commander";
+import { packageVersion } from "../package-root.ts";
+import { tellFailure, usageError } from "./failure.ts";
+import { drain, endWithReader, terminalIo, type Io } from "./io.ts";
+import { buildProgram } from "./program.ts";
+
+/** Runs one command line and ends the process with its exit code (0, 1, 2, 75, 78). */
+export async function runCli(args: readonly string[]): Promise<void> {
+  endWithReader();
+  const io = terminalIo(args, process.env);
+  process.exitCode = await runCommand(io, args);
+  await drain();
+  // Kept-alive connections must not hold a finished command.
+  process.exit();
+}
+
+/** The same without ending the process. Never rejects. */
+export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
+  const { program, exitCode } = buildProgram(io, packageVersion());
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync(args, { from: "user" });
+    return exitCode();
+  } catch (error) {
+    const shown = error instanceof CommanderError ? usageError(error, program, args) : error;
+    return shown === undefined ? 0 : tellFailure(io, shown);
+  }
+}

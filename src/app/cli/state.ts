@@ -1,0 +1,49 @@
+import { readStateLock } from "../../store/lock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { loadConfig, type LoadOptions } from "../config/load.ts";
+import { channelSchemas } from "../gateway/extensions.ts";
+import { resolvePaths, type StatePaths } from "../config/paths.ts";
+import { configSchema, type Config } from "../config/schema.ts";
+import type { Io } from "./io.ts";
+
+/** The state directory as a command finds it. */
+export interface State {
+  readonly paths: StatePaths;
+  readonly load: LoadOptions;
+  /** All defaults while the file has a problem: a gateway may still run on what it was before. */
+  readonly config: Config;
+  readonly problem: OpenClawError | undefined;
+  /** The daemon that owns the directory; undefined when none runs. */
+  readonly owner: { readonly pid: number; readonly port?: number } | undefined;
+}
+
+/** Where the config is, and what it is held against. */
+export async function loadOptions(io: Io): Promise<{ paths: StatePaths; load: LoadOptions }> {
+  const paths = resolvePaths(io.env);
+  return { paths, load: { path: paths.configPath, env: io.env, channelSchemas: await channelSchemas() } };
+}
+
+/** Looks without changing anything. Throws only what is no `OpenClawError`. */
+export async function readState(io: Io): Promise<State> {
+  const { paths, load } = await loadOptions(io);
+  const lock = await readStateLock(paths.stateDir);
+  const found = await readConfig(load);
+  return { paths, load, ...found, owner: lock?.alive === true ? lock : undefined };
+}
+
+/** The same where a valid config is needed; throws its problem. */
+export async function requireState(io: Io): Promise<State> {
+  const state = await readState(io);
+  if (state.problem) throw state.problem;
+  return state;
+}
+
+async function readConfig(load: LoadOptions): Promise<Pick<State, "config" | "problem">> {
+  try {
+    const { config } = await loadConfig(load);
+    return { config, problem: undefined };
+  } catch (error) {
+    if (!(error instanceof OpenClawError)) throw error;
+    return { config: configSchema.parse({}), problem: error };
+  }
+}

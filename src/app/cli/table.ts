@@ -1,0 +1,39 @@
+import { styleText } from "node:util";
+import { cleanText, type Io } from "./io.ts";
+
+/** Columns side by side below their heads. Ends with a newline. */
+export function table(io: Io, heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map(oneLine));
+  const widths = heads.map((head, index) => Math.max(head.length, ...cells.map((row) => (row[index] ?? "").length)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return `${[dim(io, line(heads)), ...cells.map(line)].join("\n")}\n`;
+}
+
+/** Names and values below each other; those without a value are left out. Ends with a newline. */
+export function pairs(io: Io, rows: readonly (readonly [string, string | undefined])[]): string {
+  const shown = rows.filter((row): row is [string, string] => row[1] !== undefined);
+  const width = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${dim(io, name.padEnd(width))}  ${oneLine(value)}\n`).join("");
+}
+
+export const dim = (io: Io, text: string): string =>
+  io.color ? styleText("dim", text, { validateStream: false }) : text;
+
+const oneLine = (text: string): string => cleanText(text).replaceAll(/\s+/g, " ").trim();
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+] as const;
+
+/** `3 min`, `2 h`: one unit, rounded down. */
+export function showDuration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [unit, size] = UNITS.find(([, length]) => seconds >= length) ?? ["s", 1];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}

@@ -2,6 +2,7 @@ import fs from "node:fs/promises";
 import { Api } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
+import { transport } from "./transport.ts";
 
 /** The bot itself. */
 export interface Self {
@@ -22,7 +23,8 @@ export interface Bot {
 /** Throws `OpenClawError` when there is no token. */
 export async function openBot(config: TelegramConfig): Promise<Bot> {
   const token = await readToken(config);
-  const open = (timeoutSeconds: number): Api["raw"] => new Api(token, { apiRoot: config.apiRoot, timeoutSeconds }).raw;
+  const open = (timeoutSeconds: number): Api["raw"] =>
+    new Api(token, { apiRoot: config.apiRoot, timeoutSeconds, ...transport() }).raw;
   return { calls: open(config.timeoutSeconds), polls: open(config.pollingStallThresholdMs / 1000), token };
 }
 

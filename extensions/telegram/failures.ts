@@ -57,11 +57,11 @@ function answered({ error_code: code, description: text, parameters }: GrammyErr
 
 // Where several addresses were tried, Node leaves the reason empty: still nothing was connected.
 const isConnectTimeout = (code: string, reason: string): boolean =>
-  code === "ETIMEDOUT" && (reason.includes("connect ETIMEDOUT") || reason.endsWith("reason: "));
+  code === "ETIMEDOUT" && (reason.includes("connect ETIMEDOUT") || reason === "");
 
 function unansweredReason(reason: string): string {
   if (reason.includes("timed out")) return "timeout";
-  if (reason.includes("invalid json")) return "not JSON";
+  if (reason.includes("JSON")) return "not JSON";
   return "connection lost";
 }
 

@@ -267,7 +267,7 @@ test("whether a request left is read from the error", () => {
     failureOf(new HttpError("failed", Object.assign(new Error(message), { code }))).kind;
   expect(network("ECONNREFUSED")).toBe("unreached");
   expect(network("ENOTFOUND")).toBe("unreached");
-  expect(network("ETIMEDOUT", "request failed, reason: connect ETIMEDOUT 1.2.3.4:443")).toBe("unreached");
-  expect(network("ETIMEDOUT", "request failed, reason: read ETIMEDOUT")).toBe("unanswered");
+  expect(network("ETIMEDOUT", "connect ETIMEDOUT 1.2.3.4:443")).toBe("unreached");
+  expect(network("ETIMEDOUT", "read ETIMEDOUT")).toBe("unanswered");
   expect(network("ECONNRESET")).toBe("unanswered");
 });

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import * as extension from "../../extensions/telegram/index.ts";
+import { startChannels } from "../../src/channels/channels.ts";
+import { channelChecks } from "../../src/channels/checks.ts";
+import type { ConfiguredAccount } from "../../src/channels/supervisor.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import type { Log } from "../../src/types/log.ts";
+import { startFakeTelegram } from "../fakes/telegram.ts";
+
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
+
+test("a Telegram account is connected, answers, and is told in the status", async () => {
+  const fake = await startFakeTelegram();
+  const config = extension.telegram.config.parse({ botToken: fake.token, apiRoot: fake.url });
+  const account: ConfiguredAccount = { adapter: extension.telegram, account: DEFAULT_ACCOUNT, config, enabled: true };
+  const channels = startChannels({
+    adapters: [account],
+    media: { read: async () => new Uint8Array() },
+    log: silent,
+    clock: systemClock,
+    async receive(messages) {
+      for (const { from, text } of messages) {
+        const part = { kind: "text", body: `you said ${text}`, plain: text, format: "plain" } as const;
+        await channels.link(from.channel, from.account)?.send(from, part, { idempotencyKey: text });
+      }
+    },
+  });
+  // Written while the gateway was away.
+  fake.say("hello");
+  await fake.waitFor((call) => call.text === "you said hello");
+  expect(channels.status()[0]).toMatchObject({ lifecycle: "running", connected: true, self: { name: "@test_bot" } });
+  const [check] = channelChecks([account], { telegram: extension });
+  expect(await check?.run(AbortSignal.timeout(2000))).toEqual([{ status: "ok", message: "answers as @test_bot" }]);
+  await channels.close();
+  await fake.close();
+});

@@ -6,7 +6,7 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
-import { sendRow, type SendPorts } from "./send.ts";
+import { asResend, sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
 export interface Reply {
@@ -22,14 +22,13 @@ export interface Reply {
   readonly isRepeat?: boolean;
 }
 
-/** After this long an unsent reply is no answer any more: it is kept as failed and told to the operator. */
-const STALE_MS = 6 * 60 * 60 * 1000;
-
 /** Every reply leaves through here, once, in its chat's order. */
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #chats = new KeyedQueue();
   readonly #stop = new AbortController();
+  /** Rows on their way: whoever plans a reply again must not send it again. */
+  readonly #underway = new Set<number>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -63,28 +62,22 @@ export class Outbox {
   /** After a start: what was not sent goes out now; what may have arrived goes out once more, labelled. */
   async recover(): Promise<number> {
     const rows = await this.#deps.journal.open();
-    for (const row of rows) await this.#recoverRow(row);
+    for (const row of rows) this.#enqueue(row.state !== "planned" && row.editOf === undefined ? asResend(row) : row);
     return rows.length;
-  }
-
-  async #recoverRow(row: OutboxRow): Promise<void> {
-    if (this.#deps.clock.now() - row.createdAt > STALE_MS) {
-      await this.#deps.journal.mark(row.id, { state: "failed", error: "older than 6 hours when it could be sent" });
-      this.#deps.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
-      return;
-    }
-    const mayHaveArrived = row.state === "sending" || row.state === "unknown";
-    this.#enqueue(mayHaveArrived && row.editOf === undefined ? { ...row, body: labelled(row.body) } : row);
   }
 
   /** Resolves when nothing waits, or after `ms`. What is left is sent after the next start. */
   async close(ms: number): Promise<void> {
-    const timeout = new Promise<void>((resolve) => this.#deps.clock.after(ms, resolve));
-    await Promise.race([this.#chats.idle(), timeout]);
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#deps.clock.after(ms, late.resolve);
+    await Promise.race([this.#chats.idle(), late.promise]);
+    cancel();
     this.#stop.abort();
   }
 
   #enqueue(row: OutboxRow): void {
+    if (this.#underway.has(row.id)) return;
+    this.#underway.add(row.id);
     const ports: SendPorts = { ...this.#deps, signal: this.#stop.signal };
     void this.#chats.run(chatKey(row.to), async () => {
       try {
@@ -92,6 +85,8 @@ export class Outbox {
       } catch (error) {
         // The journal could not be written (disk full): the row keeps its state and goes out after the next start.
         this.#deps.log.error("reply left unsent", { reply: row.replyKey, error });
+      } finally {
+        this.#underway.delete(row.id);
       }
     });
   }

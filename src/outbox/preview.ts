@@ -48,6 +48,8 @@ export class Preview {
     const now = this.#deps.clock.now();
     if (this.#closed || this.#busy || now < this.#nextAt || markdown.length < LEAST_TEXT || markdown === this.#shown)
       return;
+    // Behind a reply that waits for its platform the final would wait for the preview.
+    if (this.#deps.queue.isBusy(this.#deps.chat)) return;
     this.#shown = markdown;
     this.#nextAt = now + Math.max(EDIT_EVERY_MS, this.#deps.limits.editEveryMs ?? 0);
     this.#busy = this.#deps.queue
@@ -79,6 +81,8 @@ export class Preview {
       this.#messageId = result.messageId;
       await journal.notePreview(inboxId, to, result.messageId);
     }
+    // It may stand there all the same: another one would be a second message.
+    if (result?.kind === "unknown" || result?.kind === "refused") this.#closed = true;
     return result;
   }
 

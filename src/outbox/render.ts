@@ -15,13 +15,15 @@ export async function renderText(
   limits: ChannelLimits,
 ): Promise<readonly (OutboundPart & { kind: "text" })[]> {
   if (markdown.trim() === "") return [];
+  // A resend is longer by its label and must fit all the same.
+  const limit = limits.text - REPEAT_LABEL.length;
   if (limits.format === "telegram-html") {
     const { renderTelegramChunks } = await import("../reply/markdown/telegram.ts");
-    const chunks = renderTelegramChunks(markdown, { limit: limits.text });
+    const chunks = renderTelegramChunks(markdown, { limit });
     return chunks.map(({ html, plain }) => ({ kind: "text", body: html, format: "telegram-html", plain }));
   }
   const { createBlockChunker } = await import("../reply/chunker.ts");
-  const chunker = createBlockChunker({ minChars: limits.text, maxChars: limits.text, breakPreference: "paragraph" });
+  const chunker = createBlockChunker({ minChars: limit, maxChars: limit, breakPreference: "paragraph" });
   const chunks = [...chunker.push(markdown), ...chunker.flush()];
   return chunks.map((body) => ({ kind: "text", body, format: limits.format, plain: body }));
 }

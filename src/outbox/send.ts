@@ -9,14 +9,14 @@ export interface SendPorts extends OutboxDeps {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** Tries of a chunk whose platform keeps failing; with the waits above about an hour. */
-const MOST_TRIES = 120;
+/** After this long an unsent reply is no answer any more: it is kept as failed and told to the operator. */
+const STALE_MS = 6 * 60 * 60 * 1000;
 
 /** Sends one chunk until its fate is known, or the gateway stops. Throws only when the journal cannot be written. */
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current = row;
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    if (ports.signal.aborted) return;
+  for (let tries = 0; !ports.signal.aborted; tries += 1) {
+    if (ports.clock.now() - row.createdAt > STALE_MS) return giveUp(row, ports);
     const link = ports.links.link(current.to);
     const result: SendResult = link
       ? await callPlatform(current, link, ports)
@@ -26,12 +26,23 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
     current = after;
     await wait(result, tries, ports);
   }
-  await ports.journal.mark(row.id, { state: "failed", error: "the platform never took it" });
-  ports.log.error("reply given up", { reply: row.replyKey, channel: row.to.channel });
+}
+
+async function giveUp(row: OutboxRow, ports: SendPorts): Promise<void> {
+  await ports.journal.mark(row.id, { state: "failed", error: "older than 6 hours when it could be sent" });
+  ports.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
 }
 
 async function callPlatform(row: OutboxRow, link: ChannelLink, ports: SendPorts): Promise<SendResult> {
   await ports.journal.mark(row.id, { state: "sending" });
+  try {
+    return await callLink(row, link);
+  } catch (error) {
+    return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
+  }
+}
+
+async function callLink(row: OutboxRow, link: ChannelLink): Promise<SendResult> {
   if (row.editOf !== undefined && row.body.kind === "text" && link.edit) {
     return link.edit(row.to, row.editOf, row.body, row.buttons && { buttons: row.buttons });
   }
@@ -52,7 +63,11 @@ async function settle(row: OutboxRow, result: SendResult, ports: SendPorts): Pro
       ports.onSent?.(row.to);
       return "done";
     case "retry":
-      await ports.journal.mark(row.id, { state: "planned", error: result.reason });
+      // What may have arrived stays so, whatever a later try says.
+      await ports.journal.mark(row.id, {
+        state: row.state === "unknown" ? "unknown" : "planned",
+        error: result.reason,
+      });
       ports.log.warn("send again", { ...fields, reason: result.reason, afterMs: result.afterMs });
       return row;
     case "unknown":
@@ -62,12 +77,21 @@ async function settle(row: OutboxRow, result: SendResult, ports: SendPorts): Pro
   }
 }
 
-/** An edit may be done twice; a new message goes out once more, and says so. */
+/** An edit may be done twice; a new message goes out once more, and says so. Then it is enough. */
 async function unknown(row: OutboxRow, reason: string, ports: SendPorts): Promise<OutboxRow | "done"> {
-  ports.log.warn("send with unknown end", { reply: row.replyKey, part: row.part, reason });
+  const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel, reason };
+  if (row.editOf === undefined && row.state === "unknown") {
+    await ports.journal.mark(row.id, { state: "failed", error: `sent twice, both times with unknown end: ${reason}` });
+    ports.log.error("nobody knows whether the reply arrived", fields);
+    return "done";
+  }
+  ports.log.warn("send with unknown end", fields);
   await ports.journal.mark(row.id, { state: "unknown", error: reason });
-  if (row.editOf !== undefined) return row;
-  if (row.state === "unknown") return { ...row };
+  return row.editOf === undefined ? asResend(row) : row;
+}
+
+/** The row as it goes out once more. */
+export function asResend(row: OutboxRow): OutboxRow {
   return { ...row, state: "unknown", body: labelled(row.body) };
 }
 
@@ -87,7 +111,12 @@ async function wait(result: SendResult, tries: number, ports: SendPorts): Promis
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
   const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
   await new Promise<void>((resolve) => {
-    const cancel = ports.clock.after(ms, resolve);
-    ports.signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+    const end = () => {
+      cancel();
+      ports.signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = ports.clock.after(ms, end);
+    ports.signal.addEventListener("abort", end, { once: true });
   });
 }

@@ -1,0 +1,349 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
+import type { OpenJournal } from "../../src/store/journal.ts";
+import type { ChannelLimits, ChannelLink } from "../../src/types/channel.ts";
+import type { Peer } from "../../src/types/message.ts";
+import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+
+let clock: ReturnType<typeof handClock>;
+let place: Awaited<ReturnType<typeof scratch>>;
+let journal: OpenJournal;
+let platform: Platform;
+let link: ChannelLink | undefined;
+let limits: ChannelLimits;
+let outbox: Outbox;
+let log: ReturnType<typeof listen>;
+
+const open = () =>
+  new Outbox({ journal: journal.outbox, links: { link: () => link, limits: () => limits }, log, clock });
+const reply = (key: string, text: string, more: Partial<Reply> = {}): Reply => ({
+  replyKey: key,
+  to: peer("8001"),
+  blocks: [{ kind: "text", markdown: text }],
+  ...more,
+});
+/** State and error of the rows of one reply. */
+const fate = async (row: { inboxId: number }) =>
+  (await journal.outbox.of(row.inboxId)).map(({ state, error }) => [state, error ?? ""]);
+
+beforeEach(async () => {
+  clock = handClock();
+  place = await scratch(clock);
+  journal = await place.journal();
+  platform = new Platform();
+  link = platform;
+  limits = LIMITS;
+  log = listen();
+  outbox = open();
+});
+afterEach(() => place.remove());
+
+describe("sending", () => {
+  it("keeps the order of a chat while another chat goes ahead", async () => {
+    platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 5000, rateLimited: true } });
+    await outbox.deliver(reply("a", "first"));
+    await outbox.deliver(reply("b", "second"));
+    await until(() => clock.waits.includes(5000));
+    await outbox.deliver(reply("c", "elsewhere", { to: peer("9") }));
+    await until(() => platform.texts.includes("elsewhere"));
+    expect(platform.texts).toEqual(["elsewhere"]);
+    clock.pass(4999);
+    await quiet();
+    expect(platform.texts).toEqual(["elsewhere"]);
+    clock.pass(1);
+    await until(() => platform.messages.length === 3);
+    expect(platform.texts).toEqual(["elsewhere", "first", "second"]);
+  });
+
+  it("sends what is delivered twice under one key once, also while the first send is under way", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    platform.gate = promise;
+    await Promise.all([outbox.deliver(reply("a", "once")), outbox.deliver(reply("a", "once"))]);
+    await outbox.deliver(reply("a", "once"));
+    resolve();
+    await until(() => platform.messages.length > 0);
+    await outbox.close(1000);
+    expect(platform.texts).toEqual(["once"]);
+    await open().deliver(reply("a", "once"));
+    await quiet();
+    expect(platform.texts).toEqual(["once"]);
+  });
+
+  it("plans nothing for nothing", async () => {
+    expect(await outbox.deliver(reply("a", " \n"))).toEqual([]);
+  });
+
+  it("cuts a long text into chunks in their order, none above the limit", async () => {
+    limits = { ...LIMITS, text: 200 };
+    const paragraphs = Array.from({ length: 30 }, (_, at) => `${at}. ${"words ".repeat(20)}`.trim());
+    await outbox.deliver(reply("a", paragraphs.join("\n\n"), { replyTo: "q1" }));
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.messages.length).toBeGreaterThan(10);
+    expect(platform.texts.every((text) => text.length <= 200)).toBe(true);
+    expect(platform.texts.join("\n\n").match(/^\d+(?=\.)/gm)).toEqual(paragraphs.map((_, at) => String(at)));
+    expect(platform.messages.map((message) => message.replyTo)).toEqual([
+      "q1",
+      ...platform.messages.slice(1).map(() => undefined),
+    ]);
+  });
+
+  it("tries again without a label when nothing arrived", async () => {
+    platform.script.push({ result: { kind: "retry", reason: "ECONNREFUSED" } });
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await until(() => clock.waits.includes(500));
+    clock.pass(500);
+    await until(() => platform.messages.length === 1);
+    expect(platform.texts).toEqual(["hello"]);
+    expect(platform.calls.map((call) => call.key)).toEqual(["a#0", "a#0"]);
+  });
+
+  it("sends once more with a label when the end is unknown, and no third time", async () => {
+    platform.script.push({ result: { kind: "unknown", reason: "timeout" }, lands: true });
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await until(() => clock.waits.includes(500));
+    clock.pass(500);
+    await until(() => platform.messages.length === 2);
+    expect(platform.texts).toEqual(["hello", "(possible repeat) hello"]);
+
+    platform.script.push(
+      { result: { kind: "unknown", reason: "timeout" } },
+      { result: { kind: "unknown", reason: "timeout" } },
+    );
+    await outbox.deliver(reply("b", "bye", { inboxId: 2 }));
+    await until(() => clock.waits.includes(500));
+    clock.pass(500);
+    await until(async () => (await fate({ inboxId: 2 }))[0]?.[0] === "failed");
+    clock.pass(60_000);
+    await quiet();
+    expect(platform.calls.filter((call) => call.text.includes("bye"))).toHaveLength(2);
+    expect(await fate({ inboxId: 2 })).toEqual([["failed", expect.stringContaining("timeout")]]);
+  });
+
+  it("fits the label within the platform's limit", async () => {
+    limits = { ...LIMITS, text: 100 };
+    platform.script.push({ result: { kind: "unknown", reason: "timeout" } });
+    await outbox.deliver(reply("a", "word ".repeat(100)));
+    await until(() => clock.waits.includes(500));
+    clock.pass(500);
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.texts[0]).toMatch(/^\(possible repeat\) word/);
+    expect(Math.max(...platform.texts.map((text) => text.length))).toBeLessThanOrEqual(100);
+  });
+
+  it("takes an adapter's throw for an unknown end", async () => {
+    link = {
+      send: async () => {
+        link = platform;
+        throw new Error("bug");
+      },
+      close: async () => undefined,
+    };
+    await outbox.deliver(reply("a", "hello"));
+    await until(() => clock.waits.includes(500));
+    clock.pass(500);
+    await until(() => platform.messages.length === 1);
+    expect(platform.texts).toEqual(["(possible repeat) hello"]);
+  });
+
+  it("ends a refused reply with the reason, and goes on with the next", async () => {
+    platform.script.push({ result: { kind: "refused", reason: "bot was blocked" } });
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await outbox.deliver(reply("b", "again", { inboxId: 2 }));
+    await until(() => platform.messages.length === 1);
+    expect(await fate({ inboxId: 1 })).toEqual([["failed", "bot was blocked"]]);
+    expect(log.lines).toContain("error platform refused the reply");
+  });
+
+  it("sends a new message when the preview it should replace is gone", async () => {
+    await outbox.deliver(reply("a", "final words", { editOf: "gone" }));
+    await until(() => platform.messages.length === 1);
+    expect(platform.calls.map(({ call, text }) => [call, text])).toEqual([
+      ["edit", "final words"],
+      ["send", "final words"],
+    ]);
+  });
+
+  it("waits for a channel that is down, and gives up after six hours", async () => {
+    link = undefined;
+    await outbox.deliver(reply("a", "hello", { inboxId: 1 }));
+    await until(() => clock.waits.length > 0);
+    clock.pass(5 * 3_600_000);
+    await quiet();
+    expect(await fate({ inboxId: 1 })).toEqual([["planned", "channel is not connected"]]);
+    clock.pass(3_600_001);
+    await until(async () => (await fate({ inboxId: 1 }))[0]?.[0] === "failed");
+    expect(log.lines).toContain("error reply not sent: too old");
+  });
+
+  it("leaves what it cannot send for the next start", async () => {
+    link = undefined;
+    await outbox.deliver(reply("a", "hello"));
+    await until(() => clock.waits.length === 1);
+    const closing = outbox.close(100);
+    clock.pass(100);
+    await closing;
+    await outbox.deliver(reply("b", "later"));
+    link = platform;
+    clock.pass(60_000);
+    await quiet();
+    expect(platform.texts).toEqual([]);
+    expect(await open().recover()).toBe(2);
+    await until(() => platform.messages.length === 2);
+    expect(platform.texts).toEqual(["hello", "later"]);
+  });
+});
+
+describe("after a start", () => {
+  const plan = async (key: string, state: "planned" | "sending" | "unknown", more: { editOf?: string } = {}) => {
+    const [row] = await journal.outbox.plan({
+      replyKey: key,
+      to: peer("8001"),
+      parts: [{ kind: "text", body: key, format: "plain", plain: key }],
+      ...more,
+    });
+    if (state !== "planned") await journal.outbox.mark(row!.id, { state });
+    return row!;
+  };
+
+  it("sends the planned plainly and labels what may have arrived, but no edit", async () => {
+    await platform.send(
+      peer("8001"),
+      { kind: "text", body: "preview", format: "plain", plain: "" },
+      { idempotencyKey: "p" },
+    );
+    await plan("planned", "planned");
+    await plan("sending", "sending");
+    await plan("unknown", "unknown");
+    await plan("edit", "sending", { editOf: "m1" });
+    expect(await outbox.recover()).toBe(4);
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.texts).toEqual(["edit", "planned", "(possible repeat) sending", "(possible repeat) unknown"]);
+  });
+
+  it("does not send what is planned again by the turn it belongs to", async () => {
+    await plan("same", "planned");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    platform.gate = promise;
+    await outbox.recover();
+    await outbox.deliver(reply("same", "same"));
+    resolve();
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.texts).toEqual(["same"]);
+  });
+
+  it("labels once, and keeps in mind that it may have arrived while the channel is down", async () => {
+    link = undefined;
+    const row = await plan("hello", "sending");
+    await outbox.recover();
+    await until(() => clock.waits.length > 0);
+    expect((await journal.outbox.open()).find(({ id }) => id === row.id)?.state).toBe("unknown");
+    link = platform;
+    clock.pass(500);
+    await until(() => platform.messages.length === 1);
+    expect(platform.texts).toEqual(["(possible repeat) hello"]);
+  });
+
+  it("does not send replies older than six hours", async () => {
+    await plan("old", "planned");
+    clock.pass(6 * 3_600_000 + 1);
+    await plan("new", "planned");
+    await outbox.recover();
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.texts).toEqual(["new"]);
+    expect(log.lines).toContain("error reply not sent: too old");
+  });
+});
+
+describe("preview", () => {
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
+
+  it("is not shown for a quick answer", async () => {
+    const preview = outbox.preview(peer("8001"), 1)!;
+    clock.pass(799);
+    preview.update(words(20));
+    await quiet();
+    expect(await preview.finish()).toBeUndefined();
+    expect(platform.messages).toEqual([]);
+  });
+
+  it("grows at the platform's pace and becomes the final", async () => {
+    limits = { ...LIMITS, editEveryMs: 3000 };
+    const preview = outbox.preview(peer("8001"), 1, "q1")!;
+    clock.pass(800);
+    preview.update(words(10));
+    await until(() => platform.messages.length === 1);
+    await quiet();
+    preview.update(words(11));
+    clock.pass(2999);
+    preview.update(words(12));
+    await quiet();
+    expect(platform.calls).toHaveLength(1);
+    clock.pass(1);
+    preview.update(words(13));
+    await until(() => platform.calls.length === 2);
+    const editOf = await preview.finish();
+    clock.pass(10_000);
+    preview.update(words(14));
+    await outbox.deliver(reply("a", "all of it", { inboxId: 1, ...(editOf !== undefined && { editOf }) }));
+    await until(() => platform.texts[0] === "all of it");
+    expect(platform.messages).toMatchObject([{ replyTo: "q1", edits: [words(10), words(13)] }]);
+    expect(await journal.outbox.previewOf(1)).toBe("m1");
+  });
+
+  it("is taken over after a crash", async () => {
+    await platform.send(
+      peer("8001"),
+      { kind: "text", body: "half", format: "plain", plain: "" },
+      { idempotencyKey: "p" },
+    );
+    const preview = outbox.preview(peer("8001"), 1)!;
+    preview.adopt("m1");
+    clock.pass(800);
+    preview.update(words(10));
+    await until(() => platform.texts[0] === words(10));
+    expect(await preview.finish()).toBe("m1");
+  });
+
+  it("is no second message when its first send has an unknown end", async () => {
+    platform.script.push({ result: { kind: "unknown", reason: "timeout" }, lands: true });
+    const preview = outbox.preview(peer("8001"), 1)!;
+    for (const count of [10, 20, 30]) {
+      clock.pass(2000);
+      preview.update(words(count));
+      await quiet();
+    }
+    expect(await preview.finish()).toBeUndefined();
+    expect(platform.messages).toHaveLength(1);
+  });
+
+  it("waits the time that a 429 asks for", async () => {
+    platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 9000 } });
+    const preview = outbox.preview(peer("8001"), 1)!;
+    clock.pass(800);
+    preview.update(words(10));
+    await until(() => platform.calls.length === 1);
+    await quiet();
+    clock.pass(8999);
+    preview.update(words(11));
+    await quiet();
+    expect(platform.calls).toHaveLength(1);
+    clock.pass(1);
+    preview.update(words(12));
+    await until(() => platform.messages.length === 1);
+  });
+
+  it("does not hold up the final behind a reply that waits for its platform", async () => {
+    platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 3_600_000 } });
+    await outbox.deliver(reply("before", "before"));
+    await until(() => clock.waits.includes(3_600_000));
+    const preview = outbox.preview(peer("8001"), 1)!;
+    clock.pass(800);
+    preview.update(words(10));
+    expect(await preview.finish()).toBeUndefined();
+  });
+
+  it("needs a platform that edits", () => {
+    link = { send: (to: Peer, part, options) => platform.send(to, part, options), close: async () => undefined };
+    expect(outbox.preview(peer("8001"), 1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import { accountId, channelId } from "../../src/types/ids.ts";
+import type { Log } from "../../src/types/log.ts";
+import type { Peer } from "../../src/types/message.ts";
+import type { OutboundPart } from "../../src/types/reply.ts";
+
+/** Looks until it is so. */
+export async function until(isSo: () => unknown, what = "this", ms = 5000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!(await isSo())) {
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Lets everything happen that waits for no time and no disk of others. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export interface HandClock extends Clock {
+  /** Timers that are set, in milliseconds from now. */
+  readonly waits: readonly number[];
+  /** Moves the time on and calls what is due. */
+  pass(ms: number): void;
+}
+
+/** A clock that moves when told. */
+export function handClock(start = Date.UTC(2026, 10, 21)): HandClock {
+  let time = start;
+  const timers = new Set<{ at: number; call: () => void }>();
+  return {
+    now: () => time,
+    after(ms, call) {
+      const timer = { at: time + ms, call };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    get waits() {
+      return [...timers].map((timer) => timer.at - time);
+    },
+    pass(ms) {
+      time += ms;
+      for (const timer of [...timers].filter(({ at }) => at <= time)) {
+        timers.delete(timer);
+        timer.call();
+      }
+    },
+  };
+}
+
+export interface Shown {
+  readonly id: string;
+  text: string;
+  readonly chat: string;
+  readonly replyTo?: string;
+  readonly edits: string[];
+  readonly buttons: readonly string[];
+}
+
+/** A chat platform: what people see of it, and what it answers. */
+export class Platform implements ChannelLink {
+  readonly messages: Shown[] = [];
+  readonly calls: { call: "send" | "edit"; text: string; key?: string }[] = [];
+  typed = 0;
+  /** What the next calls give instead of success; `lands` says whether the message is there all the same. */
+  readonly script: { result: SendResult; lands?: boolean }[] = [];
+  /** Calls wait for it. */
+  gate: Promise<void> | undefined;
+  #ids = 0;
+
+  async send(
+    to: Peer,
+    part: OutboundPart,
+    options: { replyTo?: string; idempotencyKey: string; buttons?: readonly { command: string }[] },
+  ): Promise<SendResult> {
+    this.calls.push({ call: "send", text: textOf(part), key: options.idempotencyKey });
+    await this.gate;
+    const next = this.script.shift();
+    if (next && next.lands !== true) return next.result;
+    this.#ids += 1;
+    const id = `m${this.#ids}`;
+    this.messages.push({
+      id,
+      text: textOf(part),
+      chat: to.chat.id,
+      edits: [],
+      buttons: (options.buttons ?? []).map((button) => button.command),
+      ...(options.replyTo !== undefined && { replyTo: options.replyTo }),
+    });
+    return next?.result ?? { kind: "sent", messageId: id };
+  }
+
+  async edit(_to: Peer, messageId: string, part: OutboundPart & { kind: "text" }): Promise<SendResult> {
+    this.calls.push({ call: "edit", text: textOf(part) });
+    await this.gate;
+    const next = this.script.shift();
+    if (next && next.lands !== true) return next.result;
+    const message = this.messages.find(({ id }) => id === messageId);
+    if (!message) return { kind: "refused", reason: "message to edit not found" };
+    message.edits.push(message.text);
+    message.text = textOf(part);
+    return next?.result ?? { kind: "sent", messageId };
+  }
+
+  async typing(): Promise<void> {
+    this.typed += 1;
+  }
+
+  async close(): Promise<void> {}
+
+  get texts(): string[] {
+    return this.messages.map(({ text }) => text);
+  }
+}
+
+const textOf = (part: OutboundPart): string => (part.kind === "text" ? part.body : `<${part.kind}>`);
+
+export const peer = (id: string): Peer => ({
+  channel: channelId("telegram"),
+  account: accountId("default"),
+  chat: { kind: "direct", id },
+});
+
+export const LIMITS: ChannelLimits = { text: 4096, format: "plain", media: 1000 };
+
+export interface Lines extends Log {
+  readonly lines: string[];
+}
+
+/** A log that keeps `level message` lines. */
+export function listen(): Lines {
+  const lines: string[] = [];
+  const at = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
+    void lines.push(
+      `${level} ${message}${fields?.["error"] === undefined ? "" : `: ${describeError(fields["error"])}`}`,
+    );
+  const log: Lines = {
+    lines,
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: () => log,
+  };
+  return log;
+}
+
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error));
+
+/** A state directory that outlives the journals opened on it. */
+export async function scratch(clock?: Clock) {
+  const dir = await mkdtemp(join(tmpdir(), "walk-"));
+  const opened: OpenJournal[] = [];
+  return {
+    dir,
+    async journal(bootId = "boot-1"): Promise<OpenJournal> {
+      const journal = await openJournal({
+        path: join(dir, "journal.sqlite"),
+        bootId,
+        sync: "normal",
+        ...(clock && { clock }),
+      });
+      opened.push(journal);
+      return journal;
+    },
+    async remove(): Promise<void> {
+      for (const journal of opened) await journal.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

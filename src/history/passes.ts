@@ -44,13 +44,15 @@ function withoutImages(message: ChatMessage): ChatMessage {
 /** Every call has its one result right behind it; results without a call go. */
 function pairTools(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some((message) => message.role === "toolResult" || callsOf(message).length > 0)) return messages;
+  // From the end: providers use an id again in a later turn, and a call's result is the next one behind it.
   const results = new Map<string, ToolResultMessage>();
-  for (const message of messages) if (message.role === "toolResult") results.set(message.toolCallId, message);
-  return messages.flatMap((message): ChatMessage[] => {
-    if (message.role === "toolResult") return [];
-    const calls = callsOf(message);
-    return calls.length === 0 ? [message] : [message, ...calls.map((call) => takeResult(results, call, message))];
+  const paired = messages.toReversed().map((message): readonly ChatMessage[] => {
+    if (message.role !== "toolResult")
+      return [message, ...callsOf(message).map((call) => takeResult(results, call, message))];
+    results.set(message.toolCallId, message);
+    return [];
   });
+  return paired.toReversed().flat();
 }
 
 function takeResult(

@@ -1,0 +1,163 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { assemble } from "../../src/history/assemble.ts";
+import { applyPasses, callsOf } from "../../src/history/passes.ts";
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
+import { emptyUsage } from "../../src/types/usage.ts";
+
+const user = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
+const answer = (
+  content: AssistantMessage["content"],
+  stopReason: AssistantMessage["stopReason"] = "stop",
+): AssistantMessage => ({
+  role: "assistant",
+  content,
+  api: "openai-completions",
+  provider: "fake",
+  model: "fake-1",
+  usage: emptyUsage(),
+  stopReason,
+  timestamp: 2,
+});
+const says = (text: string) => answer([{ type: "text", text }]);
+const call = (...ids: string[]) =>
+  answer(
+    ids.map((id) => ({ type: "toolCall", id, name: "read", arguments: {} })),
+    "toolUse",
+  );
+const result = (id: string, text: string): ToolResultMessage => ({
+  role: "toolResult",
+  toolCallId: id,
+  toolName: "read",
+  content: [{ type: "text", text }],
+  isError: false,
+  timestamp: 3,
+});
+
+const id = fc.constantFrom("a", "b", "functions.exec:0");
+const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+  fc.string().map(user),
+  fc.string().map((text): ChatMessage => ({ role: "user", content: text, timestamp: 1 })),
+  fc.string().map(says),
+  fc.uniqueArray(id, { minLength: 1, maxLength: 3 }).map((ids) => call(...ids)),
+  fc.tuple(id, fc.string()).map(([of, text]) => result(of, text)),
+  fc.constantFrom("error" as const, "aborted" as const).map((stop) => answer([{ type: "text", text: "half" }], stop)),
+  fc.constant(answer([])),
+  fc.constant<ChatMessage>({
+    role: "user",
+    content: [
+      { type: "text", text: "look" },
+      { type: "image", data: "AA==", mimeType: "image/png" },
+    ],
+    timestamp: 1,
+  }),
+);
+const transcript = fc.array(message, { maxLength: 30 });
+const policy = fc.record({ images: fc.boolean() });
+
+const userText = (messages: readonly ChatMessage[]): string =>
+  messages
+    .flatMap((one) => (one.role === "user" ? [one.content] : []))
+    .flatMap((content) =>
+      typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : "")),
+    )
+    .filter((text) => !text.startsWith("[image:"))
+    .join("");
+
+describe("the history passes, over any transcript", () => {
+  it("put exactly one result right behind every call, in the order of the calls", () => {
+    fc.assert(
+      fc.property(transcript, policy, (messages, rules) => {
+        const passed = applyPasses(messages, rules);
+        let open: string[] = [];
+        for (const one of passed) {
+          if (one.role === "toolResult") expect(one.toolCallId).toBe(open.shift());
+          else {
+            expect(open).toEqual([]);
+            open = callsOf(one).map((made) => made.id);
+          }
+        }
+        expect(open).toEqual([]);
+      }),
+    );
+  });
+
+  it("change nothing when they run again", () => {
+    fc.assert(
+      fc.property(transcript, policy, (messages, rules) => {
+        const once = applyPasses(messages, rules);
+        expect(applyPasses(once, rules)).toEqual(once);
+      }),
+    );
+  });
+
+  it("lose no word of a user, never leave two user turns in a row and do not touch what they were given", () => {
+    fc.assert(
+      fc.property(transcript, policy, (messages, rules) => {
+        const before = structuredClone(messages);
+        const passed = applyPasses(messages, rules);
+        expect(userText(passed)).toBe(userText(messages));
+        expect(passed.some((one, at) => one.role === "user" && passed[at - 1]?.role === "user")).toBe(false);
+        expect(messages).toEqual(before);
+      }),
+    );
+  });
+});
+
+describe("pairing", () => {
+  it("gives each call its own result when a provider uses an id again", () => {
+    const passed = applyPasses(
+      [
+        user("1"),
+        call("functions.exec:0"),
+        result("functions.exec:0", "one"),
+        user("2"),
+        call("functions.exec:0"),
+        result("functions.exec:0", "two"),
+      ],
+      { images: true },
+    );
+    expect(passed.flatMap((one) => (one.role === "toolResult" ? one.content : []))).toEqual([
+      { type: "text", text: "one" },
+      { type: "text", text: "two" },
+    ]);
+  });
+
+  it("tells of a call whose end nobody saw, and does not give it a later call's result", () => {
+    const passed = applyPasses([user("1"), call("a"), user("2"), call("a"), result("a", "two")], { images: true });
+    const results = passed.filter((one) => one.role === "toolResult");
+    expect(results).toMatchObject([{ isError: true }, { isError: false, content: [{ text: "two" }] }]);
+  });
+});
+
+describe("what the model is shown", () => {
+  const photo: ChatMessage = {
+    role: "user",
+    content: [{ type: "image", data: "AA==", mimeType: "image/png" }],
+    timestamp: 1,
+  };
+  const rows = (...messages: ChatMessage[]) => messages.map((one, at) => ({ entryId: String(at), message: one }));
+
+  it("has words instead of images for a model that cannot see", () => {
+    const { messages } = assemble({ messages: rows(photo), estimatedTokens: 1, older: false }, { images: false });
+    expect(JSON.stringify(messages)).not.toContain("AA==");
+    expect(userText(messages) + JSON.stringify(messages)).toContain("cannot see images");
+    expect(assemble({ messages: rows(photo), estimatedTokens: 1, older: false }, { images: true }).messages).toEqual([
+      photo,
+    ]);
+  });
+
+  it("begins with the summary of what was compacted", () => {
+    const window = { messages: rows(user("now"), says("yes")), summary: "They met.", estimatedTokens: 9, older: true };
+    const shown = assemble(window, { images: true });
+    expect(userText(shown.messages)).toMatch(/They met\..*now/s);
+    expect(shown.messages.map((one) => one.role)).toEqual(["user", "assistant"]);
+    expect(shown.trimmed).toBe(false);
+  });
+
+  it("says when older turns were left out", () => {
+    expect(assemble({ messages: rows(user("a")), estimatedTokens: 1, older: true }, { images: true }).trimmed).toBe(
+      true,
+    );
+  });
+});

@@ -8,10 +8,14 @@ export class Feed<T> {
 
   /** Begins at once, not at the first read. Ends when the signal aborts or the reader leaves its loop. */
   watch(signal?: AbortSignal): AsyncIterableIterator<T> {
-    const queue = new Queue<T>(() => this.#queues.delete(queue));
+    const stop = () => queue.end();
+    const queue = new Queue<T>(() => {
+      this.#queues.delete(queue);
+      signal?.removeEventListener("abort", stop);
+    });
     this.#queues.add(queue);
     if (signal?.aborted) queue.end();
-    signal?.addEventListener("abort", () => queue.end(), { once: true });
+    else signal?.addEventListener("abort", stop, { once: true });
     return queue;
   }
 

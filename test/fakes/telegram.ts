@@ -35,10 +35,37 @@ export interface FakeTelegram {
   /** Text of a message as people see it now; undefined when there is none. */
   shown(chatId: number | string): readonly string[];
   file(id: string, bytes: Uint8Array): void;
+  /** Hears of every call, polls too: when it has come in, and when it has had its effect, before it is answered. */
+  tap(listener: (moment: TelegramMoment) => void): void;
+  /** Takes back the faults that have not struck yet. */
+  heal(): void;
+  /** Drops every connection and refuses new ones. */
+  goDown(): Promise<void>;
+  /** Answers again, under the same address. */
+  comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
-export type Fault = "429" | "500" | "400" | "403" | "401" | "409" | "webhook" | "photo" | "drop" | "lost" | "hang";
+export interface TelegramMoment {
+  readonly method: string;
+  readonly text: string;
+  readonly stage: "arrived" | "done";
+}
+
+/** `drop`: the connection drops before anything is done; `lost`: after. `hang`: nothing is done, `stuck`: all is done, and no answer comes. */
+export type Fault =
+  | "429"
+  | "500"
+  | "400"
+  | "403"
+  | "401"
+  | "409"
+  | "webhook"
+  | "photo"
+  | "drop"
+  | "lost"
+  | "hang"
+  | "stuck";
 
 export interface Speaker {
   readonly from?: { readonly id: number; readonly username?: string; readonly first_name?: string };
@@ -99,13 +126,32 @@ class Fake implements FakeTelegram {
   #nextMessage = 1;
   #polls = 0;
   #offset = 0;
+  #port = 0;
+  #listener: (moment: TelegramMoment) => void = () => undefined;
 
   async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, "127.0.0.1", resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  tap(listener: (moment: TelegramMoment) => void): void {
+    this.#listener = listener;
+  }
+
+  heal(): void {
+    this.#faults = [];
+  }
+
+  goDown(): Promise<void> {
+    return this.close();
+  }
+
+  comeBack(): Promise<void> {
+    return this.listen();
   }
 
   get pending(): readonly number[] {
@@ -183,6 +229,7 @@ class Fake implements FakeTelegram {
     };
     if (token !== TOKEN) return reply(refuse(401, "Unauthorized"));
     const body = parse(request.headers["content-type"] ?? "", raw);
+    this.#listener({ method, text: textOf(body["text"]), stage: "arrived" });
     const cut = (): void => void request.socket.destroy();
     const fault = this.#takeFault(method);
     if (fault) return this.#spoil(fault, { method, body, reply, cut });
@@ -198,6 +245,7 @@ class Fake implements FakeTelegram {
     if (fault.mode === "hang") return;
     if (fault.mode === "drop") return cut();
     if (fault.mode === "lost") return this.#note(method, body, this.#run(method, body), cut);
+    if (fault.mode === "stuck") return this.#note(method, body, this.#run(method, body), () => undefined);
     this.#note(method, body, faultAnswer(fault), reply);
   }
 
@@ -224,6 +272,7 @@ class Fake implements FakeTelegram {
         at: Date.now(),
       });
     }
+    this.#listener({ method, text: textOf(body["text"]), stage: "done" });
     reply(answer);
     [...this.#watchers].forEach((look) => look());
   }

@@ -43,8 +43,9 @@ async function askGateway(io: Io, state: State): Promise<readonly Model[]> {
 
 async function look(io: Io): Promise<readonly Model[]> {
   const { config } = await requireState(io);
-  applyEnv(config, process.env);
+  const env = { ...io.env };
+  applyEnv(config, env);
   const { createModels } = await import("../../../providers/catalog.ts");
-  const models = createModels({ providers: config.models.providers, env: process.env });
+  const models = createModels({ providers: config.models.providers, env });
   return (await withProgress(io, "Looking for models", models.list())).map((model) => ({ ...model }));
 }

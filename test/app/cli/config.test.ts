@@ -1,0 +1,97 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run, stateDir } from "./cli.ts";
+
+const BROKEN = `{
+  gateway: {
+    prt: 18789,
+  },
+  agents: { defaults: { timeoutSeconds: "long" } },
+}
+`;
+
+test("set, get and unset change one value and keep the rest of the file", async () => {
+  const dir = stateDir("{\n  // mine\n  gateway: { port: 1 },\n}\n");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  expect((await run(["config", "set", "gateway.port", "4711"], env)).code).toBe(0);
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe("{\n  // mine\n  gateway: { port: 4711 },\n}\n");
+  expect((await run(["config", "get", "gateway.port"], env)).out).toBe("4711\n");
+  expect((await run(["config", "unset", "gateway.port"], env)).code).toBe(0);
+  expect((await run(["config", "get", "gateway.port", "--json"], env)).out).toBe("18789\n");
+  const again = await run(["config", "unset", "gateway.port"], env);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining("error NOT_FOUND: gateway.port is not in")]);
+});
+
+test("set makes the file, for this user alone", async () => {
+  const dir = join(stateDir(), "new");
+  const { code } = await run(["config", "set", "gateway.bind", "lan"], { OPENCLAW_STATE_DIR: dir });
+  expect(code).toBe(0);
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toContain('"bind": "lan"');
+  expect(statSync(join(dir, "openclaw.json")).mode & 0o777).toBe(0o600);
+});
+
+test("set refuses a value that does not fit, and leaves the file alone", async () => {
+  const dir = stateDir("{}\n");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  const wrong = await run(["config", "set", "gateway.prt", "1"], env);
+  expect([wrong.code, wrong.err]).toEqual([78, expect.stringContaining("did you mean gateway.port?")]);
+  const strict = await run(["config", "set", "--json", "gateway.bind", "lan"], env);
+  expect([strict.code, strict.err]).toEqual([2, expect.stringContaining("The value is no JSON5.")]);
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe("{}\n");
+});
+
+test("secrets are not printed, whatever section they stand in", async () => {
+  const env = {
+    OPENCLAW_STATE_DIR: stateDir(
+      `{ gateway: { auth: { token: "hush-1" } }, channels: { telegram: { botToken: "hush-2" } }, tools: { web: { search: { apiKey: "hush-3" } } } }`,
+    ),
+  };
+  for (const key of ["gateway.auth.token", "channels.telegram.botToken", "channels", "gateway", "tools.web.search", "tools.web.search.apiKey"]) {
+    const { code, out } = await run(["config", "get", key], env);
+    expect([code, out], key).toEqual([0, expect.stringContaining("[secret]")]);
+    expect(out).not.toContain("hush");
+  }
+});
+
+test("validate names every problem with its line and ends with 78", async () => {
+  const env = { OPENCLAW_STATE_DIR: stateDir(BROKEN) };
+  const { code, out, err } = await run(["config", "validate"], env);
+  expect([code, out]).toEqual([78, ""]);
+  expect(err).toMatch(/error CONFIG_INVALID: .*openclaw\.json:3.*gateway\.prt.*did you mean gateway\.port\?/);
+  expect(err).toMatch(/\n {2}.*openclaw\.json:5.*timeoutSeconds/);
+  expect(err).toContain("\nfix: ");
+  const json = await run(["config", "validate", "--json"], env);
+  expect(json.code).toBe(78);
+  expect(JSON.parse(json.out)).toMatchObject({ valid: false, problems: [{ line: 3 }, { line: 5 }] });
+});
+
+test("a syntax error is told with its place, by every command that needs the config", async () => {
+  const env = { OPENCLAW_STATE_DIR: stateDir("{\n  gateway: {{\n}\n") };
+  for (const args of [
+    ["config", "validate"],
+    ["config", "get", "gateway.port"],
+    ["channels", "list"],
+    ["models", "list"],
+  ]) {
+    const { code, err } = await run(args, env);
+    expect([code, err], args.join(" ")).toEqual([78, expect.stringMatching(/^error CONFIG_SYNTAX: .*openclaw\.json:2/)]);
+  }
+});
+
+test("a valid file, a missing one, the schema and the place", async () => {
+  const dir = stateDir("{ gateway: { port: 1 } }");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  expect(await run(["config", "validate"], env)).toMatchObject({ code: 0, out: expect.stringContaining("is valid") });
+  expect(await run(["config", "file"], env)).toMatchObject({ code: 0, out: `${join(dir, "openclaw.json")}\n` });
+  expect(JSON.parse((await run(["config", "schema"], env)).out)).toMatchObject({ properties: { gateway: {} } });
+  const none = await run(["config", "validate"], { OPENCLAW_STATE_DIR: join(dir, "none") });
+  expect(none).toMatchObject({ code: 0, out: expect.stringContaining("all defaults") });
+});
+
+test("onboard --adopt allows channels on another program's state", async () => {
+  const env = { OPENCLAW_STATE_DIR: stateDir() };
+  expect((await run(["onboard", "--adopt"], env)).code).toBe(0);
+  expect((await run(["config", "get", "gateway.adopt"], env)).out).toBe("true\n");
+  expect((await run(["onboard"], env)).code).toBe(2);
+});

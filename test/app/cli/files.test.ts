@@ -1,0 +1,171 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openJournal } from "../../../src/store/journal.ts";
+import { outputMatching, run, start, stateDir } from "./cli.ts";
+
+const line = (msg: string, more: object = {}) =>
+  `${JSON.stringify({ level: "info", time: "2026-03-01T10:00:00.000Z", msg, ...more })}\n`;
+
+function withLogs(files: Readonly<Record<string, string>>): { dir: string; env: { OPENCLAW_STATE_DIR: string } } {
+  const dir = stateDir();
+  mkdirSync(join(dir, "logs"));
+  for (const [day, text] of Object.entries(files)) writeFileSync(join(dir, "logs", `openclaw-${day}.log`), text);
+  return { dir, env: { OPENCLAW_STATE_DIR: dir } };
+}
+
+test("logs shows the last lines, over more than one day, for people and as they are", async () => {
+  const { env } = withLogs({
+    "2026-03-01": line("one") + line("two", { run: "r 1" }),
+    "2026-03-02": `${line("three")}no json \u001b[31m\n{"level":"info","msg":"half`,
+  });
+  const shown = await run(["logs", "--limit", "3"], env);
+  expect(shown.code).toBe(0);
+  const lines = shown.out.trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^2026-03-01 \d\d:00:00 info {2}two run="r 1"$/);
+  expect(lines[1]).toMatch(/three$/);
+  expect(lines[2]).toBe("no json [31m");
+  expect((await run(["logs", "--json", "--limit", "1"], env)).out).toBe("no json \u001b[31m\n");
+  expect((await run(["logs", "--limit", "0"], env)).out).toBe("");
+});
+
+test("many long lines are read from the end", async () => {
+  const text = Array.from({ length: 3000 }, (_, index) => line(`n${index}`, { pad: "ü".repeat(60) })).join("");
+  const { env } = withLogs({ "2026-03-01": text });
+  const lines = (await run(["logs", "--json", "--limit", "1500"], env)).out.trimEnd().split("\n");
+  expect(lines).toHaveLength(1500);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ msg: "n1500", pad: "ü".repeat(60) });
+});
+
+test("without a log there is a word about it", async () => {
+  const { code, err } = await run(["logs"], { OPENCLAW_STATE_DIR: stateDir() });
+  expect([code, err]).toEqual([0, expect.stringContaining("No log yet")]);
+});
+
+test("logs --follow shows what is appended, whole lines only, and goes on in the next day's file", async () => {
+  const { dir, env } = withLogs({ "2026-03-01": line("old") });
+  const file = (day: string) => join(dir, "logs", `openclaw-${day}.log`);
+  const child = start(["logs", "--follow", "--json", "--interval", "20"], env);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await outputMatching(child, /"old"/);
+  const [head, tail] = [line("late").slice(0, 20), line("late").slice(20)];
+  const first = outputMatching(child, /late/);
+  appendFileSync(file("2026-03-01"), head);
+  appendFileSync(file("2026-03-01"), tail);
+  expect(await first).toBe(line("late"));
+  const next = outputMatching(child, /new day/);
+  appendFileSync(file("2026-03-01"), line("last of the day"));
+  writeFileSync(file("2026-03-02"), line("new day"));
+  expect(await next).toBe(line("last of the day") + line("new day"));
+});
+
+test("pairing works on the journal when no gateway runs", async () => {
+  const dir = stateDir();
+  const env = { OPENCLAW_STATE_DIR: dir };
+  expect(await run(["pairing", "list"], env)).toMatchObject({ code: 0, out: "Nobody waits.\n" });
+  const path = join(dir, "state", "journal.sqlite");
+  const journal = await openJournal({ path, bootId: "test" });
+  const asked = await journal.pairing.request({
+    channel: "telegram",
+    account: "default",
+    senderId: "77",
+    name: "Eve \u001b[2J",
+  });
+  await journal.close();
+  const code = asked.kind === "new" ? asked.request.code : "";
+  const list = await run(["pairing", "list"], env);
+  expect(list.out).toMatch(new RegExp(`CODE +CHANNEL.*\\n${code} +telegram +default +77 +Eve \\[2J +in 5\\d min`));
+  expect(JSON.parse((await run(["pairing", "list", "--json"], env)).out)).toMatchObject({ requests: [{ code }] });
+  expect(JSON.parse((await run(["pairing", "list", "slack", "--json"], env)).out)).toEqual({ requests: [] });
+  const wrong = await run(["pairing", "approve", "telegram", "AAAAAAAA"], env);
+  expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("error NOT_FOUND")]);
+  const right = await run(["pairing", "approve", "telegram", code.toLowerCase()], env);
+  expect(right).toMatchObject({ code: 0, out: "Eve [2J (77) may write on telegram now.\n" });
+  const reopened = await openJournal({ path, bootId: "test" });
+  expect(await reopened.pairing.isPaired("telegram", "default", "77")).toBe(true);
+  await reopened.close();
+});
+
+function withSession(): { dir: string; env: { OPENCLAW_STATE_DIR: string } } {
+  const dir = stateDir();
+  mkdirSync(join(dir, "sessions"));
+  const updatedAt = Date.now();
+  const rows = {
+    "webchat:default:operator": { sessionId: "abc", updatedAt, totalTokens: 42 },
+    "telegram:default:77": { sessionId: "old", updatedAt: updatedAt - 3 * 3_600_000 },
+  };
+  writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify(rows));
+  const timestamp = "2026-03-01T10:00:00.000Z";
+  const message = (id: string, parentId: string | null, role: string, text: string) => ({
+    type: "message",
+    id,
+    parentId,
+    timestamp,
+    message: { role, content: [{ type: "text", text }], timestamp: Date.parse(timestamp), stopReason: "stop" },
+  });
+  const transcript = [
+    { type: "session", version: 3, id: "abc", timestamp, cwd: "/" },
+    message("1", null, "user", "hello"),
+    message("2", "1", "assistant", "good \u001b[31mday"),
+  ];
+  writeFileSync(join(dir, "sessions", "abc.jsonl"), transcript.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  return { dir, env: { OPENCLAW_STATE_DIR: dir } };
+}
+
+test("sessions are read from the files when no gateway runs", async () => {
+  const { dir, env } = withSession();
+  const list = await run(["sessions"], env);
+  expect(list.out).toMatch(/^KEY .*\nwebchat:default:operator +\d+ s ago +42\ntelegram:default:77 +3 h ago\n$/);
+  const json = JSON.parse((await run(["sessions", "list", "--active", "60", "--json"], env)).out);
+  expect(json).toMatchObject({ count: 1, sessions: [{ key: "webchat:default:operator", sessionId: "abc" }] });
+  const show = await run(["sessions", "show", "main"], env);
+  expect(show.out).toMatch(/^user 2026-03-01 .*\nhello\n\nassistant .*\ngood \[31mday\n$/);
+  const unknown = await run(["sessions", "show", "nobody"], env);
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("There is no session nobody.")]);
+  const raw = await run(["sessions", "export", "main"], env);
+  expect(raw.out).toBe(readFileSync(join(dir, "sessions", "abc.jsonl"), "utf8"));
+});
+
+test("export writes Markdown into a new file and never over another", async () => {
+  const { dir, env } = withSession();
+  const output = join(dir, "out.md");
+  const args = ["sessions", "export", "main", "--format", "markdown", "-o", output];
+  expect((await run(args, env)).code).toBe(0);
+  expect(readFileSync(output, "utf8")).toContain("## user\n\nhello\n");
+  expect(await run(args, env)).toMatchObject({ code: 2, err: expect.stringContaining("is there already") });
+});
+
+test("an unreadable sessions.json is told and left alone", async () => {
+  const { dir, env } = withSession();
+  writeFileSync(join(dir, "sessions", "sessions.json"), "{ half");
+  const { code, err } = await run(["sessions"], env);
+  expect([code, err]).toEqual([1, expect.stringContaining("error SESSIONS_UNREADABLE")]);
+  expect(readFileSync(join(dir, "sessions", "sessions.json"), "utf8")).toBe("{ half");
+});
+
+test("dashboard prints the page's address with the token in the fragment", async () => {
+  const dir = stateDir("{ gateway: { port: 4711 } }");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  expect(await run(["dashboard"], env)).toMatchObject({ code: 75, out: "" });
+  mkdirSync(join(dir, "credentials"));
+  writeFileSync(join(dir, "credentials", "gateway-token"), "a+b\n");
+  const { code, out, err } = await run(["dashboard"], env);
+  expect([code, out]).toEqual([0, "http://127.0.0.1:4711/#token=a%2Bb\n"]);
+  expect(err).toContain("does not run");
+});
+
+test("doctor --json reports every check, --only some; a failure is exit code 1", async () => {
+  const env = { OPENCLAW_STATE_DIR: stateDir("{ gateway: { port: 0 } }") };
+  const all = JSON.parse((await run(["doctor", "--json", "--skip", "model"], env)).out);
+  expect(all.checks.map((check: { id: string }) => check.id)).toEqual(expect.arrayContaining(["app.config", "app.lock"]));
+  const some = await run(["doctor", "--json", "--only", "app.config,app.node"], env);
+  expect(some.code).toBe(0);
+  expect(JSON.parse(some.out)).toMatchObject({ checks: [{ id: "app.node" }, { id: "app.config", status: "ok" }] });
+  const broken = { OPENCLAW_STATE_DIR: stateDir("{ gateway: { prt: 0 } }") };
+  expect(await run(["doctor", "--only", "app.config"], broken)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/FAIL {2}Config .*gateway\.prt/),
+  });
+  const unknown = await run(["doctor", "--only", "app.confg"], env);
+  expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean app.config?") });
+});

@@ -14,11 +14,10 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
 import type { Config } from "../config/schema.ts";
-import type { Surroundings } from "../core.ts";
+import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
 import { bundledChannels, findAdapter } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
-import type { Parts } from "./gateway.ts";
 import { DiskNotices } from "./disk-notices.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
@@ -27,7 +26,7 @@ export class ChannelRoom {
   readonly #log: Log;
   readonly #pending = new PendingHistory();
   #channels: Channels | undefined;
-  #parts: Parts | undefined;
+  #core: Core | undefined;
   #notices: DiskNotices | undefined;
   #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
   /** Why channels are off although the config has them on. */
@@ -50,21 +49,21 @@ export class ChannelRoom {
     };
   }
 
-  connectTo(parts: Parts): void {
-    this.#parts = parts;
+  connectTo(core: Core): void {
+    this.#core = core;
     this.#notices = new DiskNotices((to) => this.#channels?.link(to.channel, to.account), this.#log);
   }
 
   /** Begins to connect every account of the config. */
   async start(): Promise<void> {
-    const parts = this.#parts;
-    if (!parts) throw new Error("connectTo comes before start");
+    const core = this.#core;
+    if (!core) throw new Error("connectTo comes before start");
     this.#held = await isForeign(this.#live);
     if (this.#held !== undefined) this.#log.warn("channels stay off", { why: this.#held });
     this.#channels = startChannels({
       adapters: this.#held === undefined ? await this.#accounts() : [],
-      receive: (messages) => this.#receive(parts, messages),
-      media: parts.core.media,
+      receive: (messages) => this.#receive(core, messages),
+      media: core.media,
       log: this.#log,
       clock: systemClock,
     });
@@ -98,7 +97,7 @@ export class ChannelRoom {
   }
 
   /** Rejects while stopping, so that nothing is acknowledged that nobody will answer. */
-  async #receive({ core }: Parts, messages: readonly InboundMessage[]): Promise<void> {
+  async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
     if (this.#refusing) throw new Error("the gateway stops");
     try {
       await core.dispatch.receive(messages);
@@ -109,13 +108,12 @@ export class ChannelRoom {
   }
 
   async #gate(message: InboundMessage): Promise<Verdict> {
-    const settings = this.#parts?.core.ports.settings();
+    const settings = this.#core?.ports.settings();
     const policy = this.#policyFor(message.from);
     const isOwner = settings?.isOwner(message) === true;
     const { channel, account } = message.from;
     const paired =
-      policy.direct === "pairing" &&
-      (await this.#parts?.core.journal.pairing.isPaired(channel, account, message.sender.id));
+      policy.direct === "pairing" && (await this.#core?.journal.pairing.isPaired(channel, account, message.sender.id));
     const verdict = gate(message, policy, {
       paired: paired === true,
       isOwner,

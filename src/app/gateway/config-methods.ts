@@ -3,7 +3,7 @@ import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { isRecord, type KeyPath } from "../config/problem.ts";
 import { writeConfigValue } from "../config/write.ts";
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 
 /** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
 export function configMethods(parts: Parts): readonly Method[] {

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 
 const LOOK_EVERY_MS = 60_000;
 /** Bytes; below it the operator is told. */

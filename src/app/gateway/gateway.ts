@@ -3,26 +3,17 @@ import { warmAgent } from "../../harness/warm.ts";
 import { recover } from "../../dispatch/recover.ts";
 import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
-import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
-import type { LoadedConfig } from "../config/load.ts";
 import { openCore, type Core } from "../core.ts";
 import type { Live } from "../live.ts";
 import type { OpenLog } from "../log/log.ts";
 import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
+import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
 import { watchDisk } from "./disk.ts";
-
-export interface StartOptions {
-  readonly log: OpenLog;
-  readonly load: () => Promise<LoadedConfig>;
-  readonly port?: number;
-  readonly bind?: string;
-  readonly token?: string;
-}
 
 /** A gateway at work. */
 export interface Gateway {
@@ -32,17 +23,6 @@ export interface Gateway {
   channelsText(): string;
   /** Takes nothing new, lets runs end within `graceMs`, flushes. */
   close(graceMs: number): Promise<void>;
-}
-
-/** Everything that the parts of the running gateway share. */
-export interface Parts {
-  readonly live: Live;
-  readonly log: OpenLog;
-  readonly core: Core;
-  readonly channels: ChannelRoom;
-  readonly events: Feed<GatewayEvent>;
-  readonly version: string;
-  readonly startedAt: number;
 }
 
 /** Opens the state, listens, then connects the channels and takes up what an earlier boot left. The lock is the caller's. */
@@ -60,7 +40,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     version: packageVersion(),
     startedAt: Date.now(),
   };
-  channels.connectTo(parts);
+  channels.connectTo(core);
   const chat = createChatPort(core.dispatch, core.ports);
   const server = await startServer(await serverOptions(parts, chat, options));
   log.info("listening", { host: server.host, port: server.port });

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 
 /** Prometheus text: what a person would put an alarm on. */
 export function metricsText(parts: Parts): string {

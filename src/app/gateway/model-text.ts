@@ -1,5 +1,5 @@
 import type { ModelRef } from "../../types/model.ts";
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 
 /** The model that a new conversation of the default agent gets. */
 export async function defaultModel({ live, core }: Pick<Parts, "live" | "core">): Promise<ModelRef> {

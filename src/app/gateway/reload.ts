@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../config/load.ts";
 import { watchConfig, type ConfigEvent } from "../config/watch.ts";
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 
 /** Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended. */
 export async function followConfig(

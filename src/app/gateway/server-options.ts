@@ -10,7 +10,7 @@ import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import { configMethods } from "./config-methods.ts";
-import type { Parts, StartOptions } from "./gateway.ts";
+import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { metricsText } from "./metrics.ts";
 import { defaultModel } from "./model-text.ts";

@@ -1,4 +1,4 @@
-import type { Parts } from "./gateway.ts";
+import type { Parts } from "./parts.ts";
 import { defaultModel } from "./model-text.ts";
 
 /** What `status` tells beside the server's own facts. */

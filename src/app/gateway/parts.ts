@@ -1,0 +1,26 @@
+import type { GatewayEvent } from "../../types/method.ts";
+import type { Feed } from "../../utils/feed.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { Core } from "../core.ts";
+import type { Live } from "../live.ts";
+import type { OpenLog } from "../log/log.ts";
+import type { ChannelRoom } from "./channel-room.ts";
+
+export interface StartOptions {
+  readonly log: OpenLog;
+  readonly load: () => Promise<LoadedConfig>;
+  readonly port?: number;
+  readonly bind?: string;
+  readonly token?: string;
+}
+
+/** Everything that the parts of the running gateway share. */
+export interface Parts {
+  readonly live: Live;
+  readonly log: OpenLog;
+  readonly core: Core;
+  readonly channels: ChannelRoom;
+  readonly events: Feed<GatewayEvent>;
+  readonly version: string;
+  readonly startedAt: number;
+}

@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import type { ModelCall } from "../fakes/model.ts";
+import { ADA, readTranscript, textOf, useStage, type Stage } from "./stage.ts";
+
+const CHATS = 5;
+const MESSAGES = 20;
+const KILLS = 10;
+
+const collecting = useStage();
+const queueing = useStage({ messages: { queue: { mode: "followup", debounceMs: 0 } } });
+
+/** A small generator, so that a failing seed can be run again. */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const MARK = /<m\d+>/g;
+const marksIn = (text: string): string[] => text.match(MARK) ?? [];
+
+/** Answers what was said since its last answer, mark by mark; some of it slowly, so that previews appear. */
+function answerTo(call: ModelCall): { text: string; everyMs?: number } {
+  const lastAnswer = call.messages.findLastIndex((message) => message.role === "assistant");
+  const asked = call.messages.slice(lastAnswer + 1).filter((message) => message.role === "user");
+  const marks = marksIn(asked.map((message) => JSON.stringify(message.content)).join(" "));
+  const isSlow = marks.some((mark) => Number(mark.slice(2, -1)) % 4 === 0);
+  const text = `${isSlow ? "thinking aloud ".repeat(40) : ""}answer to ${marks.join(" ")} END`;
+  return isSlow ? { text, everyMs: 20 } : { text };
+}
+
+/** Lets people write and the gateway die, both at moments that the seed chooses among the calls of both services. */
+async function torment(at: Stage, seed: number): Promise<void> {
+  const next = random(seed);
+  let said = 0;
+  const sayOne = () => {
+    if (said >= MESSAGES) return;
+    at.telegram.say(`please <m${said}>`, { from: { id: ADA + (said % CHATS) } });
+    said += 1;
+  };
+  let left = Number.POSITIVE_INFINITY;
+  let strike: () => void = () => undefined;
+  const count = () => {
+    left -= 1;
+    if (left % 3 === 0) sayOne();
+    if (left === 0) strike();
+  };
+  at.telegram.tap(count);
+  at.model.answer((call) => {
+    count();
+    return answerTo(call);
+  });
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const gateway = await at.start();
+    left = 4 + next(14);
+    sayOne();
+    await new Promise<void>((resolve) => {
+      strike = () => {
+        process.kill(gateway.pid, "SIGKILL");
+        resolve();
+      };
+    });
+    await gateway.kill("SIGKILL");
+  }
+  at.telegram.tap(() => undefined);
+  while (said < MESSAGES) sayOne();
+}
+
+const finals = (at: Stage, chat: number): string[] =>
+  at.telegram.shown(chat).filter((text) => text.endsWith("END") || text.includes("interrupted several times"));
+
+function isAnswered(at: Stage): boolean {
+  const shown = Array.from({ length: CHATS }, (_, index) => finals(at, ADA + index).join(" ")).join(" ");
+  const notices = shown.split("interrupted several times").length - 1;
+  return new Set(marksIn(shown)).size + notices >= MESSAGES;
+}
+
+async function expectAllAnswered(at: Stage): Promise<void> {
+  const last = await at.start();
+  while (!isAnswered(at)) await last.logged("delivered", 15_000).then(() => new Promise((look) => setTimeout(look, 50)));
+  expect(await last.kill("SIGTERM")).toBe(0);
+  for (let chat = ADA; chat < ADA + CHATS; chat += 1) {
+    const unlabelled = finals(at, chat).filter((text) => !text.startsWith("(possible repeat) "));
+    const marks = unlabelled.flatMap(marksIn);
+    expect(marks, `chat ${chat}: answered twice without a label`).toEqual([...new Set(marks)]);
+    expect(marks, `chat ${chat}: out of order`).toEqual(marks.toSorted(byNumber));
+  }
+  await expectTranscripts(at);
+}
+
+/** Every message stands in exactly one turn, in the order in which its chat wrote it. */
+async function expectTranscripts(at: Stage): Promise<void> {
+  const all: string[] = [];
+  for (const path of await at.transcripts()) {
+    const users = (await readTranscript(path)).filter((message) => message.role === "user");
+    const marks = users.flatMap((message) => marksIn(textOf(message)));
+    expect(marks).toEqual(marks.toSorted(byNumber));
+    all.push(...marks);
+  }
+  expect(all.toSorted(byNumber)).toEqual(Array.from({ length: MESSAGES }, (_, index) => `<m${index}>`));
+}
+
+const byNumber = (a: string, b: string): number => Number(a.slice(2, -1)) - Number(b.slice(2, -1));
+
+/** More of them with e.g. FAULT_SEEDS=5,6,7. */
+const SEEDS = (process.env["FAULT_SEEDS"] ?? "1,2").split(",").map(Number);
+
+test.each(SEEDS)(
+  "twenty messages in five chats, ten kills at random moments (seed %i): nothing lost",
+  async (seed) => {
+    await torment(collecting(), seed);
+    await expectAllAnswered(collecting());
+  },
+  60_000,
+);
+
+test.each(SEEDS)(
+  "the same where each message is a turn of its own (seed %i)",
+  async (seed) => {
+    await torment(queueing(), seed);
+    await expectAllAnswered(queueing());
+  },
+  60_000,
+);

@@ -12,6 +12,9 @@ export interface ModelCall {
   readonly isAfterTool: boolean;
   /** Text of the last tool result. */
   readonly toolText: string;
+  /** Data URLs of the images in the last user message. */
+  readonly images: readonly string[];
+  readonly effort: string | undefined;
 }
 
 /** What it answers: words streamed one by one, a tool call, a failure, or nothing at all. */
@@ -26,6 +29,8 @@ export interface FakeModel {
   readonly calls: readonly ModelCall[];
   /** Decides about every call from now on. */
   answer(with_: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply>): void;
+  /** Calls that no answer has ended yet. */
+  readonly open: number;
   /** Resolves when so many calls have come in. */
   called(count: number, timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -43,6 +48,7 @@ export async function startFakeModel(): Promise<FakeModel> {
 
 class Fake implements FakeModel {
   readonly calls: ModelCall[] = [];
+  open = 0;
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
   readonly #waiting = new Set<() => void>();
   #answer: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply> = (call) => ({
@@ -90,6 +96,10 @@ class Fake implements FakeModel {
       return void json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
     const call = readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")));
     this.calls.push(call);
+    this.open += 1;
+    response.once("close", () => {
+      this.open -= 1;
+    });
     for (const look of [...this.#waiting]) look();
     const reply = await this.#answer(call, this.calls.length);
     if (reply === "hang") return;
@@ -98,7 +108,12 @@ class Fake implements FakeModel {
   }
 }
 
-function readCall(body: { messages: ModelCall["messages"]; tools?: ModelCall["tools"]; model: string }): ModelCall {
+function readCall(body: {
+  messages: ModelCall["messages"];
+  tools?: ModelCall["tools"];
+  model: string;
+  reasoning_effort?: string;
+}): ModelCall {
   const users = body.messages.filter((message) => message.role === "user");
   const last = body.messages.at(-1);
   return {
@@ -109,6 +124,8 @@ function readCall(body: { messages: ModelCall["messages"]; tools?: ModelCall["to
     system: textOf(body.messages.find((message) => message.role === "system" || message.role === "developer")?.content),
     isAfterTool: last?.role === "tool",
     toolText: textOf(body.messages.findLast((message) => message.role === "tool")?.content),
+    images: imagesOf(users.at(-1)?.content),
+    effort: body.reasoning_effort,
   };
 }
 
@@ -116,6 +133,11 @@ function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part: { text?: string }) => part.text ?? "").join("\n");
+}
+
+function imagesOf(content: unknown): readonly string[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part: { image_url?: { url: string } }) => part.image_url?.url ?? []);
 }
 
 function json(response: http.ServerResponse, status: number, body: unknown): void {

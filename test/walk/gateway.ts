@@ -11,23 +11,46 @@ export interface GatewayUnderTest {
   readonly token: string;
   readonly home: string;
   /** Everything it printed, parsed where it is JSON. */
-  readonly lines: readonly Record<string, unknown>[];
-  /** The first log line, past or to come, with this message. */
-  logged(message: string, timeoutMs?: number): Promise<Record<string, unknown>>;
+  readonly lines: readonly LogLine[];
+  /** Everything it printed, as it was printed. */
+  readonly output: string;
+  /** The first log line, past or to come, with this message, or that fits. */
+  logged(message: string | ((line: LogLine) => boolean), timeoutMs?: number): Promise<LogLine>;
+  /** Sends the signal; resolves with the exit code, or the signal that ended it. */
   kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>;
+  /** Sends the signal and does not wait. */
+  signal(signal: NodeJS.Signals): void;
+}
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** What a command printed, and how it ended. */
+export interface Ended {
+  readonly code: number | NodeJS.Signals;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly ms: number;
 }
 
 export interface Home {
   readonly dir: string;
   readonly stateDir: string;
   readonly configPath: string;
-  start(options?: { env?: Record<string, string> }): Promise<GatewayUnderTest>;
+  start(options?: StartOptions): Promise<GatewayUnderTest>;
+  /** Runs a command of the program over this home to its end. */
+  run(args: readonly string[], env?: Record<string, string>): Promise<Ended>;
   writeConfig(config: Record<string, unknown>): Promise<void>;
   /** Kills what still runs and removes the directory. */
   remove(): Promise<void>;
 }
 
-const TOKEN = "walk-token-0123456789abcdef";
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  /** Behind `gateway run`. */
+  readonly args?: readonly string[];
+}
+
+export const TOKEN = "walk-token-0123456789abcdef";
 const BIN = join(import.meta.dirname, "../../bin/openclaw.mjs");
 
 export async function makeHome(config: Record<string, unknown>): Promise<Home> {
@@ -35,17 +58,19 @@ export async function makeHome(config: Record<string, unknown>): Promise<Home> {
   const stateDir = join(dir, "state");
   const configPath = join(stateDir, "openclaw.json");
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  const running = new Set<GatewayUnderTest>();
+  const running = new Set<Running>();
   const home: Home = {
     dir,
     stateDir,
     configPath,
     writeConfig: (next) => writeFile(configPath, JSON.stringify(withGateway(next), null, 2), { mode: 0o600 }),
     async start(options = {}) {
-      const gateway = await spawnGateway(home, options.env ?? {});
+      const gateway = spawnGateway(home, options);
       running.add(gateway);
+      await gateway.started();
       return gateway;
     },
+    run: (args, env = {}) => runCommand(home, args, env),
     async remove() {
       for (const gateway of running) await gateway.kill("SIGKILL");
       await rm(dir, { recursive: true, force: true });
@@ -86,28 +111,44 @@ export function walkConfig(
   };
 }
 
-async function spawnGateway(home: Home, env: Record<string, string>): Promise<GatewayUnderTest> {
-  const child = spawn(process.execPath, [BIN, "gateway", "run"], {
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      HOME: home.dir,
-      OPENCLAW_STATE_DIR: home.stateDir,
-      OPENCLAW_CONFIG_PATH: home.configPath,
-      NO_COLOR: "1",
-      NODE_DISABLE_COMPILE_CACHE: "1",
-      ...env,
-    },
+const envOf = (home: Home, more: Record<string, string>): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: home.dir,
+  OPENCLAW_STATE_DIR: home.stateDir,
+  OPENCLAW_CONFIG_PATH: home.configPath,
+  NO_COLOR: "1",
+  NODE_DISABLE_COMPILE_CACHE: "1",
+  ...more,
+});
+
+function spawnGateway(home: Home, { env = {}, args = [] }: StartOptions): Running {
+  const child = spawn(process.execPath, [BIN, "gateway", "run", ...args], {
+    env: envOf(home, env),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const gateway = new Running(child, home.dir);
-  await gateway.started();
-  return gateway;
+  return new Running(child, home.dir);
+}
+
+async function runCommand(home: Home, args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const began = performance.now();
+  const child = spawn(process.execPath, [BIN, ...args], { env: envOf(home, env), stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  const code = await new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once("close", (exit, signal) => resolve(exit ?? signal ?? "SIGKILL"));
+  });
+  clearTimeout(late);
+  return { code, stdout, stderr, ms: performance.now() - began };
 }
 
 class Running implements GatewayUnderTest {
   readonly token = TOKEN;
   readonly home: string;
-  readonly lines: Record<string, unknown>[] = [];
+  readonly lines: LogLine[] = [];
+  output = "";
   port = 0;
   readonly #child: ChildProcess;
   readonly #watchers = new Set<() => void>();
@@ -124,7 +165,11 @@ class Running implements GatewayUnderTest {
       this.#wake();
     });
     createInterface({ input: child.stdout! }).on("line", (line) => this.#take(line));
-    child.stderr?.on("data", (data: Buffer) => (this.#stderr += data.toString()));
+    child.stdout?.on("data", (data: Buffer) => (this.output += data.toString()));
+    child.stderr?.on("data", (data: Buffer) => {
+      this.#stderr += data.toString();
+      this.output += data.toString();
+    });
   }
 
   get pid(): number {
@@ -136,7 +181,8 @@ class Running implements GatewayUnderTest {
     this.port = Number(line["port"]);
   }
 
-  async logged(message: string, timeoutMs = 10_000): Promise<Record<string, unknown>> {
+  async logged(message: string | ((line: LogLine) => boolean), timeoutMs = 10_000): Promise<LogLine> {
+    const fits = typeof message === "string" ? (line: LogLine) => line["msg"] === message : message;
     return new Promise((resolve, reject) => {
       const stop = (settle: () => void) => {
         clearTimeout(timer);
@@ -144,12 +190,12 @@ class Running implements GatewayUnderTest {
         settle();
       };
       const look = () => {
-        const line = this.lines.find((candidate) => candidate["msg"] === message);
+        const line = this.lines.find(fits);
         if (line) stop(() => resolve(line));
         else if (this.#ended) stop(() => reject(new Error(`the gateway ended: ${this.#stderr}${this.#tail()}`)));
       };
       const timer = setTimeout(
-        () => stop(() => reject(new Error(`"${message}" was not logged: ${this.#stderr}${this.#tail()}`))),
+        () => stop(() => reject(new Error(`not logged: ${String(message)}: ${this.#stderr}${this.#tail()}`))),
         timeoutMs,
       );
       this.#watchers.add(look);
@@ -158,8 +204,12 @@ class Running implements GatewayUnderTest {
   }
 
   async kill(signal: NodeJS.Signals = "SIGTERM"): Promise<number | NodeJS.Signals> {
-    if (!this.#ended) this.#child.kill(signal);
+    this.signal(signal);
     return this.#exit;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.#ended) this.#child.kill(signal);
   }
 
   #take(line: string): void {

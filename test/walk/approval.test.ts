@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe } from "vitest";
+import type { TelegramCall } from "../fakes/telegram.ts";
+import { outcomesOf, test, type World } from "./scene.ts";
+
+const OWNED = { commands: { ownerAllowFrom: ["telegram:1001"] } };
+const COMMAND = "touch made.txt && echo done-it";
+
+function askForCommand(world: World, command = COMMAND): void {
+  world.model.answer((call) =>
+    call.isAfterTool ? { text: `result: ${call.toolText}` } : { tool: "exec", args: { command } },
+  );
+}
+
+interface Question {
+  readonly id: string;
+  readonly call: TelegramCall;
+  readonly buttons: readonly { text: string; callback_data: string }[];
+}
+
+async function question(world: World, after = 0): Promise<Question> {
+  const call = await world.telegram.waitFor(
+    (it) => it.text.includes("/approve") && (it.messageId ?? 0) > after && it.method === "sendMessage",
+  );
+  const id = /\/approve (\w+)/.exec(call.text)?.[1] ?? "";
+  const markup = call.body["reply_markup"];
+  const read = (typeof markup === "string" ? JSON.parse(markup) : markup) as {
+    inline_keyboard: { text: string; callback_data: string }[][];
+  };
+  return { id, call, buttons: read.inline_keyboard.flat() };
+}
+
+function press(world: World, { call }: Question, data: string, from = 1001): void {
+  world.telegram.inject({
+    callback_query: {
+      id: `press-${data}`,
+      from: { id: from, is_bot: false, first_name: "Ada" },
+      chat_instance: "1",
+      data,
+      message: {
+        message_id: call.messageId,
+        date: 1,
+        chat: { id: Number(call.chatId), type: "private", first_name: "Ada" },
+        text: call.text,
+      },
+    },
+  });
+}
+
+describe.concurrent("a command that must be asked for", () => {
+  test("runs after /approve", async ({ world, expect }) => {
+    const { home } = await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    expect(asked.call.text).toContain("touch made.txt");
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    world.telegram.say(`/approve ${asked.id} once`);
+    await world.told(/result: .*done-it/s);
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(true);
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "replied" }, { kind: "command", name: "approve" }]);
+  });
+
+  test("runs after a button was pressed, and the button stops spinning", async ({ world, expect }) => {
+    await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    expect(asked.buttons.map((button) => button.callback_data)).toEqual([
+      `/approve ${asked.id} once`,
+      `/approve ${asked.id} always`,
+      `/approve ${asked.id} deny`,
+    ]);
+    press(world, asked, asked.buttons[0]!.callback_data);
+    await world.told(/result: .*done-it/s);
+    await world.telegram.waitFor((call) => call.method === "answerCallbackQuery");
+  });
+
+  test("does not run when denied, and the model is told", async ({ world, expect }) => {
+    const { home } = await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    world.telegram.say(`/approve ${asked.id} deny`);
+    const reply = await world.told("result:");
+    expect(reply.text).toMatch(/refused/i);
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+  });
+
+  test("is not for others to answer", async ({ world, expect }) => {
+    const { home } = await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    world.telegram.say(`/approve ${asked.id} once`, { from: { id: 2002, first_name: "Eve" } });
+    await world.told(/owner/i, 2002);
+    press(world, asked, `/approve ${asked.id} once`, 2002);
+    await outcomesOf(home, 2);
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+    world.telegram.say(`/approve ${asked.id} deny`);
+    await world.told("result:");
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+  });
+
+  test("is remembered after `always`, also by the next process", async ({ world, expect }) => {
+    const { home, gateway } = await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    world.telegram.say(`/approve ${asked.id} always`);
+    await world.told(/result: .*done-it/s);
+    await outcomesOf(home, 2);
+    world.telegram.say("again");
+    await outcomesOf(home, 3);
+    expect(await gateway.kill()).toBe(0);
+    await home.start();
+    world.telegram.say("and again");
+    await outcomesOf(home, 4);
+    expect(world.telegram.sent.filter((call) => call.text.includes("wants to run"))).toHaveLength(1);
+    expect(world.model.calls.filter((call) => call.isAfterTool && call.toolText.includes("done-it"))).toHaveLength(3);
+  });
+
+  test("/stop while it waits ends the run and the question", async ({ world, expect }) => {
+    const { home } = await world.start(OWNED);
+    askForCommand(world);
+    world.telegram.say("make it");
+    const asked = await question(world);
+    world.telegram.say("/stop");
+    await world.told("Stopped");
+    expect(await outcomesOf(home, 2)).toContainEqual({ kind: "aborted" });
+    world.telegram.say(`/approve ${asked.id} once`);
+    await world.told("Nothing waits");
+    expect(existsSync(join(home.stateDir, "workspace", "made.txt"))).toBe(false);
+  });
+
+  test("a harmless one runs without asking", async ({ world, expect }) => {
+    await world.start(OWNED);
+    askForCommand(world, "echo harmless-words");
+    world.telegram.say("say it");
+    await world.told(/result: .*harmless-words/s);
+    expect(world.telegram.sent.filter((call) => call.text.includes("/approve"))).toEqual([]);
+  });
+});

@@ -1,0 +1,161 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe } from "vitest";
+import { outcomesOf, sessionsOf, test, textOf, transcriptOf } from "./scene.ts";
+
+const two = {
+  models: {
+    providers: {
+      fake: {
+        models: [
+          { id: "fake-1", contextWindow: 100_000, maxTokens: 4096 },
+          { id: "fake-2", contextWindow: 100_000, maxTokens: 4096, reasoning: true },
+        ],
+      },
+    },
+  },
+};
+
+describe.concurrent("a command", () => {
+  test("/new archives the conversation and greets", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.script([[/fresh session/, () => ({ text: "Hello again!" })]]);
+    world.telegram.say("remember the number 4711");
+    await world.told("echo:");
+    const before = Object.values(sessionsOf(home))[0]?.sessionId;
+    world.telegram.say("/new");
+    await world.told("Hello again!");
+    expect(await outcomesOf(home, 2)).toHaveLength(2);
+    const files = readdirSync(join(home.stateDir, "sessions"));
+    expect(files.some((name) => name.startsWith(`${before}.jsonl.reset.`))).toBe(true);
+    expect(Object.values(sessionsOf(home))[0]?.sessionId).not.toBe(before);
+    const greeting = world.model.calls[1];
+    expect(greeting?.messages.map((message) => textOf(message.content)).join()).not.toContain("4711");
+  });
+
+  test("/new with words begins the new conversation with them", async ({ world, expect }) => {
+    await world.start();
+    world.telegram.say("old words");
+    await world.told("old words");
+    world.telegram.say("/new tell me a tale");
+    await world.told("tell me a tale");
+    const said = world.model.calls[1]?.messages.map((message) => textOf(message.content)).join("\n") ?? "";
+    expect(said).not.toContain("old words");
+    expect(world.model.calls[1]?.said).not.toContain("/new");
+  });
+
+  test("/new ends a model that hangs, and goes before what waits", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer((call, number) => (number === 1 ? "hang" : { text: `fresh ${number} ${call.said.length > 0}` }));
+    world.telegram.say("first");
+    await world.model.called(1);
+    world.telegram.say("/new");
+    await world.told("fresh 2");
+    expect((await outcomesOf(home, 2))[0]).toEqual({ kind: "aborted" });
+  });
+
+  test("/stop ends a hanging model within a second", async ({ world, expect }) => {
+    const { home, gateway } = await world.start();
+    world.model.answer((_call, number) => (number === 1 ? "hang" : { text: "back again" }));
+    world.telegram.say("never ends");
+    await world.model.called(1);
+    const began = performance.now();
+    world.telegram.say("/stop");
+    await gateway.logged((line) => line["msg"] === "run ended" && line["result"] === "aborted");
+    expect(performance.now() - began).toBeLessThan(1000);
+    await world.told("Stopped");
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "aborted" }, { kind: "command", name: "stop" }]);
+    world.telegram.say("still there?");
+    await world.told("back again");
+    expect(world.model.calls[1]?.said).toContain("previous agent run was aborted by the user");
+  });
+
+  test("/stop ends a tool that runs", async ({ world, expect }) => {
+    const { home, gateway } = await world.start({
+      tools: { exec: { security: "full", ask: "off" } },
+    });
+    world.model.answer(() => ({ tool: "exec", args: { command: "sleep 30" } }));
+    world.telegram.say("sleep");
+    await world.model.called(1);
+    await gateway.logged("model call");
+    const began = performance.now();
+    world.telegram.say("/stop");
+    await gateway.logged((line) => line["msg"] === "run ended" && line["result"] === "aborted");
+    expect(performance.now() - began).toBeLessThan(1500);
+    expect((await outcomesOf(home, 2))[0]).toEqual({ kind: "aborted" });
+  });
+
+  test("/stop with nothing to stop says so", async ({ world }) => {
+    await world.start();
+    world.telegram.say("/stop");
+    await world.told("Nothing is running");
+  });
+
+  test("/status names model, session, tokens and channel", async ({ world, expect }) => {
+    await world.start();
+    world.telegram.say("hello");
+    await world.told("hello");
+    world.telegram.say("/status");
+    const status = await world.told("Model:");
+    expect(status.text).toContain("fake/fake-1");
+    expect(status.text).toMatch(/Session: .*1001/);
+    expect(status.text).toMatch(/Tokens: \d+ in, \d+ out/);
+    expect(status.text).toMatch(/Telegram: connected/);
+  });
+
+  test("/help lists the commands", async ({ world, expect }) => {
+    await world.start();
+    world.telegram.say("/help");
+    const help = await world.told("Commands:");
+    for (const name of ["/new", "/reset", "/stop", "/status", "/help", "/think", "/model", "/approve"])
+      expect(help.text).toContain(name);
+    expect(world.model.calls).toEqual([]);
+  });
+
+  test("/think high holds for the next turn and is kept", async ({ world, expect }) => {
+    const { home } = await world.start({ ...two, agents: { defaults: { model: { primary: "fake/fake-2" } } } });
+    world.telegram.say("/think high");
+    await world.told("Thinking level: high.");
+    world.telegram.say("hard question");
+    await world.told("hard question");
+    expect(world.model.calls[0]?.effort).toBe("high");
+    expect(Object.values(sessionsOf(home))[0]?.["thinkingLevel"]).toBe("high");
+    world.telegram.say("/think sideways");
+    await world.told("is no thinking level");
+  });
+
+  test("/model lists, switches and goes back", async ({ world, expect }) => {
+    await world.start(two);
+    world.telegram.say("/model list");
+    const list = await world.told("fake/fake-2");
+    expect(list.text).toContain("fake/fake-1");
+    world.telegram.say("/model fake/fake-2");
+    await world.told("is now fake/fake-2");
+    world.telegram.say("who are you?");
+    await world.told("who are you?");
+    expect(world.model.calls[0]?.model).toBe("fake-2");
+    world.telegram.say("/model default");
+    await world.told("configured one again");
+    world.telegram.say("and now?");
+    await world.told("and now?");
+    expect(world.model.calls[1]?.model).toBe("fake-1");
+  });
+
+  test("an unknown one is a message like any other", async ({ world }) => {
+    await world.start();
+    world.telegram.say("/dance with me");
+    await world.told("/dance with me");
+  });
+
+  test("leaves no user turn in the transcript", async ({ world, expect }) => {
+    const { home, gateway } = await world.start();
+    world.telegram.say("hello");
+    await world.told("hello");
+    world.telegram.say("/status");
+    await world.told("Model:");
+    await outcomesOf(home, 2);
+    await gateway.kill();
+    const users = transcriptOf(home, ":1001").filter((entry) => entry.message?.role === "user");
+    expect(users).toHaveLength(1);
+  });
+});

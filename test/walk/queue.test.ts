@@ -1,0 +1,112 @@
+import { describe } from "vitest";
+import { inboxOf, outcomesOf, test, type World } from "./scene.ts";
+
+/** The first call waits for `release`; each answer names what was said. */
+function holdFirst(world: World): { release: () => void } {
+  const held = Promise.withResolvers<void>();
+  world.model.answer(async (call, number) => {
+    if (number === 1) await held.promise;
+    return { text: `answer ${number} to ${/(one|two|three)\b(?!.*\b(one|two|three)\b)/s.exec(call.said)?.[1] ?? "?"}` };
+  });
+  return { release: () => held.resolve() };
+}
+
+const mode = (name: string) => ({ messages: { queue: { mode: name } } });
+
+/** Until the journal has so many messages: what was said is no longer on its way. */
+async function arrived(world: World): Promise<void> {
+  const { vi } = await import("vitest");
+  await vi.waitFor(() => {
+    if (world.telegram.pending.length > 0) throw new Error("an update is on its way");
+  });
+}
+
+describe.concurrent("messages while the agent is at work", () => {
+  test("collect: become one turn with the marker", async ({ world, expect }) => {
+    const { home } = await world.start(mode("collect"));
+    const { release } = holdFirst(world);
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    world.telegram.say("three");
+    await arrived(world);
+    release();
+    await world.told("answer 2");
+    const outcomes = await outcomesOf(home, 3);
+    expect(world.model.calls).toHaveLength(2);
+    const said = world.model.calls[1]?.said ?? "";
+    expect(said).toContain("[Queued messages while agent was busy]\n---\nQueued #1\ntwo\n---\nQueued #2\nthree");
+    expect(outcomes).toEqual([{ kind: "replied" }, { kind: "replied" }, { kind: "merged", into: 2 }]);
+  });
+
+  test("followup: get a turn each, in order", async ({ world, expect }) => {
+    const { home } = await world.start(mode("followup"));
+    const { release } = holdFirst(world);
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    world.telegram.say("three");
+    await arrived(world);
+    release();
+    await world.told("answer 3");
+    expect(await outcomesOf(home, 3)).toEqual([{ kind: "replied" }, { kind: "replied" }, { kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual(["answer 1 to one", "answer 2 to two", "answer 3 to three"]);
+  });
+
+  test("interrupt: end the running turn", async ({ world, expect }) => {
+    const { home } = await world.start(mode("interrupt"));
+    world.model.answer((_call, number) => (number === 1 ? "hang" : { text: "the newer answer" }));
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    await world.told("the newer answer");
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "aborted" }, { kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual(["the newer answer"]);
+  });
+
+  test("steer: reach the running turn after its tool", async ({ world, expect }) => {
+    const { home } = await world.start(mode("steer"));
+    const held = Promise.withResolvers<void>();
+    world.model.answer(async (call, number) => {
+      if (number > 1) return { text: `seen: ${call.said.includes("two") ? "two" : "nothing new"}` };
+      await held.promise;
+      return { tool: "ls", args: {} };
+    });
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    await arrived(world);
+    held.resolve();
+    await world.told("seen: two");
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "replied" }, { kind: "steered" }]);
+    expect(world.model.calls).toHaveLength(2);
+    const runs = new Set(inboxOf(home).map((row) => row.session));
+    expect(runs.size).toBe(1);
+  });
+
+  test("steer without a tool: the message is answered all the same", async ({ world, expect }) => {
+    const { home } = await world.start(mode("steer"));
+    const { release } = holdFirst(world);
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    await arrived(world);
+    release();
+    await world.told("answer 2 to two");
+    expect((await outcomesOf(home, 2)).map((outcome) => outcome?.["kind"])).not.toContain("failed");
+  });
+
+  test("beyond the cap a new one is told that it was left out", async ({ world, expect }) => {
+    const { home } = await world.start({ messages: { queue: { mode: "followup", cap: 1, drop: "new" } } });
+    const { release } = holdFirst(world);
+    world.telegram.say("one");
+    await world.model.called(1);
+    world.telegram.say("two");
+    world.telegram.say("three");
+    await world.told("left out");
+    release();
+    await world.told("answer 2 to two");
+    const outcomes = await outcomesOf(home, 3);
+    expect(outcomes.map((outcome) => outcome?.["kind"])).toEqual(["replied", "replied", "failed"]);
+  });
+});

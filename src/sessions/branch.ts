@@ -22,6 +22,10 @@ interface Compaction {
   readonly tokens: number;
 }
 
+/** An overfull window is cut back to this share, so that its start, and with it the provider's prompt cache, holds for many turns. */
+const KEPT_SHARE = 0.75;
+/** Limits this close count as one: the system prompt's length changes a little from turn to turn. */
+const SAME_LIMIT = 1.1;
 // Below this nothing is gained by forgetting.
 const FORGET_ITEMS = 4096;
 
@@ -143,22 +147,25 @@ export class Branch {
     };
   }
 
+  /** Under about the same limit the start only moves forward, by leaps; another limit fits it anew. */
   #fit(maxTokens: number): void {
-    if (this.#lastMax < 0)
-      this.#moveStart(
-        Math.max(
-          0,
-          this.#items.findLastIndex((item) => item.isTurn),
-        ),
-      );
-    // With the same limit the window only ever moves forward: appends make it grow.
-    if (maxTokens > this.#lastMax) this.#moveStart(this.#earliest(maxTokens));
-    this.#lastMax = maxTokens;
-    while (this.#total > maxTokens) {
+    const isSame = this.#lastMax <= maxTokens * SAME_LIMIT && maxTokens <= this.#lastMax * SAME_LIMIT;
+    if (this.#lastMax < 0 || !isSame) {
+      this.#moveStart(Math.max(0, this.#lastTurn()));
+      this.#moveStart(this.#earliest(maxTokens));
+      this.#lastMax = maxTokens;
+      return;
+    }
+    if (this.#total <= maxTokens) return;
+    while (this.#total > maxTokens * KEPT_SHARE) {
       const next = this.#nextTurn();
       if (next < 0) return;
       this.#moveStart(next);
     }
+  }
+
+  #lastTurn(): number {
+    return this.#items.findLastIndex((item) => item.isTurn);
   }
 
   #earliest(maxTokens: number): number {

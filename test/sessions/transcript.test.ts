@@ -87,6 +87,20 @@ describe("a transcript", () => {
     }
   });
 
+  it("keeps the window's start for many turns once it is full", async () => {
+    const transcript = await open();
+    const starts = new Set<string | undefined>();
+    for (let turn = 0; turn < 60; turn += 1) {
+      await transcript.append(say(`q${turn}`.padEnd(400, ".")));
+      await transcript.append(answer(`a${turn}`.padEnd(400, ".")));
+      const window = await transcript.window(4000);
+      expect(window.estimatedTokens).toBeLessThanOrEqual(4000);
+      if (turn > 20) expect(window.estimatedTokens).toBeGreaterThanOrEqual(2800);
+      starts.add(texts(window)[0]);
+    }
+    expect(starts.size).toBeLessThan(12);
+  });
+
   it("begins at the last compaction's first kept entry, with its summary", async () => {
     const transcript = await open();
     await transcript.append(say("old"));

@@ -1,5 +1,6 @@
 import { accountConfig, accountInputs, type AccountConfig } from "../channels/config.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
+import { isOver, resetRuleFor } from "../sessions/expiry.ts";
 import { agentOf, keyForPeer } from "../sessions/keys.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
@@ -33,6 +34,8 @@ function rulesOf(live: Live): DispatchSettings {
       }),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
+    isOver: (to, lastUsed, now) =>
+      isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
     chat: (to) => styleOf(accountOf(config, to, accounts), config),
   };
 }
@@ -41,6 +44,10 @@ function queueMode(mode: string): QueueMode {
   if (mode === "queue") return "followup";
   if (mode === "steer+backlog") return "steer-backlog";
   return mode === "steer" || mode === "steer-backlog" || mode === "followup" || mode === "interrupt" ? mode : "collect";
+}
+
+function typeOf(to: Peer): "direct" | "group" | "thread" {
+  return to.thread === undefined ? to.chat.kind : "thread";
 }
 
 function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean {

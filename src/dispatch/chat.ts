@@ -101,6 +101,7 @@ async function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: Dispa
       }),
     },
   );
+  if (request.signal.aborted) run.abort("user");
   request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
   dispatch.board.add(run.stream);
   return run.stream;

@@ -39,11 +39,22 @@ export class TurnRunner {
       const settings = this.#ports.settings();
       const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
       if (!agent) throw new Error(`no agent ${session.agentId}`);
+      await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, this.#ports);
       if (prepared) await this.#runPrepared(prepared, session, waiting, began);
     } finally {
       session.release();
     }
+  }
+
+  /** A conversation that was left alone for long begins anew; its transcript is archived. */
+  async #renewWhenOver(session: Session, waiting: Waiting): Promise<void> {
+    const [row] = waiting.rows;
+    if (!row || waiting.isReplay === true || session.isNew) return;
+    const now = this.#ports.clock.now();
+    if (!this.#ports.settings().isOver(row.message.from, session.entry.updatedAt, now)) return;
+    this.#ports.log.info("conversation begins anew", { session: session.key });
+    await session.reset();
   }
 
   async #tooManyStarts(waiting: Waiting): Promise<boolean> {

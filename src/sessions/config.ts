@@ -14,19 +14,6 @@ const resetRule = z.strictObject({
     .meta(about("Idle minutes", "Minutes without a message after which it begins anew.")),
 });
 
-const size = z.union([z.string(), z.number()]);
-
-const maintenance = z.strictObject({
-  mode: z
-    .enum(["enforce", "warn"])
-    .default("warn")
-    .meta(about("Mode", "`warn` only tells what would be cleared away.")),
-  pruneAfter: size
-    .default("30d")
-    .meta(about("Prune after", "Age of a session's last message, as `30d`, `12h` or milliseconds.")),
-  maxEntries: z.int().min(1).default(5000).meta(about("Entries", "Sessions kept in `sessions.json`.")),
-});
-
 /** `session.*` */
 export const sessionConfig = z.strictObject({
   dmScope: z
@@ -66,7 +53,6 @@ export const sessionConfig = z.strictObject({
     .record(z.string(), resetRule)
     .prefault({})
     .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
-  maintenance: maintenance.prefault({}).meta(about("Maintenance", "Clearing away of old sessions.")),
 });
 
 export type SessionConfig = z.output<typeof sessionConfig>;

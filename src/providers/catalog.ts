@@ -47,6 +47,8 @@ interface Options {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Loopback servers are asked only when nothing else is there; tests turn it off. */
   readonly probeLocal?: boolean;
+  /** The usual ones by default. */
+  readonly localServers?: readonly { provider: string; baseUrl: string }[];
 }
 
 /** Tokens, when neither config nor catalogue says. */
@@ -55,15 +57,19 @@ const UNKNOWN_OUTPUT = 8192;
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function createModels(options: Options): Models {
-  let local: Promise<LocalModel | undefined> | undefined;
-  const findLocal = () => (local ??= options.probeLocal === false ? Promise.resolve(undefined) : findLocalModel());
-  const cache = new Map<string, Promise<ModelHandle | { missing: string }>>();
+  // Only what was found is kept: a server or a key may come later.
+  let local: LocalModel | undefined;
+  const findLocal = async () => {
+    if (options.probeLocal !== false) local ??= await findLocalModel(options.localServers);
+    return local;
+  };
+  const cache = new Map<string, ModelHandle>();
   return {
-    find(ref) {
+    async find(ref) {
       const name = `${ref.provider}/${ref.id}`;
-      const known = cache.get(name) ?? resolve(ref, options, findLocal);
-      cache.set(name, known);
-      return known;
+      const found = cache.get(name) ?? (await resolve(ref, options, findLocal));
+      if (!("missing" in found)) cache.set(name, found);
+      return found;
     },
     async choose() {
       const byConfig = firstConfigured(options);
@@ -127,7 +133,11 @@ async function buildPiModel(ref: ModelRef, settings: ProviderSettings | undefine
 }
 
 /** Address and API from the config, else from the catalogue; undefined when neither knows them. */
-function baseModel(ref: ModelRef, settings: ProviderSettings | undefined, known: PiModel | undefined): PiModel | undefined {
+function baseModel(
+  ref: ModelRef,
+  settings: ProviderSettings | undefined,
+  known: PiModel | undefined,
+): PiModel | undefined {
   const api: Api | undefined = settings?.api ?? known?.api;
   const baseUrl = settings?.baseUrl ?? known?.baseUrl;
   if (api === undefined || baseUrl === undefined) return undefined;

@@ -38,7 +38,7 @@ const RESERVE = 20_000;
 /** After an abort a run ends within a second, whatever a tool or a socket does. */
 const ABORT_GRACE_MS = 900;
 
-/** One pass through the model-and-tool loop. Never throws: what goes wrong is its outcome. */
+/** One pass through the model-and-tool loop. What goes wrong is its outcome; throws only when the transcript cannot be written. */
 export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
   const { log, steering } = run;
   const { Agent } = await import("@mariozechner/pi-agent-core");
@@ -76,7 +76,11 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     afterToolCall: async ({ result }) => ({ isError: hasError(result.details) }),
   });
   const translator = new EventTranslator(log, request.conversation, handle.info, steering);
-  agent.subscribe((event: AgentEvent) => translator.take(event));
+  agent.subscribe(async (event: AgentEvent) => {
+    await translator.take(event);
+    // What cannot be written down must not go on being done.
+    if (translator.broken !== undefined) agent.abort();
+  });
   steering.connect((message) => agent.steer(message));
   await drive(agent, signal);
   return outcomeOf(agent, translator, signal);
@@ -92,18 +96,20 @@ function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string)
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
 async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
-  let giveUp: NodeJS.Timeout | undefined;
-  const stubborn = new Promise<void>((resolve) => {
-    const abort = () => {
-      agent.abort();
-      giveUp = setTimeout(resolve, ABORT_GRACE_MS);
-    };
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
   if (signal.aborted) return;
-  await Promise.race([agent.continue(), stubborn]);
-  clearTimeout(giveUp);
+  const stubborn = Promise.withResolvers<void>();
+  let giveUp: NodeJS.Timeout | undefined;
+  const abort = () => {
+    agent.abort();
+    giveUp = setTimeout(stubborn.resolve, ABORT_GRACE_MS);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([agent.continue(), stubborn.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    clearTimeout(giveUp);
+  }
 }
 
 function outcomeOf(agent: Agent, translator: EventTranslator, signal: AbortSignal): AttemptOutcome {

@@ -1,38 +1,58 @@
 import { callsOf, interruptedResult, textOf } from "../history/passes.ts";
-import type { AssistantMessage } from "../types/model.ts";
+import { createTagStripper } from "../reply/tags.ts";
+import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
+import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
+
+/** An answer that an earlier boot has written down. */
+export interface Said {
+  readonly entryId: string;
+  readonly message: AssistantMessage;
+}
 
 /** How far an earlier boot got with a turn, read from the transcript. */
 export type Progress =
   | { readonly kind: "fresh" }
-  | { readonly kind: "underway" }
-  | { readonly kind: "finished"; readonly texts: readonly string[]; readonly last: AssistantMessage };
+  | { readonly kind: "underway"; readonly said: readonly Said[] }
+  | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
 
 /** A turn that is in the transcript already is never asked twice. */
 export async function progressOf(conversation: Conversation, turnId: string): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
-  const answers = answersIn(entries);
-  const last = answers.at(-1);
-  if (last === undefined || !isFinal(last) || endsInToolResult(entries)) return { kind: "underway" };
-  return { kind: "finished", texts: answers.map(textOf).filter((text) => text !== ""), last };
+  const said = entries.flatMap(saidIn);
+  const last = messagesIn(entries).at(-1);
+  // A steered turn or a tool's result behind the last answer still waits for its own.
+  return last?.role === "assistant" && isFinal(last) ? { kind: "finished", said, last } : { kind: "underway", said };
 }
 
-/** The answers of a turn so far, without those that broke off. */
-export function answersIn(entries: readonly TranscriptEntry[]): readonly AssistantMessage[] {
-  return entries.flatMap((entry) =>
-    entry.type === "message" && entry.message.role === "assistant" && isWhole(entry.message) ? [entry.message] : [],
-  );
+function saidIn(entry: TranscriptEntry): readonly Said[] {
+  if (entry.type !== "message" || entry.message.role !== "assistant" || !isWhole(entry.message)) return [];
+  return [{ entryId: entry.id, message: entry.message }];
 }
+
+const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
+  entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 
 const isWhole = (message: AssistantMessage) => message.stopReason !== "error" && message.stopReason !== "aborted";
 
 const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(message).length === 0;
 
-function endsInToolResult(entries: readonly TranscriptEntry[]): boolean {
-  const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-  return messages.at(-1)?.role === "toolResult";
+/** Tells the run's watchers what an earlier boot had said: whoever follows the run brings the whole answer. */
+export function repeat(said: readonly Said[], log: RunLog): void {
+  for (const { entryId, message } of said) {
+    const text = withoutTags(textOf(message));
+    if (text === "") continue;
+    log.emit({ type: "message_start" });
+    log.emit({ type: "text_delta", delta: text, text });
+    log.emit({ type: "message_end", message, text, entryId });
+  }
+}
+
+function withoutTags(text: string): string {
+  const stripper = createTagStripper({});
+  return stripper.push(text) + stripper.end();
 }
 
 /** Makes the transcript end in the user's turn, or in the results of the calls that an earlier boot began. */
@@ -48,8 +68,7 @@ export async function openTurn(conversation: Conversation, turn: UserTurn, progr
 
 /** Calls without a result get one that says so: their tool may or may not have done its work. */
 async function closeCalls(conversation: Conversation, turnId: string): Promise<void> {
-  const entries = (await conversation.after(turnId)) ?? [];
-  const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  const messages = messagesIn((await conversation.after(turnId)) ?? []);
   const answered = new Set(messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])));
   const open = messages.flatMap(callsOf).filter((call) => !answered.has(call.id));
   for (const call of open) {

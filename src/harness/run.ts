@@ -1,5 +1,5 @@
 import type { ModelHandle } from "../providers/catalog.ts";
-import type { AssistantMessage, ModelRef, ThinkLevel } from "../types/model.ts";
+import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import type { Failure, Receipt, RunResult } from "../types/run.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import type { ApprovalDesk } from "../types/tool.ts";
@@ -8,7 +8,7 @@ import { Deadline } from "./deadline.ts";
 import { RunLog } from "./log.ts";
 import { FRESH, next, type PolicyState } from "./policy.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
-import { openTurn, progressOf } from "./resume.ts";
+import { openTurn, progressOf, repeat } from "./resume.ts";
 import { Steering } from "./steering.ts";
 import type { ToolSetting } from "./tools.ts";
 
@@ -79,7 +79,9 @@ class Runner {
   async #work(deadline: Deadline): Promise<RunResult> {
     const { conversation, turn } = this.#request;
     const progress = await progressOf(conversation, turn.entryId);
-    if (progress.kind === "finished") return this.#repeat(progress.texts, progress.last);
+    if (progress.kind !== "fresh") repeat(progress.said, this.log);
+    if (progress.kind === "finished")
+      return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
     await openTurn(conversation, turn, progress);
     const setting = this.#toolSetting(deadline);
     for (let number = 1; ; number += 1) {
@@ -88,12 +90,6 @@ class Runner {
       if (outcome.kind === "replied") return outcome;
       if (!(await this.#recover(outcome.failure))) return outcome;
     }
-  }
-
-  /** An earlier boot had the whole answer and died before it was delivered. */
-  #repeat(texts: readonly string[], last: AssistantMessage): RunResult {
-    emitAnswer(this.log, last, texts.join("\n\n"));
-    return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
   }
 
   async #attempt(number: number, setting: ToolSetting): Promise<AttemptOutcome> {
@@ -125,12 +121,12 @@ class Runner {
   async #recover(failure: Failure): Promise<boolean> {
     const step = next(this.#state, failure, this.#request.candidates.length);
     if (step.kind === "give_up") return false;
-    this.log.emit({ type: "retry", because: failure.kind, remedy: step.remedy, message: failure.message });
     if (step.remedy === "lower_thinking") {
       const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];
       if (lower === undefined) return false;
       this.#thinking = lower;
     }
+    this.log.emit({ type: "retry", because: failure.kind, remedy: step.remedy, message: failure.message });
     this.#state = step.state;
     await this.#pause(step.waitMs);
     return true;
@@ -167,12 +163,6 @@ class Runner {
   #receipt(endedAt: number): Receipt {
     return { model: this.#model, ...this.log.cost, durationMs: endedAt - this.#startedAt };
   }
-}
-
-function emitAnswer(log: RunLog, message: AssistantMessage, text: string): void {
-  log.emit({ type: "message_start" });
-  log.emit({ type: "text_delta", delta: text, text });
-  log.emit({ type: "message_end", message, text, entryId: "" });
 }
 
 /** A question to a person stands outside the run's time. */

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FRESH, next, POLICY, type PolicyState, type Step } from "../../src/harness/policy.ts";
+import { FAILURE_KINDS, type Failure } from "../../src/types/run.ts";
+
+const failure: fc.Arbitrary<Failure> = fc.record({
+  kind: fc.constantFrom(...FAILURE_KINDS),
+  message: fc.constant("no"),
+  retryAfterMs: fc.nat(120_000),
+});
+
+/** Steps until the policy gives up, or `most` of them. */
+function steps(failures: (at: number) => Failure, candidates: number, most: number): Step[] {
+  const taken: Step[] = [];
+  let state: PolicyState = FRESH;
+  while (taken.length < most) {
+    const step = next(state, failures(taken.length), candidates);
+    taken.push(step);
+    if (step.kind === "give_up") break;
+    state = step.state;
+  }
+  return taken;
+}
+
+describe("the failure policy", () => {
+  it("gives up in the end, whatever fails in whatever order", () => {
+    fc.assert(
+      fc.property(fc.infiniteStream(failure), fc.integer({ min: 1, max: 12 }), (failures, candidates) => {
+        const most = 60;
+        const taken = steps(() => failures.next().value, candidates, most);
+        expect(taken.at(-1)).toEqual({ kind: "give_up" });
+      }),
+    );
+  });
+
+  it.each(FAILURE_KINDS)("gives up on %s alone, after each of its remedies", (kind) => {
+    const taken = steps(() => ({ kind, message: "no" }), 3, 60);
+    expect(taken.at(-1)).toEqual({ kind: "give_up" });
+    const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
+    expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
+  });
+
+  it("never names a candidate that is not there", () => {
+    fc.assert(
+      fc.property(fc.infiniteStream(failure), fc.integer({ min: 1, max: 4 }), (failures, candidates) => {
+        for (const step of steps(() => failures.next().value, candidates, 60))
+          if (step.kind === "retry") expect(step.state.candidate).toBeLessThan(candidates);
+      }),
+    );
+  });
+
+  it("waits as long as the provider asks, else twice as long each time", () => {
+    const waits = (retryAfterMs?: number) =>
+      steps(
+        () => ({ kind: "network", message: "no", ...(retryAfterMs !== undefined && { retryAfterMs }) }),
+        1,
+        9,
+      ).flatMap((step) => (step.kind === "retry" ? [step.waitMs] : []));
+    expect(waits()).toEqual([1000, 2000, 4000]);
+    expect(waits(7000)).toEqual([7000, 7000, 7000]);
+  });
+
+  it("asks the next model at once when the provider wants more than a minute", () => {
+    expect(next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, 2)).toMatchObject({
+      remedy: "fallback_model",
+      waitMs: 0,
+    });
+    expect(next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, 1)).toEqual({ kind: "give_up" });
+  });
+});

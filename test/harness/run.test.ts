@@ -1,0 +1,422 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ApprovalDecision } from "../../src/types/tool.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import { handClock, until } from "../outbox/stage.ts";
+import { done, eventsOf, makeTool, MODEL, openedByPi, openStage, SPARE, turn, type Stage } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+const textsOf = (events: Awaited<ReturnType<typeof eventsOf>>) =>
+  events.flatMap((event) => (event.type === "message_end" ? [event.text] : []));
+
+describe("a run", () => {
+  it("answers, writes both turns down and tells each watcher everything in order", async () => {
+    stage.model.answer(() => ({ text: "one two three" }));
+    const run = stage.start();
+    const [first, second] = await Promise.all([eventsOf(run.stream), eventsOf(run.stream)]);
+    const late = await eventsOf(run.stream);
+    expect(second).toEqual(first);
+    expect(late).toEqual(first);
+    expect(first.map((event) => event.seq)).toEqual(first.map((_, at) => at + 1));
+    expect(first[0]).toMatchObject({ type: "run_start" });
+    expect(first.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied", stop: "stop" } });
+    expect(textsOf(first)).toEqual(["one two three"]);
+    expect(await stage.transcript()).toEqual(["user: hello", "assistant: one two three"]);
+    expect(openedByPi(stage.session.file)).toEqual(["user: hello", "assistant: one two three"]);
+  });
+
+  it("lets a watcher begin in the middle", async () => {
+    const run = stage.start();
+    await run.stream.done;
+    const all = await eventsOf(run.stream);
+    const tail: number[] = [];
+    for await (const event of run.stream.watch(3)) tail.push(event.seq);
+    expect(tail).toEqual(all.slice(2).map((event) => event.seq));
+  });
+
+  it("shows the turn on disk before the model hears it", async () => {
+    let seen: string[] = [];
+    stage.model.answer(async () => {
+      seen = await stage.transcript();
+      return { text: "ok" };
+    });
+    await stage.start().stream.done;
+    expect(seen).toEqual(["user: hello"]);
+  });
+
+  it("keeps thoughts out of what is shown", async () => {
+    stage.model.answer(() => ({ text: "<think>secret plan</think>visible <final>words</final>" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(textsOf(events)).toEqual(["visible words"]);
+    const shown = events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : [])).join("");
+    expect(shown).toBe("visible words");
+    const ends = events.filter((event) => event.type === "text_delta").map((event) => event.text);
+    expect(ends.at(-1)).toBe("visible words");
+  });
+
+  it("adds up what its calls cost", async () => {
+    stage.model.answer((_, number) => (number < 3 ? { tool: "look", args: {} } : { text: "done" }));
+    const events = await eventsOf(stage.start({ tools: [makeTool("look", async () => done("seen"))] }).stream);
+    const end = events.at(-1);
+    expect(end).toMatchObject({
+      receipt: { calls: 3, model: MODEL, usage: { input: 30, output: 15, totalTokens: 45 } },
+    });
+  });
+});
+
+describe("tools", () => {
+  it("run in a loop, and their errors are results that the model sees", async () => {
+    stage.model.answer((call, number) => {
+      if (number === 1) return { tool: "look", args: { text: "a" } };
+      if (number === 2) return { tool: "look", args: { text: "b" } };
+      if (number === 3) return { tool: "nothing-like-it", args: {} };
+      return { text: `heard: ${call.messages.filter((message) => message.role === "tool").length}` };
+    });
+    const look = makeTool("look", async ({ text }) => {
+      if (text === "b") throw new Error("b is not there");
+      return done(`saw ${text}`);
+    });
+    const events = await eventsOf(stage.start({ tools: [look] }).stream);
+    expect(events.filter((event) => event.type === "tool_end").map(({ isError, text }) => [isError, text])).toEqual([
+      [false, "saw a"],
+      [true, "b is not there"],
+      [true, expect.stringContaining("nothing-like-it")],
+    ]);
+    expect(textsOf(events).at(-1)).toBe("heard: 3");
+    expect(stage.model.calls[2]!.toolText).toBe("b is not there");
+    expect(openedByPi(stage.session.file)).toHaveLength(8);
+  });
+});
+
+describe("an abort", () => {
+  const endsWithin = async (start: number, ms: number) => expect(performance.now() - start).toBeLessThan(ms);
+
+  it("ends a run within a second though its tool does not listen", async () => {
+    const begun = Promise.withResolvers<void>();
+    stage.model.answer(() => ({ tool: "sleep", args: {} }));
+    const sleep = makeTool("sleep", () => {
+      begun.resolve();
+      return new Promise(() => undefined);
+    });
+    const run = stage.start({ tools: [sleep] });
+    await begun.promise;
+    const start = performance.now();
+    run.abort("user");
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "user" });
+    await endsWithin(start, 1000);
+    openedByPi(stage.session.file);
+  });
+
+  it("ends a run within a second while the model hangs, before and in the middle of its words", async () => {
+    stage.model.answer(() => "hang");
+    const silent = stage.start();
+    await stage.model.called(1);
+    const start = performance.now();
+    silent.abort("shutdown");
+    expect(await silent.stream.done).toEqual({ kind: "aborted", by: "shutdown" });
+    await endsWithin(start, 1000);
+
+    stage.model.answer(() => ({ text: "words ".repeat(500), everyMs: 20 }));
+    const talking = stage.start({ turn: turn("again", "turn-2") });
+    for await (const event of talking.stream.watch()) if (event.type === "text_delta") break;
+    talking.abort("user");
+    expect(await talking.stream.done).toEqual({ kind: "aborted", by: "user" });
+  });
+
+  it("ends the wait before another try", async () => {
+    stage.model.answer(() => ({ status: 529, message: "overloaded" }));
+    const run = stage.start({ clock: systemClock });
+    for await (const event of run.stream.watch()) if (event.type === "retry") break;
+    const start = performance.now();
+    run.abort("user");
+    expect((await run.stream.done).kind).toBe("aborted");
+    await endsWithin(start, 500);
+  });
+
+  it("leaves a conversation that goes on", async () => {
+    const begun = Promise.withResolvers<void>();
+    stage.model.answer((_, number) => (number === 1 ? { tool: "sleep", args: {} } : { text: "here again" }));
+    const sleep = makeTool("sleep", () => {
+      begun.resolve();
+      return new Promise(() => undefined);
+    });
+    const run = stage.start({ tools: [sleep] });
+    await begun.promise;
+    run.abort("user");
+    await run.stream.done;
+    const next = await eventsOf(stage.start({ turn: turn("and now?", "turn-2"), tools: [sleep] }).stream);
+    expect(textsOf(next)).toEqual(["here again"]);
+    const roles = stage.model.calls.at(-1)!.messages.map((message) => message.role);
+    expect(roles.filter((role) => role === "tool")).toHaveLength(roles.filter((role) => role === "assistant").length);
+  });
+
+  it("stands still for the run's time while a person is asked", async () => {
+    const clock = handClock();
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<ApprovalDecision>();
+    stage.model.answer((_, number) => (number === 1 ? { tool: "ask", args: {} } : "hang"));
+    const ask = makeTool("ask", async (_, context) =>
+      done(await context.approvals.ask({ command: "c", cwd: "/", reason: "r" }, context.signal)),
+    );
+    const approvals = {
+      ask: () => {
+        asked.resolve();
+        return answered.promise;
+      },
+    };
+    const run = stage.start({ tools: [ask], approvals, clock, timeoutMs: 10_000 });
+    await asked.promise;
+    clock.pass(4000);
+    clock.pass(3_600_000);
+    answered.resolve("allow-once");
+    await stage.model.called(2);
+    expect(stage.model.calls[1]!.toolText).toBe("allow-once");
+    expect(clock.waits).toEqual([10_000]);
+    clock.pass(10_000);
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
+  });
+});
+
+describe("a failing model", () => {
+  const failWith = async (status: number, message: string) => {
+    stage.model.answer(() => ({ status, message }));
+    return stage.start().stream.done;
+  };
+
+  it.each([
+    [401, "Incorrect API key provided", "auth", 1],
+    [429, "Rate limit reached", "rate_limit", 3],
+    [500, "Internal server error", "network", 4],
+    [400, "This model's maximum context length is 10 tokens", "context_overflow", 4],
+    [404, "The model `fake-1` does not exist", "model_missing", 1],
+  ] as const)(
+    "ends a run of status %i as failed with its kind, after the tries of its policy",
+    async (status, message, kind, calls) => {
+      expect(await failWith(status, message)).toMatchObject({ kind: "failed", failure: { kind } });
+      expect(stage.model.calls).toHaveLength(calls);
+      expect(await stage.transcript()).toEqual(["user: hello"]);
+    },
+  );
+
+  it("waits as long as it was told", async () => {
+    stage.model.answer((_, number) =>
+      number === 1 ? { status: 429, message: "Rate limit reached. Please try again in 3s." } : { text: "now" },
+    );
+    expect((await stage.start().stream.done).kind).toBe("replied");
+    expect(stage.clock.waits).toContain(3000);
+  });
+
+  it("is asked again when its stream breaks off, without the half answer", async () => {
+    stage.model.answer((_, number) =>
+      number === 1 ? { text: "half of an answer that", stopAfter: 3 } : { text: "whole" },
+    );
+    const run = stage.start();
+    expect((await run.stream.done).kind).toBe("replied");
+    expect(stage.model.calls.at(-1)!.messages.filter((message) => message.role === "assistant")).toEqual([]);
+    expect((await eventsOf(run.stream)).find((event) => event.type === "retry")).toMatchObject({ because: "network" });
+  });
+
+  it("is followed by the next one", async () => {
+    stage.model.answer((call) =>
+      call.model === "fake-1" ? { status: 401, message: "Incorrect API key provided" } : { text: "spare here" },
+    );
+    const events = await eventsOf(stage.start({ candidates: [MODEL, SPARE] }).stream);
+    expect(textsOf(events)).toEqual(["spare here"]);
+    expect(events.at(-1)).toMatchObject({ receipt: { model: SPARE } });
+  });
+
+  it("ends the run when nobody knows the model, or there is none", async () => {
+    expect(await stage.start({ candidates: [{ provider: "nobody", id: "x" }] }).stream.done).toMatchObject({
+      kind: "failed",
+    });
+    expect(await stage.start({ candidates: [], turn: turn("b", "t2") }).stream.done).toMatchObject({
+      kind: "failed",
+      failure: { kind: "model_missing" },
+    });
+  });
+
+  it("ends the run when the system prompt cannot be made", async () => {
+    const run = stage.start({ systemPrompt: () => Promise.reject(new Error("no prompt")) });
+    expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { message: "no prompt" } });
+  });
+
+  it("ends the run, and calls no more, when the transcript cannot be written", async () => {
+    stage.model.answer(() => ({ tool: "look", args: {} }));
+    let looks = 0;
+    const look = makeTool("look", async () => {
+      looks += 1;
+      return done("seen");
+    });
+    const { session } = stage;
+    let writes = 0;
+    const conversation: typeof session = Object.create(session, {
+      window: { value: session.window.bind(session) },
+      after: { value: session.after.bind(session) },
+      append: {
+        value: (...args: Parameters<typeof session.append>) => {
+          writes += 1;
+          return writes > 2 ? Promise.reject(new Error("No room left on the disk")) : session.append(...args);
+        },
+      },
+    });
+    const run = stage.start({ tools: [look], conversation });
+    expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { message: "No room left on the disk" } });
+    expect([looks, stage.model.calls.length]).toEqual([1, 1]);
+  });
+});
+
+describe("steering", () => {
+  it("reaches the running turn before the next call and is in the transcript under its id", async () => {
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    stage.model.answer((call, number) => (number === 1 ? { tool: "slow", args: {} } : { text: `heard ${call.said}` }));
+    const slow = makeTool("slow", async () => {
+      begun.resolve();
+      await go.promise;
+      return done("ok");
+    });
+    const run = stage.start({ tools: [slow] });
+    await begun.promise;
+    const taken = run.steer(turn("wait, the other one", "steer-1"));
+    go.resolve();
+    expect(await taken).toBe(true);
+    expect(textsOf(await eventsOf(run.stream)).at(-1)).toBe("heard wait, the other one");
+    expect(await stage.session.after("steer-1")).toHaveLength(1);
+    expect((await stage.transcript()).at(-2)).toBe("user: wait, the other one");
+    openedByPi(stage.session.file);
+  });
+
+  it("is refused when the run is over", async () => {
+    const run = stage.start();
+    await run.stream.done;
+    expect(await run.steer(turn("too late", "steer-1"))).toBe(false);
+    expect(await stage.session.after("steer-1")).toBeUndefined();
+  });
+
+  it("is refused when the run is aborted first", async () => {
+    stage.model.answer(() => "hang");
+    const run = stage.start();
+    await stage.model.called(1);
+    const taken = run.steer(turn("hey", "steer-1"));
+    run.abort("user");
+    expect(await taken).toBe(false);
+  });
+
+  it("survives a failed attempt", async () => {
+    stage.model.answer(async (call, number) => {
+      if (number > 1) return { text: `heard ${call.said}` };
+      void run.steer(turn("and this", "steer-1"));
+      return { status: 500, message: "Internal server error" };
+    });
+    const run = stage.start();
+    const events = await eventsOf(run.stream);
+    expect(textsOf(events).at(-1)).toContain("heard and this");
+  });
+});
+
+describe("after a crash", () => {
+  const calls = (id: string) => ({ type: "toolCall" as const, id, name: "look", arguments: {} });
+  const assistant = (
+    content: ({ type: "text"; text: string } | ReturnType<typeof calls>)[],
+    stopReason: "stop" | "toolUse" | "aborted",
+  ) => ({
+    type: "message" as const,
+    message: {
+      role: "assistant" as const,
+      content,
+      api: "openai-completions",
+      provider: "fake",
+      model: "fake-1",
+      usage: {
+        input: 1,
+        output: 1,
+        cacheRead: 0,
+        cacheWrite: 0,
+        totalTokens: 2,
+        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+      },
+      stopReason,
+      timestamp: 2,
+    },
+  });
+  const user = (text: string) => ({
+    type: "message" as const,
+    message: { role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 1 },
+  });
+  const look = makeTool("look", async () => done("seen"));
+
+  it("repeats an answer that was finished and asks nobody", async () => {
+    await stage.session.append(user("hello"), { id: "turn-1" });
+    await stage.session.append(assistant([{ type: "text", text: "<think>hm</think>I see. " }, calls("c1")], "toolUse"));
+    await stage.session.append({
+      type: "message",
+      message: { role: "toolResult", toolCallId: "c1", toolName: "look", content: [], isError: false, timestamp: 3 },
+    });
+    await stage.session.append(assistant([{ type: "text", text: "All good." }], "stop"), { id: "final" });
+    const events = await eventsOf(stage.start().stream);
+    expect(textsOf(events).map((text) => text.trim())).toEqual(["I see.", "All good."]);
+    expect(events.findLast((event) => event.type === "message_end")).toMatchObject({ entryId: "final" });
+    expect(events.at(-1)).toMatchObject({ result: { kind: "replied" } });
+    expect(stage.model.calls).toEqual([]);
+  });
+
+  it("does not write the user's turn twice", async () => {
+    await stage.session.append(user("hello"), { id: "turn-1" });
+    stage.model.answer(() => ({ text: "hi" }));
+    await stage.start().stream.done;
+    expect(await stage.transcript()).toEqual(["user: hello", "assistant: hi"]);
+  });
+
+  it("gives an interrupted call an error result and goes on, with what was said before", async () => {
+    await stage.session.append(user("hello"), { id: "turn-1" });
+    await stage.session.append(assistant([{ type: "text", text: "Let me look." }, calls("c1")], "toolUse"));
+    stage.model.answer((call) => ({ text: `after: ${call.toolText}` }));
+    const events = await eventsOf(stage.start({ tools: [look] }).stream);
+    expect(textsOf(events)).toEqual(["Let me look.", expect.stringMatching(/^after: .*interrupted/)]);
+    expect(openedByPi(stage.session.file).map((line) => line.split(":")[0])).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "assistant",
+    ]);
+  });
+
+  it("goes on after an answer that a shutdown cut off", async () => {
+    await stage.session.append(user("hello"), { id: "turn-1" });
+    await stage.session.append(assistant([{ type: "text", text: "I was sayi" }], "aborted"));
+    stage.model.answer(() => ({ text: "whole answer" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(textsOf(events)).toEqual(["whole answer"]);
+  });
+
+  it("answers a steered turn that came behind the answer", async () => {
+    await stage.session.append(user("hello"), { id: "turn-1" });
+    await stage.session.append(assistant([{ type: "text", text: "First." }], "stop"));
+    await stage.session.append(user("and this?"), { id: "steer-1" });
+    stage.model.answer((call) => ({ text: `Second: ${call.said}` }));
+    const events = await eventsOf(stage.start().stream);
+    expect(textsOf(events)).toEqual(["First.", "Second: and this?"]);
+  });
+});
+
+describe("time", () => {
+  it("ends a run that takes too long", async () => {
+    stage.model.answer(() => "hang");
+    const clock = handClock();
+    const run = stage.start({ clock, timeoutMs: 1000 });
+    await stage.model.called(1);
+    clock.pass(1000);
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
+    await until(() => clock.waits.length === 0, "no timer is left");
+  });
+
+  it("is measured without leaving a timer behind", async () => {
+    const clock = handClock();
+    await stage.start({ clock }).stream.done;
+    await until(() => clock.waits.length === 0, "no timer is left");
+  });
+});

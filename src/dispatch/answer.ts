@@ -163,8 +163,11 @@ function blocksOf(text: string, directives: { media: readonly string[]; audioAsV
   return [...blocks, ...links];
 }
 
-function outcomeOf(result: RunResult, said: boolean): Outcome {
+/** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
+export function outcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
+  if (result.kind === "aborted" && result.by === "timeout")
+    return { kind: "failed", why: "timeout: the run took longer than it may" };
   if (result.kind === "aborted") return { kind: "aborted" };
   return said ? { kind: "replied" } : { kind: "silent" };
 }

@@ -4,7 +4,7 @@ import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
-import { answer } from "./answer.ts";
+import { answer, outcomeOf } from "./answer.ts";
 import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import type { LaneTask } from "./lane.ts";
@@ -217,9 +217,7 @@ function emitAnswered(
 }
 
 function operatorOutcome(result: RunResult): Outcome | "unfinished" {
-  if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
-  if (result.kind === "replied") return { kind: "replied" };
-  return result.by === "shutdown" ? "unfinished" : { kind: "aborted" };
+  return result.kind === "aborted" && result.by === "shutdown" ? "unfinished" : outcomeOf(result, true);
 }
 
 async function endOf(run: Run): Promise<{ receipt: Receipt }> {

@@ -25,6 +25,9 @@ function rulesOf(live: Live): DispatchSettings {
     defaultAgent: defaultAgent.id,
     queue: { cap: queue.cap, debounceMs: queue.debounceMs, drop: queue.drop },
     queueMode: (to) => queueMode(queue.byChannel[to.channel] ?? queue.mode),
+    inboundDebounceMs: (to) => config.messages.inbound.byChannel[to.channel] ?? config.messages.inbound.debounceMs,
+    textCommands: config.commands.text,
+    resetTriggers: config.session.resetTriggers,
     maxConcurrent: config.agents.defaults.maxConcurrent,
     keyFor: (message) =>
       keyForPeer(message.from, message.sender, {

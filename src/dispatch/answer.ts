@@ -38,6 +38,7 @@ class Answering {
   readonly #texts: string[] = [];
   #filter = createDirectiveFilter();
   #visible = "";
+  #broken = "";
   #blocks = 0;
 
   constructor(request: AnswerRequest, outbox: Outbox) {
@@ -60,7 +61,7 @@ class Answering {
       case "text_delta":
         return this.#grow(this.#filter.push(event.delta));
       case "message_end":
-        return this.#endMessage(event.text);
+        return this.#endMessage(event.text, event.message.stopReason === "error");
       case "tool_start":
       case "approval_request":
         return this.#flush();
@@ -77,9 +78,11 @@ class Answering {
     for (const block of this.#chunker?.push(delta) ?? []) await this.#sendBlock(block);
   }
 
-  async #endMessage(text: string): Promise<void> {
+  /** What a failed call said before it broke counts only when no later call says it whole. */
+  async #endMessage(text: string, isBroken: boolean): Promise<void> {
     await this.#grow(this.#filter.end());
-    if (text.trim() !== "") this.#texts.push(text);
+    if (isBroken) this.#broken = text;
+    else if (text.trim() !== "") this.#texts.push(text);
   }
 
   async #flush(): Promise<void> {
@@ -91,6 +94,7 @@ class Answering {
     const editOf = await this.#preview?.finish();
     if (result.kind === "aborted" && result.by === "shutdown") return;
     const notice = noticeFor(result);
+    if (result.kind === "failed") this.#texts.push(this.#broken);
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(editOf, notice);
     if (notice !== undefined && this.#blocks > 0)
       await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);

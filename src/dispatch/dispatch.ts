@@ -74,10 +74,19 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why });
     if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: "not mentioned" });
     const key = message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
-    const call = parseCommand(message.text);
+    const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
     this.enter(key, { rows: [row], pending: verdict.pending });
+  }
+
+  /** The command in a text. A reset trigger of the config is `/new` in other words. */
+  #callIn(text: string): CommandCall | undefined {
+    const { textCommands, resetTriggers } = this.#ports.settings();
+    const said = text.trim();
+    const trigger = resetTriggers.find((word) => said === word || said.startsWith(`${word} `));
+    if (trigger !== undefined) return { name: "new", args: said.slice(trigger.length).trim() };
+    return textCommands ? parseCommand(text) : undefined;
   }
 
   /** Into the session's lane. Operators get a log to watch from now on, and a run of their own. */
@@ -86,7 +95,10 @@ export class Dispatch {
     if (!row) return;
     const isOperator = row.message.options?.operator === true;
     const log = waiting.log ?? (isOperator ? this.board.open(row, key, this.#ports) : undefined);
-    this.lanes.offer(key, { ...waiting, ...(log && { log }) }, this.#ports.settings().queueMode(row.message.from));
+    const settings = this.#ports.settings();
+    const { from } = row.message;
+    const how = { mode: settings.queueMode(from), debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
+    this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
   }
 
   async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {

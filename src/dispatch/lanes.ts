@@ -29,7 +29,8 @@ export class Lanes {
   }
 
   /** A message for a session: starts a turn, or joins what is there as the queue mode says. True when it has to wait. */
-  offer(key: SessionKey, waiting: Waiting, mode: QueueMode): boolean {
+  offer(key: SessionKey, waiting: Waiting, how: { mode: QueueMode; debounceMs: number }): boolean {
+    const { mode, debounceMs } = how;
     const lane = this.#lane(key);
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
     const merge = action.kind !== "wait" || action.merge;
@@ -40,7 +41,7 @@ export class Lanes {
     if (action.kind === "interrupt") lane.run?.abort("user");
     lane.push({ kind: "turn", waiting, merge: merge && waiting.log === undefined && waiting.isReplay !== true });
     for (const task of lane.shed(this.#ports.settings().queue)) void this.#ports.shed(task);
-    return !this.#wake(key, lane);
+    return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
   }
 
   /** A turn that goes before everything that waits: a command made it. */
@@ -97,14 +98,15 @@ export class Lanes {
   }
 
   /** True when this call set the lane going. */
-  #wake(key: SessionKey, lane: Lane): boolean {
+  #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
-    void this.#drain(key, lane);
+    void this.#drain(key, lane, debounceMs);
     return true;
   }
 
-  async #drain(key: SessionKey, lane: Lane): Promise<void> {
+  async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
+    await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
       await this.#run(key, lane, task);
       await this.#settle(lane);
@@ -126,9 +128,11 @@ export class Lanes {
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */
   async #settle(lane: Lane): Promise<void> {
-    const { debounceMs } = this.#ports.settings().queue;
-    if (lane.waiting === 0 || debounceMs === 0) return;
-    await new Promise<void>((resolve) => this.#ports.clock.after(debounceMs, resolve));
+    if (lane.waiting > 0) await this.#pause(this.#ports.settings().queue.debounceMs);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
   }
 
   async #steer(key: SessionKey, lane: Lane, run: Run, waiting: Waiting): Promise<void> {

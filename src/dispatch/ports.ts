@@ -4,7 +4,7 @@ import type { Models } from "../providers/catalog.ts";
 import type { ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
-import type { InboxRow, Journal, MediaStore } from "../types/journal.ts";
+import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { HistoryLine, InboundMessage, Peer } from "../types/message.ts";
 import type { ModelInfo } from "../types/model.ts";
@@ -20,6 +20,12 @@ export interface DispatchSettings {
   readonly defaultAgent: AgentId;
   readonly queue: { readonly cap: number; readonly debounceMs: number; readonly drop: "old" | "new" | "summarize" };
   queueMode(to: Peer): QueueMode;
+  /** Milliseconds in which messages of one chat become one turn. */
+  inboundDebounceMs(to: Peer): number;
+  /** Messages that begin with `/` are commands. */
+  readonly textCommands: boolean;
+  /** Texts that begin a new conversation, beside `/new` and `/reset`. */
+  readonly resetTriggers: readonly string[];
   /** Runs of all sessions that go on at the same time. */
   readonly maxConcurrent: number;
   /** The session that a message belongs to. */
@@ -61,6 +67,8 @@ export interface DispatchPorts {
   systemPrompt(request: SystemPromptRequest): Promise<string>;
   /** Lines for `/status` that other rooms know. */
   statusLines(): readonly string[];
+  /** A stranger has just got a pairing code. Must not throw. */
+  onPairing?(request: PairingRequest): void;
 }
 
 export interface SystemPromptRequest {

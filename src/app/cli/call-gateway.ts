@@ -8,6 +8,8 @@ import type { State } from "./state.ts";
 interface CallOptions {
   readonly flags?: GatewayFlags;
   readonly timeoutMs?: number | undefined;
+  /** The work shows its own progress. */
+  readonly isQuiet?: boolean;
 }
 
 /** Connects for as long as the work takes; throws what `connectGateway` and the work throw. */
@@ -17,7 +19,7 @@ export async function withGateway<T>(
   work: (client: GatewayClient) => Promise<T>,
   options: CallOptions = {},
 ): Promise<T> {
-  const progress = startProgress(io, "Asking the gateway");
+  const progress = options.isQuiet === true ? undefined : startProgress(io, "Asking the gateway");
   try {
     const client = await connectGateway(await findGateway(io, state, options.flags), options.timeoutMs);
     try {
@@ -26,7 +28,7 @@ export async function withGateway<T>(
       client.close();
     }
   } finally {
-    progress.stop();
+    progress?.stop();
   }
 }
 

@@ -60,3 +60,11 @@ export function endWithReader(): void {
     });
   }
 }
+
+/** A daemon goes on when nobody reads it any more: its terminal may have been closed. */
+export function outliveReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.removeAllListeners("error");
+    stream.on("error", () => undefined);
+  }
+}

@@ -47,7 +47,14 @@ test("secrets are not printed, whatever section they stand in", async () => {
       `{ gateway: { auth: { token: "hush-1" } }, channels: { telegram: { botToken: "hush-2" } }, tools: { web: { search: { apiKey: "hush-3" } } } }`,
     ),
   };
-  for (const key of ["gateway.auth.token", "channels.telegram.botToken", "channels", "gateway", "tools.web.search", "tools.web.search.apiKey"]) {
+  for (const key of [
+    "gateway.auth.token",
+    "channels.telegram.botToken",
+    "channels",
+    "gateway",
+    "tools.web.search",
+    "tools.web.search.apiKey",
+  ]) {
     const { code, out } = await run(["config", "get", key], env);
     expect([code, out], key).toEqual([0, expect.stringContaining("[secret]")]);
     expect(out).not.toContain("hush");
@@ -75,7 +82,10 @@ test("a syntax error is told with its place, by every command that needs the con
     ["models", "list"],
   ]) {
     const { code, err } = await run(args, env);
-    expect([code, err], args.join(" ")).toEqual([78, expect.stringMatching(/^error CONFIG_SYNTAX: .*openclaw\.json:2/)]);
+    expect([code, err], args.join(" ")).toEqual([
+      78,
+      expect.stringMatching(/^error CONFIG_SYNTAX: .*openclaw\.json:2/),
+    ]);
   }
 });
 

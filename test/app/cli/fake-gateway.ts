@@ -71,11 +71,17 @@ function serve(socket: WebSocket, fake: FakeGateway, answers: Answers): void {
   const send = (frame: object) => socket.send(JSON.stringify(frame));
   const event = (name: string, payload: unknown) => send({ type: "event", event: name, payload });
   event("connect.challenge", { nonce: "n", ts: 1 });
-  socket.on("message", async (data) => {
-    const { id, method, params } = request.parse(JSON.parse(String(data)));
+  const call = (method: string, asked: Asked) => {
+    fake.requests.push({ method, params: asked.params });
+    const answer = answers[method];
+    if (!answer) throw new Refusal("INVALID_REQUEST", `unknown method: ${method}`);
+    return answer(asked);
+  };
+  socket.on("message", (data: Buffer) => {
+    const { id, method, params } = request.parse(JSON.parse(data.toString("utf8")));
     try {
-      const payload =
-        method === "connect" ? welcome(params, fake) : await call(method, { params, event, cut: () => socket.terminate() });
+      const asked = { params, event, cut: () => socket.terminate() };
+      const payload = method === "connect" ? welcome(params, fake) : call(method, asked);
       if (payload !== undefined) send({ type: "res", id, ok: true, payload });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -83,12 +89,6 @@ function serve(socket: WebSocket, fake: FakeGateway, answers: Answers): void {
       if (method === "connect") socket.close(1008, error.message);
     }
   });
-  const call = (method: string, asked: Asked) => {
-    fake.requests.push({ method, params: asked.params });
-    const answer = answers[method];
-    if (!answer) throw new Refusal("INVALID_REQUEST", `unknown method: ${method}`);
-    return answer(asked);
-  };
 }
 
 function welcome(params: Readonly<Record<string, unknown>>, fake: FakeGateway): object {

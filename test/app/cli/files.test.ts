@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../../src/store/journal.ts";
@@ -157,7 +157,9 @@ test("dashboard prints the page's address with the token in the fragment", async
 test("doctor --json reports every check, --only some; a failure is exit code 1", async () => {
   const env = { OPENCLAW_STATE_DIR: stateDir("{ gateway: { port: 0 } }") };
   const all = JSON.parse((await run(["doctor", "--json", "--skip", "model"], env)).out);
-  expect(all.checks.map((check: { id: string }) => check.id)).toEqual(expect.arrayContaining(["app.config", "app.lock"]));
+  expect(all.checks.map((check: { id: string }) => check.id)).toEqual(
+    expect.arrayContaining(["app.config", "app.lock"]),
+  );
   const some = await run(["doctor", "--json", "--only", "app.config,app.node"], env);
   expect(some.code).toBe(0);
   expect(JSON.parse(some.out)).toMatchObject({ checks: [{ id: "app.node" }, { id: "app.config", status: "ok" }] });
@@ -168,4 +170,18 @@ test("doctor --json reports every check, --only some; a failure is exit code 1",
   });
   const unknown = await run(["doctor", "--only", "app.confg"], env);
   expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean app.config?") });
+});
+
+test("doctor --fix says what it changes, and changes nothing when nobody can be asked", async () => {
+  const dir = stateDir("{}");
+  const file = join(dir, "openclaw.json");
+  chmodSync(file, 0o644);
+  const args = ["doctor", "--fix", "--only", "app.permissions"];
+  const asked = await run(args, { OPENCLAW_STATE_DIR: dir });
+  expect(asked.err).toContain(`chmod 600 ${file}`);
+  expect(asked.err).toContain("--yes");
+  expect(statSync(file).mode & 0o777).toBe(0o644);
+  const done = await run([...args, "--yes"], { OPENCLAW_STATE_DIR: dir });
+  expect(done).toMatchObject({ code: 0, err: `chmod 600 ${file}\n`, out: expect.stringContaining("is private") });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
 });

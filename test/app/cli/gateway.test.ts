@@ -31,11 +31,17 @@ test("status tells what the gateway tells, for people and scripts", async () => 
   const env = { ...emptyState(), ...gateway.env };
   const { code, out } = await run(["status"], env);
   expect(code).toBe(0);
-  expect(out).toMatch(/^Gateway +9\.9\.9 at ws:.*\nUp for +2 h\nReady +yes\nModel +demo\/echo-agent \(the built-in demo\)\n/);
+  expect(out).toMatch(
+    /^Gateway +9\.9\.9 at ws:.*\nUp for +2 h\nReady +yes\nModel +demo\/echo-agent \(the built-in demo\)\n/,
+  );
   expect(out).toContain("telegram/default running");
   expect(out).toContain("1 runs now, 3 sessions, 2 clients");
   const json = JSON.parse((await run(["status", "--json"], env)).out);
-  expect(json).toMatchObject({ gateway: { reachable: true }, status: { uptimeMs: 7_300_000 }, config: { valid: true } });
+  expect(json).toMatchObject({
+    gateway: { reachable: true },
+    status: { uptimeMs: 7_300_000 },
+    config: { valid: true },
+  });
   expect(gateway.connects[0]).toMatchObject({ minProtocol: 4, maxProtocol: 4, role: "operator" });
 });
 
@@ -56,7 +62,10 @@ test("status works without a gateway; gateway status, health and agent say how t
     );
   }
   expect((await run(["gateway", "status"], env)).code).toBe(1);
-  expect(await run(["gateway", "stop"], env)).toMatchObject({ code: 0, out: expect.stringContaining("No gateway runs") });
+  expect(await run(["gateway", "stop"], env)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("No gateway runs"),
+  });
 });
 
 test("the token comes from flag, environment, config or the credentials file; a wrong one is exit code 78", async () => {
@@ -160,6 +169,36 @@ test("a connection lost in the middle of a run is told", async () => {
   expect([code, err]).toEqual([75, expect.stringContaining("error GATEWAY_UNREACHABLE")]);
 });
 
+test("a command that waits for permission is shown, those of other runs are not", async () => {
+  const approval = (id: string, runId: unknown) => ({ id, request: { command: `date\u001b[2J ${id}`, runId } });
+  const over = (asked: Asked, runId: unknown) => {
+    asked.event("exec.approval.requested", approval("theirs", "another"));
+    asked.event("exec.approval.requested", approval("ours", runId));
+    final(asked, runId);
+  };
+  const gateway = await fakeGateway(talk(over, SAID));
+  const { code, err } = await run(["agent", "-m", "hi"], { ...emptyState(), ...gateway.env });
+  expect(code).toBe(0);
+  expect(err).toBe(
+    'Waits for permission to run: date[2J ours\nAnswer: openclaw agent -m "/approve ours once" (or always, or deny)\n',
+  );
+});
+
+test("Ctrl-C ends the run too", async () => {
+  const waits = Promise.withResolvers<void>();
+  const gateway = await fakeGateway({
+    ...talk(() => undefined, SAID),
+    "agent.wait": () => waits.resolve(),
+    "chat.abort": () => ({ ok: true, aborted: true, runIds: [] }),
+  });
+  const child = start(["agent", "-m", "hi"], { ...emptyState(), ...gateway.env });
+  const over = ended(child);
+  await waits.promise;
+  child.kill("SIGINT");
+  expect((await over).code).toBe(130);
+  expect(gateway.requests.at(-1)).toMatchObject({ method: "chat.abort", params: { sessionKey: "k" } });
+});
+
 test("errors of the gateway keep their meaning", async () => {
   const refusals: [Refusal, number, string][] = [
     [new Refusal("NOT_FOUND", "no session has the id x"), 1, "error NOT_FOUND: No session has the id x."],
@@ -182,14 +221,23 @@ test("errors of the gateway keep their meaning", async () => {
 });
 
 test("lists come from the gateway where one runs", async () => {
-  const request = { channel: "telegram", account: "default", senderId: "7", code: "ABCDEFGH", createdAt: 1, expiresAt: 2 };
+  const request = {
+    channel: "telegram",
+    account: "default",
+    senderId: "7",
+    code: "ABCDEFGH",
+    createdAt: 1,
+    expiresAt: 2,
+  };
   const gateway = await fakeGateway({
     "sessions.list": () => ({ sessions: [{ key: "main", updatedAt: Date.now(), hasActiveRun: true }] }),
     "pairing.list": () => ({ requests: [request] }),
     "pairing.approve": () => ({ ok: true, request }),
     "models.list": () => ({ models: [{ id: "m", provider: "p", name: "M", contextWindow: 200_000, reasoning: true }] }),
     "channels.status": () => ({
-      channelAccounts: { telegram: [{ accountId: "default", lifecycle: "running", lastError: null, lastInboundAt: null }] },
+      channelAccounts: {
+        telegram: [{ accountId: "default", lifecycle: "running", lastError: null, lastInboundAt: null }],
+      },
     }),
   });
   const env = { ...emptyState(), ...gateway.env };
@@ -222,7 +270,10 @@ test("the gateway runs, is found by its state directory, answers and is stopped"
   expect((await run(["sessions"], env)).out).toContain("webchat:default:operator");
   const local = await ended(start(["agent", "--local", "-m", "x"], env));
   expect([local.code, local.err]).toEqual([78, expect.stringContaining("error STATE_LOCKED")]);
-  expect(await run(["gateway", "stop"], env)).toMatchObject({ code: 0, out: `Stopped the gateway (pid ${gateway.pid}).\n` });
+  expect(await run(["gateway", "stop"], env)).toMatchObject({
+    code: 0,
+    out: `Stopped the gateway (pid ${gateway.pid}).\n`,
+  });
   expect((await over).code).toBe(0);
 });
 

@@ -24,7 +24,9 @@ test("--version prints the version and loads next to nothing", async () => {
 
 test("--help loads the parser, no command and no SDK", async () => {
   const loaded = await loadedBy(["--help"]);
-  expect(loaded.filter((url) => HEAVY.test(url) || url.includes("/cli/commands/") || url.includes("/zod/"))).toEqual([]);
+  expect(loaded.filter((url) => HEAVY.test(url) || url.includes("/cli/commands/") || url.includes("/zod/"))).toEqual(
+    [],
+  );
 });
 
 test("commands load neither models nor channels nor the server", async () => {

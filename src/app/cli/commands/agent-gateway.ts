@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { z } from "zod";
 import { withGateway } from "../call-gateway.ts";
 import type { ClientEvent, GatewayClient } from "../client.ts";
-import { cleanText, type Io } from "../io.ts";
+import type { Io } from "../io.ts";
 import { readState, type State } from "../state.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
+import { Permissions } from "./permission.ts";
 import type { Printer } from "./printer.ts";
 
 /** A command may wait so long for a person's permission, outside the run's own time. */
@@ -29,7 +29,10 @@ export async function askGateway(io: Io, message: string, flags: AgentFlags, pri
     ...(flags.url !== undefined && { url: flags.url }),
     ...(flags.token !== undefined && { token: flags.token }),
   };
-  return withGateway(io, state, (client) => ask(io, client, { message, flags, printer, state }), { flags: target });
+  return withGateway(io, state, (client) => ask(io, client, { message, flags, printer, state }), {
+    flags: target,
+    isQuiet: true,
+  });
 }
 
 interface Question {
@@ -42,11 +45,14 @@ interface Question {
 async function ask(io: Io, client: GatewayClient, question: Question): Promise<AgentAnswer> {
   const { flags, printer, state } = question;
   const runId = randomUUID();
-  const watch = watchRun(client.events(), new RunView(io, runId, printer, wantsTools(flags)));
+  const permissions = new Permissions(io, client, printer);
+  const watch = watchRun(client.events(), new RunView(runId, { printer, permissions, showsTools: wantsTools(flags) }));
   const sent = await client.call("agent", paramsOf(question, runId), started);
-  stopOnInterrupt(client, sent);
+  const forget = stopOnInterrupt(client, sent);
   const timeoutMs = runTime(flags, state) + APPROVAL_MS + GRACE_MS;
-  const told = await client.call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS);
+  const told = await client
+    .call("agent.wait", { runId: sent.runId, timeoutMs }, outcome, timeoutMs + GRACE_MS)
+    .finally(forget);
   const seen = await Promise.race([watch, after(AFTER_MS)]);
   const error = told.status === "ok" ? undefined : (told.error ?? `no outcome after ${Math.round(timeoutMs / 1000)} s`);
   return {
@@ -77,13 +83,16 @@ const after = (ms: number): Promise<undefined> =>
     setTimeout(() => resolve(undefined), ms).unref();
   });
 
-/** Ctrl-C ends the run too, not only the command that waits for it. */
-function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): void {
-  if (sessionKey === undefined) return;
-  void once(process, "SIGINT").then(async () => {
-    await client.call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS).catch(() => undefined);
-    process.exit(INTERRUPTED);
-  });
+/** Ctrl-C ends the run too, not only the command that waits for it. The returned function forgets it. */
+function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
+  const stop = () => {
+    void client
+      .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
+      .catch(() => undefined)
+      .then(() => process.exit(INTERRUPTED));
+  };
+  if (sessionKey !== undefined) process.once("SIGINT", stop);
+  return () => void process.off("SIGINT", stop);
 }
 
 async function watchRun(events: AsyncIterable<ClientEvent>, view: RunView): Promise<RunView> {
@@ -111,32 +120,28 @@ const agentShape = z.looseObject({
     model: z.string().optional(),
   }),
 });
-const approvalShape = z.looseObject({
-  id: z.string(),
-  request: z.looseObject({ command: z.string().optional(), sessionKey: z.string().nullish() }).optional(),
-});
-
 /** What the events tell of one run. */
 class RunView {
-  readonly #io: Io;
   readonly #runId: string;
   readonly #printer: Printer;
+  readonly #permissions: Permissions;
   readonly #showsTools: boolean;
   isOver = false;
   usage: unknown;
   model: { provider: string; id: string } | undefined;
 
-  constructor(io: Io, runId: string, printer: Printer, showsTools: boolean) {
-    this.#io = io;
+  constructor(runId: string, parts: { printer: Printer; permissions: Permissions; showsTools: boolean }) {
     this.#runId = runId;
-    this.#printer = printer;
-    this.#showsTools = showsTools;
+    this.#printer = parts.printer;
+    this.#permissions = parts.permissions;
+    this.#showsTools = parts.showsTools;
   }
 
   see({ event, payload }: ClientEvent): void {
     if (event === "chat") this.#chat(chatShape.safeParse(payload).data);
     if (event === "agent") this.#agent(agentShape.safeParse(payload).data);
-    if (event === "exec.approval.requested") this.#approval(approvalShape.safeParse(payload).data);
+    if (event === "exec.approval.requested") this.#permissions.asked(payload, this.#runId);
+    if (event === "exec.approval.resolved") this.#permissions.answered(payload);
   }
 
   #chat(told: z.infer<typeof chatShape> | undefined): void {
@@ -154,14 +159,6 @@ class RunView {
     if (told?.runId !== this.#runId) return;
     const { phase, name, provider, model } = told.data;
     if (told.stream === "usage" && provider !== undefined && model !== undefined) this.model = { provider, id: model };
-    if (told.stream === "tool" && phase === "start" && this.#showsTools)
-      this.#io.err(`[${cleanText(name ?? "tool")}]\n`);
-  }
-
-  #approval(told: z.infer<typeof approvalShape> | undefined): void {
-    const command = told?.request?.command;
-    if (told === undefined || command === undefined) return;
-    this.#io.err(`Waits for permission: ${cleanText(command)}\n`);
-    this.#io.err(`Answer from another terminal: openclaw agent -m "/approve ${told.id} once" (or always, deny)\n`);
+    if (told.stream === "tool" && phase === "start" && this.#showsTools) this.#printer.note(`[${name ?? "tool"}]`);
   }
 }

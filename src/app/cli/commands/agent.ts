@@ -13,8 +13,16 @@ export async function agent(io: Io, flags: AgentFlags): Promise<number> {
     throw new OpenClawError("USAGE", { message: "The message is empty.", fix: "Say something: -m <text>" });
   }
   const printer = new Printer(io, flags.json !== true && io.isTerminal);
-  const answer =
-    flags.local === true ? await askHere(message, flags, printer) : await askGateway(io, message, flags, printer);
+  try {
+    const ask = flags.local === true ? askHere(message, flags, printer) : askGateway(io, message, flags, printer);
+    return tellAnswer(io, await ask, flags, printer);
+  } finally {
+    printer.stop();
+  }
+}
+
+function tellAnswer(io: Io, answer: AgentAnswer, flags: AgentFlags, printer: Printer): number {
+  printer.stop();
   if (flags.json === true) writeJson(io, jsonOf(answer));
   else printer.finish(answer.text);
   if (answer.error === undefined) return 0;

@@ -1,4 +1,4 @@
-import type { Io } from "../io.ts";
+import { outliveReader, type Io } from "../io.ts";
 
 export interface RunFlags {
   readonly port?: number;
@@ -10,6 +10,7 @@ export interface RunFlags {
 
 /** Runs the gateway until it is told to stop. */
 export async function gatewayRun(_io: Io, flags: RunFlags): Promise<number> {
+  outliveReader();
   const { runGateway } = await import("../../gateway/run.ts");
   const { port, bind, token, force, verbose } = flags;
   return runGateway({

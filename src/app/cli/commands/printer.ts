@@ -1,34 +1,47 @@
 import { cleanText, type Io } from "../io.ts";
+import { startProgress } from "../progress.ts";
 
-/** Prints text as it grows, and in the end what was not printed yet. */
+/** Prints an answer: as it grows for a person at a terminal, else once it is whole. Shows that it waits until then. */
 export class Printer {
   readonly #io: Io;
   readonly #isLive: boolean;
+  readonly #progress: { stop(): void };
   #printed = "";
 
   constructor(io: Io, isLive: boolean) {
     this.#io = io;
     this.#isLive = isLive;
+    this.#progress = startProgress(io, "Waiting for the answer");
   }
 
-  get hasPrinted(): boolean {
-    return this.#printed !== "";
-  }
-
+  /** Text that follows what was printed. */
   add(delta: string): void {
     if (!this.#isLive) return;
+    this.#progress.stop();
     this.#printed += delta;
     this.#io.out(cleanText(delta));
   }
 
   /** Another message of the same run begins. */
   part(): void {
-    if (this.hasPrinted) this.add("\n\n");
+    if (this.#printed !== "") this.add("\n\n");
   }
 
+  /** A line beside the answer. */
+  note(line: string): void {
+    this.#progress.stop();
+    this.#io.err(`${cleanText(line)}\n`);
+  }
+
+  /** Ends the waiting sign; called again without harm. */
+  stop(): void {
+    this.#progress.stop();
+  }
+
+  /** Prints what of the whole text is not there yet. */
   finish(whole: string): void {
-    const isSame = whole.startsWith(this.#printed);
-    const rest = isSame ? whole.slice(this.#printed.length) : `\n\n${whole}`;
-    if (whole !== "" || this.hasPrinted) this.#io.out(`${this.#isLive ? cleanText(rest) : rest}\n`);
+    this.stop();
+    const rest = whole.startsWith(this.#printed) ? whole.slice(this.#printed.length) : `\n\n${whole}`;
+    if (whole !== "" || this.#printed !== "") this.#io.out(`${this.#isLive ? cleanText(rest) : rest}\n`);
   }
 }

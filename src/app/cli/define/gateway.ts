@@ -4,7 +4,10 @@ import { wholeNumber, type Act } from "./act.ts";
 const BINDS = ["loopback", "lan", "auto", "custom", "tailnet"];
 
 export function defineGateway(program: Command, act: Act): void {
-  const gateway = program.command("gateway").description("run, look at and stop the gateway");
+  const gateway = program
+    .command("gateway")
+    .description("run, look at and stop the gateway")
+    .addHelpText("after", "\nThe flags of `openclaw gateway run` work without the word `run` too.");
   gateway
     .command("run", { isDefault: true })
     .description("run the gateway in this terminal (the default)")

@@ -1,0 +1,73 @@
+import { createInterface } from "node:readline/promises";
+import { z } from "zod";
+import type { GatewayClient } from "../client.ts";
+import { cleanText, type Io } from "../io.ts";
+import type { Printer } from "./printer.ts";
+
+const requestShape = z.looseObject({
+  id: z.string(),
+  request: z.looseObject({ command: z.string(), runId: z.string() }),
+});
+const endShape = z.looseObject({ id: z.string() });
+
+/** Puts the questions of one run (may this command run?) to whoever sits at the terminal. */
+export class Permissions {
+  readonly #io: Io;
+  readonly #client: GatewayClient;
+  readonly #printer: Printer;
+  readonly #asking = new Map<string, AbortController>();
+
+  constructor(io: Io, client: GatewayClient, printer: Printer) {
+    this.#io = io;
+    this.#client = client;
+    this.#printer = printer;
+  }
+
+  /** `payload` of `exec.approval.requested`; those of other runs are left alone. */
+  asked(payload: unknown, runId: string): void {
+    const approval = requestShape.safeParse(payload).data;
+    if (approval?.request.runId !== runId) return;
+    const { id, request } = approval;
+    const command = cleanText(request.command);
+    if (this.#io.isErrTerminal && process.stdin.isTTY === true) {
+      this.#prompt(id, command).catch((error: unknown) => this.#tell(error));
+      return;
+    }
+    this.#printer.note(`Waits for permission to run: ${command}`);
+    this.#printer.note(`Answer: openclaw agent -m "/approve ${id} once" (or always, or deny)`);
+  }
+
+  /** `payload` of `exec.approval.resolved`: somebody answered, here or elsewhere. */
+  answered(payload: unknown): void {
+    const id = endShape.safeParse(payload).data?.id;
+    if (id !== undefined) this.#asking.get(id)?.abort();
+  }
+
+  async #prompt(id: string, command: string): Promise<void> {
+    this.#printer.stop();
+    const abort = new AbortController();
+    this.#asking.set(id, abort);
+    const prompt = createInterface({ input: process.stdin, output: process.stderr });
+    prompt.on("SIGINT", () => process.emit("SIGINT"));
+    try {
+      const question = `May it run this?\n  ${command}\n[o]nce, [a]lways, [N]o: `;
+      const decision = decisionOf(await prompt.question(question, { signal: abort.signal }));
+      await this.#client.call("exec.approval.resolve", { id, decision }, z.unknown());
+    } finally {
+      prompt.close();
+      this.#asking.delete(id);
+    }
+  }
+
+  #tell(error: unknown): void {
+    const isElsewhere = error instanceof Error && error.name === "AbortError";
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#printer.note(isElsewhere ? "\nAnswered elsewhere." : `Not answered: ${reason}`);
+  }
+}
+
+function decisionOf(text: string): "allow-once" | "allow-always" | "deny" {
+  const word = text.trim().toLowerCase();
+  if (word === "o" || word === "once" || word === "y" || word === "yes") return "allow-once";
+  return word === "a" || word === "always" ? "allow-always" : "deny";
+}

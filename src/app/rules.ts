@@ -39,6 +39,7 @@ function rulesOf(live: Live): DispatchSettings {
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
+    reaction: (message) => reactionFor(message, config, accountOf(config, message.from, accounts)),
     chat: (to) => styleOf(accountOf(config, to, accounts), config),
   };
 }
@@ -78,4 +79,19 @@ function styleOf(account: AccountConfig, config: Config): ChatStyle {
     streaming: mode === "progress" ? "partial" : mode,
     ...(prefix !== undefined && { responsePrefix: prefix }),
   };
+}
+
+function reactionFor(message: InboundMessage, config: Config, account: AccountConfig) {
+  const { ackReaction, ackReactionScope: scope, removeAckAfterReply: removeAfter } = config.messages;
+  const emoji = typeof account.ackReaction === "string" ? account.ackReaction : ackReaction;
+  const isDirect = message.from.chat.kind === "direct";
+  const isMeant = {
+    all: true,
+    direct: isDirect,
+    "group-all": !isDirect,
+    "group-mentions": !isDirect && message.mentionsBot,
+    off: false,
+    none: false,
+  }[scope];
+  return emoji === "" || !isMeant ? undefined : { emoji, removeAfter };
 }

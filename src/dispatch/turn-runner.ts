@@ -5,6 +5,7 @@ import type { Outcome } from "../types/journal.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import { answer, outcomeOf } from "./answer.ts";
+import { showAtWork } from "./at-work.ts";
 import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import type { LaneTask } from "./lane.ts";
@@ -82,8 +83,8 @@ export class TurnRunner {
     began(run);
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
-    const typing = this.#keepTyping(prepared);
-    const outcome = await this.#follow(prepared, run).finally(typing);
+    const atRest = showAtWork(prepared.message, this.#ports);
+    const outcome = await this.#follow(prepared, run).finally(atRest);
     await this.#settle(prepared, session, run, outcome);
   }
 
@@ -166,20 +167,6 @@ export class TurnRunner {
     };
   }
 
-  /** "typing…" as long as the run goes on. Gives the function that ends it. */
-  #keepTyping(prepared: PreparedTurn): () => void {
-    const { from } = prepared.message;
-    const typing = prepared.message.options?.operator === true ? undefined : this.#ports.link(from)?.typing;
-    if (!typing) return () => undefined;
-    let cancel = () => undefined as void;
-    const show = () => {
-      void typing(from);
-      cancel = this.#ports.clock.after(TYPING_EVERY_MS, show);
-    };
-    cancel = this.#ports.clock.after(TYPING_AFTER_MS, show);
-    return () => cancel();
-  }
-
   /** Into a running turn. The claim comes first, so that a crash finds the message again. */
   async steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean> {
     const [row] = waiting.rows;
@@ -202,11 +189,6 @@ export class TurnRunner {
     for (const row of rows) await this.#ports.replies.refuse(row, log, QUEUE_FULL);
   }
 }
-
-/** A quick answer shows no "typing…". */
-const TYPING_AFTER_MS = 250;
-/** Telegram shows it for five seconds. */
-const TYPING_EVERY_MS = 4000;
 
 function emitAnswered(
   run: Run,

@@ -36,9 +36,11 @@ export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}
   };
 }
 
+/** Whether the environment names a gateway that is not the one of this state directory. */
+export const isElsewhere = (io: Io): boolean => Boolean(io.env["OPENCLAW_GATEWAY_URL"]);
+
 /** Whether there is a gateway to ask instead of reading the files. */
-export const hasGateway = (io: Io, state: State): boolean =>
-  Boolean(io.env["OPENCLAW_GATEWAY_URL"]) || state.owner !== undefined;
+export const hasGateway = (io: Io, state: State): boolean => isElsewhere(io) || state.owner !== undefined;
 
 /** The address under which this machine reaches its own gateway, in brackets where a URL needs them. */
 export function gatewayHost(config: Config): string {

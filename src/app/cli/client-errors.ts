@@ -11,10 +11,14 @@ export interface ErrorShape {
 export function unreachable(url: string, why: string): OpenClawError {
   const isRefused = why.includes("ECONNREFUSED");
   return new OpenClawError("GATEWAY_UNREACHABLE", {
-    message: isRefused ? `No gateway answers at ${url}.` : `The gateway at ${url} does not answer: ${why}.`,
+    message: isRefused ? nobodyAt(url) : `The gateway at ${url} does not answer: ${why}.`,
     fix: isRefused ? "Start it: openclaw gateway run" : "Look at it: openclaw gateway status, openclaw logs",
   });
 }
+
+/** Port 0 is a free one: without a gateway nobody knows which. */
+const nobodyAt = (url: string): string =>
+  url.endsWith(":0") ? "No gateway runs on this state directory." : `No gateway answers at ${url}.`;
 
 /** Why the gateway did not let us in. */
 export function connectError(address: Address, error: ErrorShape): OpenClawError {

@@ -231,6 +231,7 @@ test("lists come from the gateway where one runs", async () => {
   };
   const gateway = await fakeGateway({
     "sessions.list": () => ({ sessions: [{ key: "main", updatedAt: Date.now(), hasActiveRun: true }] }),
+    "chat.history": () => ({ messages: [{ role: "user", content: "far away" }] }),
     "pairing.list": () => ({ requests: [request] }),
     "pairing.approve": () => ({ ok: true, request }),
     "models.list": () => ({ models: [{ id: "m", provider: "p", name: "M", contextWindow: 200_000, reasoning: true }] }),
@@ -242,6 +243,7 @@ test("lists come from the gateway where one runs", async () => {
   });
   const env = { ...emptyState(), ...gateway.env };
   expect((await run(["sessions", "--limit", "5"], env)).out).toMatch(/\nmain +now\n$/);
+  expect((await run(["sessions", "show", "main"], env)).out).toBe("user\nfar away\n");
   expect((await run(["pairing", "list"], env)).out).toContain("ABCDEFGH");
   expect((await run(["pairing", "approve", "telegram", "ABCDEFGH", "--notify"], env)).out).toBe(
     "7 may write on telegram now.\n",
@@ -250,6 +252,7 @@ test("lists come from the gateway where one runs", async () => {
   expect((await run(["channels"], env)).out).toMatch(/\ntelegram +default +running\n$/);
   expect(gateway.requests.map(({ method, params }) => [method, params])).toMatchObject([
     ["sessions.list", { limit: 5 }],
+    ["chat.history", { sessionKey: "main", limit: 20 }],
     ["pairing.list", {}],
     ["pairing.approve", { channel: "telegram", code: "ABCDEFGH", notify: true }],
     ["models.list", {}],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readHistory } from "../../../sessions/history.ts";
 import type { TranscriptEntry } from "../../../types/session.ts";
-import { hasGateway } from "../address.ts";
+import { hasGateway, isElsewhere } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { readState, type State } from "../state.ts";
@@ -51,10 +51,12 @@ const historyShape = z.looseObject({ messages: z.array(messageShape) });
 /** The last messages of one conversation. Throws NOT_FOUND when there is no such one. */
 export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promise<number> {
   const state = await readState(io);
-  const session = await findStoredSession(state, key);
-  const messages = hasGateway(io, state)
-    ? await askMessages(io, state, session.key, flags.limit)
-    : (await readHistory(session.file, flags.limit)).entries.flatMap(toMessage);
+  // Of a gateway elsewhere the files are not here.
+  const session = isElsewhere(io) ? { key } : await findStoredSession(state, key);
+  const messages =
+    hasGateway(io, state) || !("file" in session)
+      ? await askMessages(io, state, session.key, flags.limit)
+      : (await readHistory(session.file, flags.limit)).entries.flatMap(toMessage);
   if (flags.json === true) writeJson(io, { sessionKey: session.key, messages });
   else io.out(messages.map((message) => showMessage(io, message)).join("\n"));
   return 0;

@@ -64,10 +64,12 @@ interface Serving {
 }
 
 async function serve(live: Live, { log, lock, options, load }: Serving): Promise<number> {
+  // From the first moment on, so that a signal during the start ends it in order too.
+  const signalled = untilSignal();
   const gateway = await startGateway(live, { log, load, ...options });
   await lock.note({ port: gateway.port });
   await greet(gateway, live);
-  const signal = await untilSignal();
+  const signal = await signalled;
   log.info("stopping", { signal, graceMs: GRACE_MS });
   await gateway.close(GRACE_MS);
   log.info("stopped");

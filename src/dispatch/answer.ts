@@ -3,11 +3,12 @@ import type { Preview } from "../outbox/preview.ts";
 import { createBlockChunker } from "../reply/chunker.ts";
 import { createDirectiveFilter, parseDirectives } from "../reply/directives.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
-import type { Outcome, OutboxRow } from "../types/journal.ts";
+import type { MediaStore, Outcome, OutboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { ReplyBlock } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { AgentSettings } from "../types/settings.ts";
+import { attach } from "./attach.ts";
 import type { ChatStyle } from "./ports.ts";
 import { noticeFor } from "./words.ts";
 
@@ -17,6 +18,7 @@ export interface AnswerRequest {
   readonly message: InboundMessage;
   readonly style: ChatStyle;
   readonly agent: AgentSettings;
+  readonly media: MediaStore;
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
@@ -104,7 +106,9 @@ class Answering {
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
   async #sendWhole(editOf: string | undefined, notice: string | undefined): Promise<boolean> {
     const parsed = parseDirectives(joined(this.#texts));
-    const blocks = parsed.silent ? [] : blocksOf(this.#prefixed(parsed.text), parsed);
+    const blocks: ReplyBlock[] =
+      parsed.silent || parsed.text.trim() === "" ? [] : [{ kind: "text", markdown: this.#prefixed(parsed.text) }];
+    blocks.push(...(await this.#attached(parsed)));
     if (notice !== undefined) blocks.push({ kind: "notice", markdown: notice, because: "error" });
     if (blocks.length === 0) return false;
     await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
@@ -113,9 +117,16 @@ class Answering {
 
   async #sendMedia(): Promise<boolean> {
     const parsed = parseDirectives(joined(this.#texts));
-    const blocks = blocksOf("", parsed);
+    const blocks = await this.#attached(parsed);
     if (blocks.length > 0) await this.#send("media", blocks);
     return true;
+  }
+
+  #attached(parsed: { media: readonly string[]; audioAsVoice: boolean }): Promise<readonly ReplyBlock[]> {
+    return attach(parsed.media, parsed.audioAsVoice, {
+      media: this.#request.media,
+      workspace: this.#request.agent.workspace,
+    });
   }
 
   async #sendBlock(block: string): Promise<void> {
@@ -160,12 +171,6 @@ class Answering {
 }
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
-
-function blocksOf(text: string, directives: { media: readonly string[]; audioAsVoice: boolean }): ReplyBlock[] {
-  const blocks: ReplyBlock[] = text.trim() === "" ? [] : [{ kind: "text", markdown: text }];
-  const links = directives.media.map((url): ReplyBlock => ({ kind: "text", markdown: url }));
-  return [...blocks, ...links];
-}
 
 /** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
 export function outcomeOf(result: RunResult, said: boolean): Outcome {

@@ -102,6 +102,7 @@ export class TurnRunner {
         message: prepared.message,
         style: this.#ports.settings().chat(prepared.message.from),
         agent: prepared.agent,
+        media: this.#ports.media,
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
       },

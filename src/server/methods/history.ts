@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { defineMethod, type Method } from "../../types/method.ts";
-import type { TextContent } from "../../types/model.ts";
+import type { ChatMessage, TextContent } from "../../types/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { NOTICE } from "./chat.ts";
 import { optional } from "./optional.ts";
+import { shownText } from "./shown-text.ts";
 
 const DEFAULT_LIMIT = 200;
 /** An answer stays well below what a client takes in one frame. */
@@ -63,39 +64,71 @@ function sessionInfo(key: string, entry: Readonly<SessionEntry>) {
   };
 }
 
+/** A message before it has its place. `runId` where the transcript holds it. */
+interface Told {
+  readonly message: Shown;
+  readonly runId?: string | undefined;
+  readonly sender?: string | undefined;
+}
+
 /** Messages of transcript entries, each with its id and a number that grows along the transcript and never changes. */
 function showEntries(entries: readonly TranscriptEntry[], maxChars: number | undefined): readonly Shown[] {
   let seq = 0;
-  return entries.flatMap((entry) => {
-    const message = showEntry(entry);
-    if (message === undefined) return [];
-    // The place in the file is not known when only its end was read; the time is.
-    seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
-    return [{ ...clip(message, maxChars), __openclaw: { id: entry.id, seq } }];
-  });
+  return entries.flatMap((entry) =>
+    showEntry(entry).map(({ message, runId, sender }, index) => {
+      // The place in the file is not known when only its end was read; the time is.
+      seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
+      const id = index === 0 ? entry.id : `${entry.id}:${index}`;
+      return { ...clip(message, maxChars), __openclaw: { id, seq, ...optional({ runId, sender }) } };
+    }),
+  );
 }
 
-function showEntry(entry: TranscriptEntry): Shown | undefined {
-  if (entry.type === "message") return { ...entry.message };
-  const text = noteOf(entry);
-  if (text === undefined) return undefined;
+function showEntry(entry: TranscriptEntry): readonly Told[] {
+  if (entry.type === "message")
+    return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
+  if (entry.type === "custom" && entry.customType === NOTICE) return showNotice(entry);
+  if (entry.type !== "custom_message" || !entry.display) return [];
+  const text = typeof entry.content === "string" ? entry.content : entry.content.map((part) => part.text).join("\n");
+  return [{ message: injected(text, entry.timestamp) }];
+}
+
+/** The person's words, without what the gateway wrote around them for the model. */
+function showUser(message: Extract<ChatMessage, { role: "user" }>): Told {
+  if (typeof message.content === "string") {
+    const { text, sender } = shownText(message.content);
+    return { message: { ...message, content: text }, sender };
+  }
+  const first = message.content.findIndex((part) => part.type === "text");
+  const told = message.content[first];
+  if (told?.type !== "text") return { message: { ...message } };
+  const { text, sender } = shownText(told.text);
+  return { message: { ...message, content: message.content.with(first, { ...told, text }) }, sender };
+}
+
+const noticeData = z.object({ text: z.string(), said: z.string().optional(), runId: z.string().optional() });
+
+/** What the gateway said, after the command that it answers where it answers one. */
+function showNotice(entry: { readonly data?: unknown; readonly timestamp: string }): readonly Told[] {
+  const { data } = noticeData.safeParse(entry.data);
+  if (data === undefined) return [];
+  const { text, said, runId } = data;
+  const answer = { message: injected(text, entry.timestamp), runId };
+  if (said === undefined) return [answer];
+  const content = [{ type: "text", text: said }];
+  return [{ message: { role: "user", content, timestamp: Date.parse(entry.timestamp) || 0 }, runId }, answer];
+}
+
+function injected(text: string, timestamp: string): Shown {
   return {
     role: "assistant",
     content: [{ type: "text", text }],
-    timestamp: Date.parse(entry.timestamp) || 0,
+    timestamp: Date.parse(timestamp) || 0,
     api: "openclaw",
     provider: "openclaw",
     model: "gateway-injected",
     stopReason: "stop",
   };
-}
-
-const noteData = z.object({ text: z.string() });
-
-function noteOf(entry: TranscriptEntry): string | undefined {
-  if (entry.type === "custom" && entry.customType === NOTICE) return noteData.safeParse(entry.data).data?.text;
-  if (entry.type !== "custom_message" || !entry.display) return undefined;
-  return typeof entry.content === "string" ? entry.content : entry.content.map((part) => part.text).join("\n");
 }
 
 function clip(message: Shown, maxChars: number | undefined): Shown {

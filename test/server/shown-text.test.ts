@@ -1,0 +1,91 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { buildBody } from "../../src/prompt/body.ts";
+import type { BodyContext } from "../../src/prompt/draft.ts";
+import { shownText } from "../../src/server/methods/shown-text.ts";
+import { accountId, channelId } from "../../src/types/ids.ts";
+import type { InboundMessage } from "../../src/types/message.ts";
+
+const message = (text: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
+  id: "7",
+  eventKey: "u7",
+  from: {
+    channel: channelId("telegram"),
+    account: accountId("default"),
+    chat: { kind: "group", id: "-1", title: "Club" },
+  },
+  sender: { id: "42", name: 'Ann "the\nman" Lee', username: "ann" },
+  text,
+  media: [],
+  mentionsBot: true,
+  receivedAt: 1_795_000_000_000,
+  ...more,
+});
+
+const context = (
+  text: string,
+  more: Partial<BodyContext> = {},
+  inbound: Partial<InboundMessage> = {},
+): BodyContext => ({
+  message: message(text, inbound),
+  also: [],
+  rawText: text,
+  isNewSession: false,
+  abortedLastRun: false,
+  systemEvents: [],
+  pendingHistory: [],
+  media: [],
+  hasMessageTool: false,
+  timezone: "UTC",
+  now: 1_795_000_000_000,
+  ...more,
+});
+
+const everything: Partial<BodyContext> = {
+  abortedLastRun: true,
+  systemEvents: [{ at: 1_795_000_000_000, text: "Node: desk · up\nsecond line" }],
+  pendingHistory: [{ sender: "Bob", at: 1, text: "before ```json\n{}\n```" }],
+  media: [
+    { path: "/media/a.png", mime: "image/png", kind: "image" },
+    { path: "/media/b.pdf", mime: "application/pdf", kind: "document" },
+  ],
+  hasMessageTool: true,
+};
+
+test("a turn with all that the gateway puts around it shows the person's words and name", () => {
+  const replyTo = { id: "3", sender: "Bob", text: "quoted\n\nwords" };
+  const body = buildBody(context("Can you\n\nlook?", everything, { replyTo, untrusted: ["Forwarded from: Eve"] }));
+  expect(body.text).toContain("Forwarded from: Eve");
+  expect(shownText(body.text)).toEqual({ text: "Can you\n\nlook?", sender: 'Ann "the\nman" Lee' });
+});
+
+test("a thread's earlier messages are not the person's words", () => {
+  const threadHistory = "Bob: one\n\nEve: two";
+  const body = buildBody(context("three", { ...everything, isNewSession: true, threadHistory }));
+  expect(body.text).toContain("Eve: two");
+  expect(shownText(body.text).text).toBe("three");
+});
+
+test("the operator's words need no name, and a bare reset shows as the command", () => {
+  const options = { operator: true };
+  expect(shownText(buildBody(context("hi", everything, { options })).text)).toEqual({ text: "hi" });
+  expect(shownText(buildBody(context("/new", { isNewSession: true }, { options, text: "" })).text)).toEqual({
+    text: "/new",
+  });
+});
+
+test("files without a word leave an empty text", () => {
+  expect(shownText(buildBody(context("", everything, { options: { operator: true } })).text).text).toBe("");
+});
+
+test("plain words stay as they are, and words of a channel come back whole", () => {
+  const words = fc.string({ unit: fc.constantFrom(...'ab \n`{}[]():#*"'.split("")), maxLength: 40 });
+  fc.assert(
+    fc.property(words, (text) => {
+      expect(shownText(text)).toEqual({ text });
+      if (text.trim() === "") return;
+      const shown = shownText(buildBody(context(text, everything)).text).text;
+      expect(shown.trimStart()).toBe(text.trimStart());
+    }),
+  );
+});

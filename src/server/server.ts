@@ -4,6 +4,7 @@ import { OpenClawError } from "../types/errors.ts";
 import { Gate } from "./auth.ts";
 import { Calls } from "./calls.ts";
 import { POLICY } from "./frames.ts";
+import { watchEventLoop } from "./event-loop.ts";
 import { greeter } from "./hello.ts";
 import { serveBasics } from "./http.ts";
 import { Hub } from "./hub.ts";
@@ -25,7 +26,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const hub = new Hub();
   const presence = new Presence(options.version, options.clock.now());
   const stopping = new AbortController();
-  const calls = new Calls([...serverMethods({ options, hub, presence }), ...options.methods], options.log);
+  const eventLoop = watchEventLoop(stopping.signal);
+  const calls = new Calls([...serverMethods({ options, hub, presence, eventLoop }), ...options.methods], options.log);
   serveBasics(app, options, gate);
   if (options.chatCompletions !== false) serveOpenAi(app, options, gate);
   const greet = greeter(options, { calls, hub, presence, gate });

@@ -1,3 +1,4 @@
+import type { EventLoopHealth } from "../event-loop.ts";
 import type { Hub } from "../hub.ts";
 import type { ServerOptions } from "../options.ts";
 import type { Presence } from "../presence.ts";
@@ -6,4 +7,5 @@ export interface MethodParts {
   readonly options: ServerOptions;
   readonly hub: Hub;
   readonly presence: Presence;
+  eventLoop(): EventLoopHealth;
 }

@@ -11,7 +11,7 @@ const RECENT = 10;
 export function statusMethods(parts: MethodParts): readonly Method[] {
   const { options, presence } = parts;
   return [
-    readMethod("health", () => health(options)),
+    readMethod("health", () => health(parts)),
     readMethod("status", () => status(parts)),
     readMethod("models.list", async () => ({ models: (await options.models()).map(showModel) })),
     readMethod("system-presence", async () => presence.list()),
@@ -37,7 +37,7 @@ function showModel(model: Awaited<ReturnType<ServerOptions["models"]>>[number]) 
   return { id, name, provider, contextWindow, reasoning, available, input };
 }
 
-async function health(options: ServerOptions): Promise<Record<string, unknown>> {
+async function health({ options, eventLoop }: MethodParts): Promise<Record<string, unknown>> {
   const begun = performance.now();
   const ts = options.clock.now();
   const sessions = recentSessions(options, ts);
@@ -60,12 +60,6 @@ function recentSessions({ sessions, sessionsFile }: ServerOptions, now: number) 
     age: Math.max(0, now - entry.updatedAt),
   }));
   return { path: sessionsFile, count: rows.length, recent };
-}
-
-/** Share of the time that the process was busy since it began; above 0.95 it cannot keep up. */
-function eventLoop() {
-  const utilization = Math.round(performance.eventLoopUtilization().utilization * 1000) / 1000;
-  return { degraded: utilization > 0.95, utilization };
 }
 
 async function status({ options, hub }: MethodParts): Promise<Record<string, unknown>> {

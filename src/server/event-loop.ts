@@ -1,0 +1,41 @@
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+
+/** How well the process keeps up. Delays are milliseconds, over the last minute or so. */
+export interface EventLoopHealth {
+  readonly degraded: boolean;
+  readonly delayP99Ms: number;
+  readonly delayMaxMs: number;
+  /** Share of the time that the process was busy since it began. */
+  readonly utilization: number;
+}
+
+const RESOLUTION_MS = 20;
+const WINDOW_MS = 60_000;
+/** From here on people notice. */
+const SLOW_MS = 250;
+
+/** Watches how late the event loop is, from now until the signal aborts. Keeps no process alive. */
+export function watchEventLoop(signal: AbortSignal): () => EventLoopHealth {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  signal.addEventListener("abort", () => delays.disable(), { once: true });
+  let since = performance.now();
+  return () => {
+    const delayP99Ms = lateBy(delays.percentile(99));
+    const delayMaxMs = lateBy(delays.max);
+    if (performance.now() - since > WINDOW_MS) {
+      delays.reset();
+      since = performance.now();
+    }
+    const utilization = rounded(performance.eventLoopUtilization().utilization, 1000);
+    return { degraded: utilization > 0.95 || delayP99Ms > SLOW_MS, delayP99Ms, delayMaxMs, utilization };
+  };
+}
+
+/** The histogram holds nanoseconds between two looks, the wanted pause among them; before the first look it holds nonsense. */
+function lateBy(nanoseconds: number): number {
+  const late = nanoseconds / 1e6 - RESOLUTION_MS;
+  return Number.isFinite(late) ? rounded(Math.max(0, late), 10) : 0;
+}
+
+const rounded = (value: number, parts: number): number => Math.round(value * parts) / parts;

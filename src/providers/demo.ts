@@ -34,13 +34,21 @@ export function demoStream(pi: Awaited<ReturnType<typeof loadPi>>): StreamModel 
 function answer(context: PiContext): Reply {
   const last = context.messages.at(-1);
   if (last?.role === "toolResult") return { text: afterTool(textOf(last.content), last.isError) };
-  const said = last ? lastLine(textOf(last.content)) : "";
+  const whole = last ? textOf(last.content) : "";
+  const said = ownWords(whole);
   const wanted = match(said);
   const known = new Set((context.tools ?? []).map((tool) => tool.name));
   if (wanted && known.has(wanted.name)) return { call: wanted };
   const isFirst = !context.messages.some((message) => message.role === "assistant");
-  const echo = said === "" ? "I heard nothing but silence." : `You said: ${said}`;
-  return { text: isFirst ? `${echo}\n\n${LABEL}` : echo };
+  const reply = said === FRESH ? "Hello! This is a fresh conversation." : echo(said, filesIn(whole));
+  return { text: isFirst ? `${reply}\n\n${LABEL}` : reply };
+}
+
+function echo(said: string, files: readonly string[]): string {
+  const seen = files.length === 0 ? "" : `You sent ${files.join(", ")}, which this demo model cannot look at.`;
+  const heard = said === "" ? "I heard nothing but silence." : `You said: ${said}`;
+  if (seen === "") return heard;
+  return said === "" ? seen : `${seen}\n\n${heard}`;
 }
 
 function match(said: string): Omit<ToolCallContent, "type" | "id"> | undefined {
@@ -60,11 +68,22 @@ function textOf(content: string | readonly { type: string; text?: string }[]): s
   return typeof content === "string" ? content : content.map((part) => part.text ?? "").join("\n");
 }
 
-/** The user's own words stand after the metadata blocks that the gateway puts before them. */
-function lastLine(text: string): string {
+const FRESH = "/new";
+const FILE = /^\[media attached(?: \d+\/\d+)?: (?:.*\/)?([^/\n]+?)(?: \| .*)?\]$/gm;
+
+/** Names and types of the files that came along. */
+function filesIn(text: string): readonly string[] {
+  return [...text.matchAll(FILE)].map((found) => found[1] ?? "").filter((name) => !/^\d+ files$/.test(name));
+}
+
+/** The user's own words stand among the notes and metadata blocks that the gateway puts around them. */
+function ownWords(text: string): string {
+  if (/^The user has just opened a fresh session\b/m.test(text)) return FRESH;
   return text
     .replace(/```json[\s\S]*?```/g, "")
     .replace(/^.*\(untrusted[^)]*\):\s*$/gm, "")
+    .replace(/^(?:System: |\[media attached|\[image: |Note: The previous agent run was aborted).*$/gm, "")
+    .replace(/^Untrusted context \(metadata[\s\S]*$/m, "")
     .trim();
 }
 

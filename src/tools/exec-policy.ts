@@ -3,11 +3,10 @@ import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts"
 
 export type ExecDecision = "run" | "ask" | "deny";
 
-// What runs without asking. Each may only tell something, whatever its arguments are: `date -f` reads files and
-// `date -s` sets the clock, `env`, `find` and `xargs` start other programs, so they are not here or not in full.
+// What runs without asking. Each may only tell something, whatever its arguments are: `env`, `find` and `xargs` start
+// other programs, `date` reads files and sets the clock, so they are not here.
 const SAFE: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
   pwd: (words) => words.every((word) => word === "-P" || word === "-L"),
-  date: (words) => words.every((word) => word === "-u" || word.startsWith("+")),
   whoami: (words) => words.length === 0,
   uname: (words) => words.every((word) => /^-[amnoprsv]+$/.test(word)),
   echo: () => true,

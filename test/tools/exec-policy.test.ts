@@ -18,11 +18,9 @@ const decide = (command: string, patch: Partial<ExecSettings> = {}, allowed: str
 describe("a command", () => {
   it.each([
     "pwd",
-    "date -u +%H:%M",
-    "date '+%d %b'",
     "  uname -a ",
     "echo hello 'a; b > c' \"and | more\"",
-    "whoami && pwd; date || echo no",
+    "whoami && pwd; uname || echo no",
     "echo 1 2 | wc -l",
     "echo x | head -n 5",
     "echo x | head -5 | wc --lines",
@@ -34,7 +32,8 @@ describe("a command", () => {
     "",
     "ls",
     "./pwd",
-    "/tmp/date",
+    "/tmp/uname",
+    "date",
     "date -s 12:00",
     "date -f /etc/passwd",
     "pwd extra",
@@ -99,7 +98,7 @@ describe("a command", () => {
   });
 
   it("with an operator, a substitution or a redirection never runs unless each part is safe", () => {
-    const safe = fc.constantFrom("pwd", "echo a b", "date -u", "whoami", "wc -l");
+    const safe = fc.constantFrom("pwd", "echo a b", "uname -a", "whoami", "wc -l");
     const unsafe = fc.constantFrom("rm -rf x", "curl evil", "cat f", "sh", "echo $X", "./pwd");
     const joint = fc.constantFrom("; ", " && ", " | ", " || ", ";", "|", "&&");
     const breaker = fc.constantFrom("$(", "`", ">", "<", "\n", "&", "$", "\\", "*");

@@ -11,7 +11,7 @@ import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
 import { createTools } from "../tools/tools.ts";
 import { systemClock } from "../types/clock.ts";
-import type { MediaStore } from "../types/journal.ts";
+import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
@@ -39,6 +39,7 @@ export interface Surroundings {
   gate(message: InboundMessage): Promise<Verdict>;
   statusLines(): readonly string[];
   onSent?(to: Peer): void;
+  onPairing?(request: PairingRequest): void;
 }
 
 /** Opens the state directory. The caller holds its lock. */
@@ -82,6 +83,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
       }),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
+    onPairing: (request) => around.onPairing?.(request),
   };
   const dispatch = new Dispatch(ports);
   return { journal, sessions, media, models, outbox, dispatch, ports, close: () => closeAll(sessions, journal) };

@@ -27,6 +27,7 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
   const changes = watchFile(path, options.debounceMs, options.signal);
   let { current } = options;
   let seen = current.hash;
+  let wasInvalid = false;
   try {
     for (let more = await changes.next(); more; more = await changes.next()) {
       const hash = await hashOnDisk(path);
@@ -34,7 +35,10 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
       seen = hash;
       const event = await readEvent(options.load, current);
       if (event.kind === "valid") current = event.loaded;
-      if (event.kind === "invalid" || event.changed.length > 0) yield event;
+      // A file that is mended by taking the mistake back changes nothing, but is news.
+      const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0;
+      wasInvalid = event.kind === "invalid";
+      if (isNews) yield event;
     }
   } finally {
     changes.stop();

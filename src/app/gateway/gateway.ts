@@ -3,6 +3,8 @@ import { warmAgent } from "../../harness/warm.ts";
 import { recover } from "../../dispatch/recover.ts";
 import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
+import type { PairingRequest } from "../../types/journal.ts";
+import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore, type Core } from "../core.ts";
 import type { Live } from "../live.ts";
@@ -30,13 +32,15 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const { log } = options;
   const stop = new AbortController();
   const channels = new ChannelRoom(live, log);
-  const core = await openCore(live, log, channels.surroundings());
+  const events = new Feed<GatewayEvent>();
+  const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
+  const core = await openCore(live, log, { ...channels.surroundings(), onPairing });
   const parts: Parts = {
     live,
     log,
     core,
     channels,
-    events: new Feed(),
+    events,
     version: packageVersion(),
     startedAt: Date.now(),
   };
@@ -56,6 +60,12 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     channelsText: () => channels.text(),
     close: (graceMs) => closeGateway({ parts, server, stop }, graceMs),
   };
+}
+
+/** Without the code: it is read with `pairing.list`, by those who may. */
+function pairingRequested({ channel, account, senderId, name, createdAt, expiresAt }: PairingRequest): GatewayEvent {
+  const payload = { channel, account, senderId, ...(name !== undefined && { name }), createdAt, expiresAt };
+  return { event: "pairing.requested", payload, scope: "operator.pairing" };
 }
 
 /** Replies first: what was already said must not wait behind new runs. */

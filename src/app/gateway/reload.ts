@@ -13,9 +13,19 @@ export async function followConfig(
   if (mode === "off") return;
   try {
     for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal }))
-      await apply(parts, event, mode);
+      await applyAndTell(parts, event, mode);
   } catch (error) {
     log.error("config file is not watched any more", { error });
+  }
+}
+
+async function applyAndTell(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {
+  try {
+    await apply(parts, event, mode);
+  } finally {
+    const { problems } = parts.live;
+    const payload = { valid: event.kind !== "invalid", problems };
+    parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
   }
 }
 

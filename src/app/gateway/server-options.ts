@@ -17,7 +17,7 @@ import { defaultModel } from "./model-text.ts";
 import { statusOf } from "./status.ts";
 
 /** Events beside those of runs. */
-const EVENT_NAMES = ["sessions.changed", "pairing.requested", "health"];
+const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed"];
 
 /** The server's view of the gateway. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, chat: ChatPort, options: StartOptions): Promise<ServerOptions> {

@@ -31,6 +31,8 @@ export interface Turn {
   readonly runIds: readonly string[];
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
+  /** Who wrote it, where that was not the operator. */
+  readonly sender?: string | undefined;
   readonly error?: string | undefined;
   readonly aborted?: boolean | undefined;
 }
@@ -57,7 +59,7 @@ function readTurn(message: Record<string, unknown>, place: number): Turn | undef
   const meta = fields(message["__openclaw"]);
   const seq = number(meta["seq"], place);
   const runId = word(meta["runId"]);
-  const parts = readParts(message["content"] ?? message["summary"]);
+  const parts = inOrder(roleOf(message["role"]), readParts(message["content"] ?? message["summary"]));
   const stopReason = text(message["stopReason"]);
   const failed = stopReason === "error" || word(message["errorMessage"]) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
@@ -70,10 +72,21 @@ function readTurn(message: Record<string, unknown>, place: number): Turn | undef
     at: moment(message["timestamp"]),
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message["usage"]),
-    model: word(message["model"]),
+    model: message["model"] === INJECTED ? undefined : word(message["model"]),
+    sender: word(meta["sender"]),
     error: failed && stopReason !== "aborted" ? text(message["errorMessage"], "The model call failed.") : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };
+}
+
+/** The model's name on what the gateway itself said. */
+const INJECTED = "gateway-injected";
+
+/** A person's images stand above the words, as they did when they were sent. */
+function inOrder(role: Turn["role"], parts: readonly Part[]): readonly Part[] {
+  if (role !== "user") return parts;
+  const images = parts.filter((part) => part.kind === "image");
+  return [...images, ...parts.filter((part) => part.kind !== "image")];
 }
 
 function roleOf(role: unknown): Turn["role"] {

@@ -70,7 +70,9 @@ function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefine
   const wanted = squeezed(sent.text);
   return users.find((turn) => {
     const written = squeezed(textOf(turn.parts));
-    return wanted === "" ? turn.parts.some((part) => part.kind === "image") : written.includes(wanted);
+    if (wanted === "") return turn.parts.some((part) => part.kind === "image");
+    // A command or a thinking level before the words is not in the transcript.
+    return written.includes(wanted) || (written !== "" && wanted.endsWith(written));
   });
 }
 

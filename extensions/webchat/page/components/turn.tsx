@@ -8,13 +8,14 @@ import { Markdown } from "./markdown.tsx";
 import { ToolCall } from "./tool.tsx";
 
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
+
 /** One turn of the conversation. */
 export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   const { turn, chat } = props;
   return useMemo(
     () => (
       <li class={`turn ${turn.role}`}>
-        <span class="unseen">{SPEAKERS[turn.role]}:</span>
+        <span class={turn.sender === undefined ? "unseen" : "sender"}>{turn.sender ?? SPEAKERS[turn.role]}:</span>
         <div class="said">
           {turn.parts.map((part, index) => (
             <PartView

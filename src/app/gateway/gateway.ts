@@ -12,7 +12,7 @@ import type { OpenLog } from "../log/log.ts";
 import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
 import type { Parts, StartOptions } from "./parts.ts";
-import { describeModel } from "./model-text.ts";
+import { defaultModel, describeModel } from "./model-text.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
 import { watchDisk } from "./disk.ts";
@@ -43,6 +43,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     events,
     version: packageVersion(),
     startedAt: Date.now(),
+    model: {},
   };
   channels.connectTo(core);
   const chat = createChatPort(core.dispatch, core.ports);
@@ -52,7 +53,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   await takeUp(core, log);
   void followConfig(parts, options.load, stop.signal);
   void watchDisk(parts, stop.signal);
-  void warmUp(core, log);
+  void warmUp(parts);
   return {
     port: server.port,
     version: parts.version,
@@ -76,13 +77,14 @@ async function takeUp(core: Core, log: OpenLog): Promise<void> {
 }
 
 /** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
-async function warmUp(core: Core, log: OpenLog): Promise<void> {
+async function warmUp(parts: Parts): Promise<void> {
   try {
     await warmAgent();
-    const { agents, defaultAgent } = core.ports.settings();
-    await core.models.find(agents.get(defaultAgent)?.model.primary ?? (await core.models.choose()));
+    const found = await parts.core.models.find(await defaultModel(parts));
+    if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
+    else parts.model.info = found.info;
   } catch (error) {
-    log.warn("model not ready", { error });
+    parts.log.warn("model not ready", { error });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { GatewayEvent } from "../../types/method.ts";
+import type { ModelInfo } from "../../types/model.ts";
 import type { Feed } from "../../utils/feed.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Core } from "../core.ts";
@@ -23,4 +24,6 @@ export interface Parts {
   readonly events: Feed<GatewayEvent>;
   readonly version: string;
   readonly startedAt: number;
+  /** Of a new conversation; unknown until the SDK is loaded, which waits for the server. */
+  readonly model: { info?: ModelInfo };
 }

@@ -20,7 +20,7 @@ export interface GatewayOptions {
   readonly verbose?: boolean;
 }
 
-/** Milliseconds that runs get to end after SIGTERM. */
+/** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
 const GRACE_MS = 30_000;
 
 /** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start. */
@@ -56,6 +56,10 @@ function logFor(live: Live, verbose: boolean): OpenLog {
   return openLog({ dir: live.paths.logs, file, consoleStyle, ...levels });
 }
 
+function graceOf(wanted: string | undefined): number {
+  return wanted !== undefined && /^\d{1,7}$/.test(wanted) ? Number(wanted) : GRACE_MS;
+}
+
 interface Serving {
   readonly log: OpenLog;
   readonly lock: StateLock;
@@ -70,8 +74,9 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   await lock.note({ port: gateway.port });
   await greet(gateway, live);
   const signal = await signalled;
-  log.info("stopping", { signal, graceMs: GRACE_MS });
-  await gateway.close(GRACE_MS);
+  const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
+  log.info("stopping", { signal, graceMs });
+  await gateway.close(graceMs);
   log.info("stopped");
   log.flush();
   return 0;

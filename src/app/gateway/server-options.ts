@@ -13,7 +13,6 @@ import { configMethods } from "./config-methods.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { metricsText } from "./metrics.ts";
-import { defaultModel } from "./model-text.ts";
 import { statusOf } from "./status.ts";
 
 /** Events beside those of runs. */
@@ -26,7 +25,6 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
   const page = join(packageRoot, "dist", "page");
   const token =
     options.token === undefined ? await ensureGatewayToken(live.paths, live.config) : new Secret(options.token);
-  const model = await core.models.find(await defaultModel(parts));
   return {
     host: hostFor(options.bind ?? gateway.bind, gateway.customBindHost),
     port: options.port ?? gateway.port,
@@ -46,7 +44,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     pairing: core.journal.pairing,
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
     models: () => core.models.list(),
-    defaultModel: () => ("missing" in model ? undefined : model.info),
+    defaultModel: () => parts.model.info,
     agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     defaultAgent: live.defaultAgent.id,
     status: () => statusOf(parts),

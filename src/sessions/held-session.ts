@@ -37,6 +37,7 @@ export class HeldSession implements Session {
   #draft: SessionEntry;
   /** The row is in the file, or on its way there. */
   #recorded: Promise<void> | undefined;
+  #isOnFile: boolean;
   #isReleased = false;
 
   constructor(keeper: Keeper, holding: Holding) {
@@ -45,7 +46,8 @@ export class HeldSession implements Session {
     this.#keeper = keeper;
     this.#transcript = holding.transcript;
     this.#draft = holding.row;
-    if (keeper.rows.get(holding.key)) this.#recorded = Promise.resolve();
+    this.#isOnFile = keeper.rows.get(holding.key) !== undefined;
+    if (this.#isOnFile) this.#recorded = Promise.resolve();
   }
 
   get id(): string {
@@ -77,9 +79,10 @@ export class HeldSession implements Session {
   }
 
   async append(body: EntryBody, options: AppendOptions = {}): Promise<string> {
-    const written = this.#held().append(body, options);
-    const recorded = this.#record();
-    const [id] = await Promise.all([written, options.durable ? recorded : undefined]);
+    const transcript = this.#held();
+    // The key first: killed in between, a new transcript would be a file that no key leads to.
+    if (!this.#isOnFile) await this.#record();
+    const id = await transcript.append(body, options);
     this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
     return id;
   }
@@ -115,10 +118,11 @@ export class HeldSession implements Session {
     this.#keeper.rows.set(this.key, this.entry);
     const recorded = this.#keeper.rows.flush();
     this.#recorded = recorded;
-    // Told to whoever needs it durable; tried again by the next one.
-    recorded.catch(() => {
-      this.#recorded = undefined;
-    });
+    // Told to whoever waits for it; tried again by the next one.
+    recorded.then(
+      () => (this.#isOnFile = true),
+      () => (this.#recorded = undefined),
+    );
     return recorded;
   }
 

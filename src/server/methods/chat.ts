@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { runId } from "../../types/ids.ts";
+import type { RunStream } from "../../types/events.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/model.ts";
 import type { ServerPorts } from "../options.ts";
@@ -59,9 +60,15 @@ async function send(params: z.infer<typeof sendParams>, ports: Ports) {
     idempotencyKey: params.idempotencyKey,
     ...optional({ thinking, model, timeoutMs }),
   });
+  if (sent.status !== "duplicate") return { runId: sent.runId, status: "started" };
   const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);
-  const again = isRunning ? "in_flight" : "ok";
-  return { runId: sent.runId, status: sent.status === "duplicate" ? again : "started" };
+  const isDone = !isRunning && (await isOver(ports.chat.stream(sent.runId)));
+  return { runId: sent.runId, status: isDone ? "ok" : "in_flight" };
+}
+
+/** A run that waits in its lane is not over; one that nobody knows any more is. */
+async function isOver(stream: RunStream | undefined): Promise<boolean> {
+  return stream === undefined || (await Promise.race([stream.done, undefined])) !== undefined;
 }
 
 const injectParams = z.looseObject({

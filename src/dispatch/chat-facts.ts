@@ -1,0 +1,21 @@
+import type { InboundMessage } from "../types/message.ts";
+import type { SessionPatch } from "../types/session.ts";
+
+/** What a session's row tells of the chat it belongs to: its kind, its name, and where the last message came from. */
+export function chatFacts(message: InboundMessage): SessionPatch {
+  if (message.options?.operator === true) return { chatType: "direct", lastChannel: "webchat" };
+  const { channel, account, chat, thread } = message.from;
+  const isGroup = chat.kind === "group";
+  const name = isGroup ? chat.title : (message.sender.name ?? message.sender.username);
+  return {
+    chatType: thread === undefined ? chat.kind : "thread",
+    channel,
+    lastChannel: channel,
+    lastTo: `${channel}:${chat.id}`,
+    lastAccountId: account,
+    ...(thread !== undefined && { lastThreadId: thread }),
+    ...(isGroup && { groupId: chat.id }),
+    ...(isGroup && chat.title !== undefined && { subject: chat.title }),
+    ...(name !== undefined && { displayName: name }),
+  };
+}

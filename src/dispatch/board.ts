@@ -4,7 +4,7 @@ import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { Feed } from "../utils/feed.ts";
 import type { DispatchPorts } from "./ports.ts";
-import { factsFor } from "./turn.ts";
+import { factsFor, runIdOf } from "./turn.ts";
 
 /** Ended runs of clients that can still be asked for (`agent.wait`). */
 const KEPT = 50;
@@ -29,6 +29,12 @@ export class RunBoard {
     this.#streams.set(runId, stream);
     this.#feed.publish(stream);
     void stream.done.then(() => (keep ? this.#forgetOldest() : this.#streams.delete(runId)));
+  }
+
+  /** The log that waits for a message's run, if a client opened one. */
+  logOf(row: InboxRow): RunLog | undefined {
+    const stream = row.message.options?.operator === true ? this.#streams.get(runIdOf(row)) : undefined;
+    return stream instanceof RunLog ? stream : undefined;
   }
 
   find(runId: RunId): RunStream | undefined {

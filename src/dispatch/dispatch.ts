@@ -12,6 +12,7 @@ import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunBoard } from "./board.ts";
 import { TurnRunner } from "./turn-runner.ts";
+import { BROKEN } from "./words.ts";
 
 /**
  * The hallway. One message's life: journal → acknowledge → admit → route → command or lane → run → reply → outcome.
@@ -40,7 +41,7 @@ export class Dispatch {
       ...ports,
       runTurn: (key, waiting, began) => runner.run(key, waiting, began),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
-      shed: (task) => runner.shed(task),
+      shed: (task, why) => runner.shed(task, why),
     });
   }
 
@@ -61,8 +62,18 @@ export class Dispatch {
         await this.#decide(row);
       } catch (error) {
         this.#ports.log.error("message not decided", { inbox: row.id, error });
+        await this.#giveUp(row);
       }
     });
+  }
+
+  /** Nobody is left without a word; when not even that can be written, the next start tries again. */
+  async #giveUp(row: InboxRow): Promise<void> {
+    try {
+      await this.replies.refuse([row], this.board.logOf(row), BROKEN);
+    } catch (error) {
+      this.#ports.log.error("message left without an outcome", { inbox: row.id, error });
+    }
   }
 
   async #decide(row: InboxRow): Promise<void> {
@@ -97,7 +108,9 @@ export class Dispatch {
     const log = waiting.log ?? (isOperator ? this.board.open(row, key, this.#ports) : undefined);
     const settings = this.#ports.settings();
     const { from } = row.message;
-    const how = { mode: settings.queueMode(from), debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
+    // What an earlier boot began must neither end another turn nor slip into one.
+    const mode = waiting.isReplay === true ? "followup" : settings.queueMode(from);
+    const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
     this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
   }
 
@@ -123,7 +136,7 @@ export class Dispatch {
       if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
       this.lanes.enterFirst(key, { rows: [row], pending: [], text: answer.turn, ...(log && { log }) });
     };
-    this.lanes.occupy(key, { kind: "work", rows: [row], work }, command.at);
+    this.lanes.occupy(key, { kind: "work", rows: [row], work, ...(log && { log }) }, command.at);
   }
 
   /** Ends what runs in a session. */

@@ -1,23 +1,32 @@
-import type { Run } from "../harness/run.ts";
+import type { RunLog } from "../harness/log.ts";
+import type { AbortCause, Run } from "../harness/run.ts";
 import type { RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { DispatchSettings, Waiting } from "./ports.ts";
 import { overCap } from "./queue-modes.ts";
+import { runIdOf } from "./turn.ts";
 
 /** Something that needs the session to itself. */
 export type LaneTask =
   | { readonly kind: "turn"; readonly waiting: Waiting; readonly merge: boolean }
-  | { readonly kind: "work"; readonly rows: readonly InboxRow[]; work(): Promise<void> };
+  | { readonly kind: "work"; readonly rows: readonly InboxRow[]; readonly log?: RunLog; work(): Promise<void> };
 
 /** What waits and runs for one session. */
 export class Lane {
   /** The run under way, once it has begun. */
   run: Run | undefined;
   busy = false;
+  #current: LaneTask | undefined;
+  #aborted: AbortCause | undefined;
   readonly #tasks: LaneTask[] = [];
 
   get waiting(): number {
     return this.#tasks.length;
+  }
+
+  /** The turn under way is to end: asked before it begins. */
+  get isAborted(): boolean {
+    return this.#aborted !== undefined;
   }
 
   push(task: LaneTask): void {
@@ -29,14 +38,39 @@ export class Lane {
     this.#tasks.unshift(task);
   }
 
-  /** Empties the lane. */
-  clear(): readonly LaneTask[] {
-    return this.#tasks.splice(0);
+  /** Empties the lane, or takes the turn of one run out of it. */
+  clear(only?: RunId): readonly LaneTask[] {
+    const gone = this.#tasks.filter((task) => only === undefined || turnRunId(task) === only);
+    this.#tasks.splice(0, this.#tasks.length, ...this.#tasks.filter((task) => !gone.includes(task)));
+    return gone;
   }
 
-  /** The run's id when it has begun. */
+  enter(task: LaneTask): void {
+    this.#current = task;
+    this.#aborted = undefined;
+  }
+
+  /** The turn's run is there; one that was aborted while it was prepared ends at once. */
+  begin(run: Run): void {
+    this.run = run;
+    if (this.#aborted !== undefined) run.abort(this.#aborted);
+  }
+
+  leave(): void {
+    this.run = undefined;
+    this.#current = undefined;
+  }
+
+  /** Ends the turn under way, also while it is being prepared. */
+  abort(by: AbortCause): void {
+    if (this.#current?.kind !== "turn") return;
+    this.#aborted ??= by;
+    this.run?.abort(by);
+  }
+
+  /** The run of the turn under way, begun or not. */
   get runId(): RunId | undefined {
-    return this.run?.stream.facts.runId;
+    return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));
   }
 
   /** The next task; turns that may be merged and stand together come as one. */
@@ -59,4 +93,10 @@ export class Lane {
     if (over === 0 || queue.drop === "summarize") return [];
     return queue.drop === "old" ? this.#tasks.splice(0, over) : this.#tasks.splice(-over, over);
   }
+}
+
+/** The run that a task would become or be. */
+export function turnRunId(task: LaneTask): RunId | undefined {
+  const row = task.kind === "turn" ? task.waiting.rows[0] : undefined;
+  return row && runIdOf(row);
 }

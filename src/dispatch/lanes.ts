@@ -1,10 +1,13 @@
-import type { RunId, SessionKey } from "../types/ids.ts";
 import type { Run } from "../harness/run.ts";
+import type { RunId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
-import { Lane, type LaneTask } from "./lane.ts";
+import { Lane, type LaneTask, turnRunId } from "./lane.ts";
 import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { Slots } from "./slots.ts";
+
+/** Why a task is not run. */
+export type ShedCause = "full" | "stopped" | "broken";
 
 export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   readonly log: Log;
@@ -13,12 +16,16 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   /** Into the running turn; false when it ended first. */
   steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
   /** The rows of a task that will not be run. */
-  shed(task: LaneTask): Promise<void>;
+  shed(task: LaneTask, why: ShedCause): Promise<void>;
 }
+
+/** After an abort a run ends within a second; what takes longer goes on after the next start. */
+const ABORT_MS = 2000;
 
 /** One lane per session, and the global one around their runs. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
+  readonly #draining = new Set<Promise<void>>();
   readonly #ports: LanePorts;
   readonly #slots: Slots;
   #closing = false;
@@ -35,12 +42,12 @@ export class Lanes {
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
     const merge = action.kind !== "wait" || action.merge;
     if (action.kind === "steer" && lane.run) {
-      void this.#steer(key, lane, lane.run, waiting);
+      void this.#steer(key, lane.run, waiting);
       return true;
     }
-    if (action.kind === "interrupt") lane.run?.abort("user");
+    if (action.kind === "interrupt") lane.abort("user");
     lane.push({ kind: "turn", waiting, merge: merge && waiting.log === undefined && waiting.isReplay !== true });
-    for (const task of lane.shed(this.#ports.settings().queue)) void this.#ports.shed(task);
+    for (const task of lane.shed(this.#ports.settings().queue)) void this.#shed(key, task, "full");
     return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
   }
 
@@ -54,20 +61,22 @@ export class Lanes {
   /** Work that needs the session to itself. With `reset` it ends the running turn and goes before what waits. */
   occupy(key: SessionKey, task: LaneTask & { kind: "work" }, how: "lane" | "reset"): void {
     const lane = this.#lane(key);
-    if (how === "reset") lane.run?.abort("user");
-    if (how === "reset") lane.pushFirst(task);
-    else lane.push(task);
+    if (how === "reset") {
+      lane.abort("user");
+      lane.pushFirst(task);
+    } else lane.push(task);
     this.#wake(key, lane);
   }
 
-  /** Ends the running turn and empties the lane. */
+  /** Ends the running turn and empties the lane, or ends one run, begun or waiting. The ids of those that ended. */
   async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
     const lane = this.#lanes.get(key);
     if (!lane) return [];
     const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
-    if (ended.length > 0) lane.run?.abort("user");
-    if (only === undefined) for (const task of lane.clear()) await this.#ports.shed(task);
-    return ended;
+    if (ended.length > 0) lane.abort("user");
+    const dropped = lane.clear(only);
+    for (const task of dropped) await this.#shed(key, task, "stopped");
+    return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
   isBusy(key: SessionKey): boolean {
@@ -86,9 +95,15 @@ export class Lanes {
   /** Nothing new begins; what runs may end within `ms`, then it is aborted and goes on after the next start. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
-    const late = this.#ports.clock.after(ms, () => this.runs().forEach((run) => run.abort("shutdown")));
-    while (this.runs().length > 0) await Promise.all(this.runs().map((run) => run.stream.done.then(settled)));
-    late();
+    const { clock } = this.#ports;
+    const late = Promise.withResolvers<void>();
+    const cancelAbort = clock.after(ms, () => {
+      for (const lane of this.#lanes.values()) lane.abort("shutdown");
+    });
+    const cancelWait = clock.after(ms + ABORT_MS, late.resolve);
+    await Promise.race([Promise.all(this.#draining), late.promise]);
+    cancelAbort();
+    cancelWait();
   }
 
   #lane(key: SessionKey): Lane {
@@ -101,14 +116,17 @@ export class Lanes {
   #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
-    void this.#drain(key, lane, debounceMs);
+    const draining = this.#drain(key, lane, debounceMs).finally(() => this.#draining.delete(draining));
+    this.#draining.add(draining);
     return true;
   }
 
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
     await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
+      lane.enter(task);
       await this.#run(key, lane, task);
+      lane.leave();
       await this.#settle(lane);
     }
     lane.busy = false;
@@ -118,28 +136,46 @@ export class Lanes {
   async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
     try {
       if (task.kind === "work") await task.work();
-      else await this.#slots.use(() => this.#ports.runTurn(key, task.waiting, (run) => (lane.run = run)));
+      else await this.#slots.use(() => this.#turn(key, lane, task));
     } catch (error) {
       this.#ports.log.error("lane task broke", { session: key, error });
-    } finally {
-      lane.run = undefined;
+      await this.#shed(key, task, "broken");
     }
+  }
+
+  /** What waited for its slot may have been stopped meanwhile, or the gateway with it. */
+  async #turn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
+    if (this.#closing) return;
+    if (lane.isAborted) await this.#shed(key, task, "stopped");
+    else await this.#ports.runTurn(key, task.waiting, (run) => lane.begin(run));
   }
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */
   async #settle(lane: Lane): Promise<void> {
-    if (lane.waiting > 0) await this.#pause(this.#ports.settings().queue.debounceMs);
+    if (lane.waiting > 0 && !this.#closing) await this.#pause(this.#ports.settings().queue.debounceMs);
   }
 
   async #pause(ms: number): Promise<void> {
     if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
   }
 
-  async #steer(key: SessionKey, lane: Lane, run: Run, waiting: Waiting): Promise<void> {
-    if (await this.#ports.steer(run, key, waiting)) return;
-    lane.push({ kind: "turn", waiting, merge: true });
-    this.#wake(key, this.#lane(key));
+  async #steer(key: SessionKey, run: Run, waiting: Waiting): Promise<void> {
+    try {
+      if (await this.#ports.steer(run, key, waiting)) return;
+    } catch (error) {
+      this.#ports.log.warn("message not steered", { session: key, error });
+    }
+    const lane = this.#lane(key);
+    lane.push({ kind: "turn", waiting, merge: waiting.log === undefined });
+    this.#wake(key, lane);
+  }
+
+  async #shed(key: SessionKey, task: LaneTask, why: ShedCause): Promise<void> {
+    try {
+      await this.#ports.shed(task, why);
+    } catch (error) {
+      // The journal has it: it goes on after the next start.
+      this.#ports.log.error("message left without an outcome", { session: key, error });
+    }
   }
 }
-
-const settled = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -38,9 +38,9 @@ async function store(item: MediaItem, from: Peer, ports: DispatchPorts) {
     const bytes = await ports.media.read(item.source.id);
     return { bytes, path: ports.media.path(item.source.id), mime: item.mime ?? "application/octet-stream" };
   }
-  const download = ports.link(from)?.download;
-  if (!download) throw new Error("the channel cannot fetch files now");
-  const got = await download(item);
+  const link = ports.link(from);
+  if (!link?.download) throw new Error("the channel cannot fetch files now");
+  const got = await link.download(item);
   const kept = await ports.media.put(got.bytes, {
     ...(got.mime && { mime: got.mime }),
     ...(got.name && { name: got.name }),

@@ -1,25 +1,72 @@
+import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
+import { findCommand } from "./commands/table.ts";
+import { parseCommand } from "./commands/parse.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { runIdOf, turnIdOf } from "./turn.ts";
 
 /**
- * After a start: every message without an outcome goes on where it was, oldest first. Rows of one run come back as one
- * turn; a row that was on its way into a running turn is looked for in the transcript.
+ * After a start: every message without an outcome goes on where it was, oldest first. Rows of one turn come back as one;
+ * a row that was on its way into a running turn is looked for in the transcript.
  */
 export async function recover(dispatch: Dispatch, ports: DispatchPorts): Promise<number> {
   const rows = await ports.journal.inbox.open();
-  for (const group of groupByRun(rows)) {
-    const [first] = group;
-    if (first?.sessionKey === undefined) {
-      if (first) await dispatch.admit(first);
-    } else dispatch.enter(first.sessionKey, { rows: group, pending: [], isReplay: true });
+  const left: InboxRow[] = [];
+  for (const row of rows) {
+    const kept = await withoutSteered(row, ports);
+    if (kept) left.push(kept);
   }
+  for (const group of groupByTurn(left)) await takeUp(group, dispatch);
   if (rows.length > 0) ports.log.info("messages taken up again", { count: rows.length });
   return rows.length;
 }
 
+async function takeUp(group: readonly InboxRow[], dispatch: Dispatch): Promise<void> {
+  const [first] = group;
+  if (!first) return;
+  if (first.sessionKey === undefined) return dispatch.admit(first);
+  const call = parseCommand(first.message.text);
+  const text = call && findCommand(call.name) ? call.args : undefined;
+  dispatch.enter(first.sessionKey, {
+    rows: group,
+    pending: [],
+    isReplay: true,
+    ...(text !== undefined && { text }),
+  });
+}
+
+/**
+ * A steered row was claimed with its host's run. In the transcript it is part of the host's turn, whose answer is its
+ * own; a row that did not get there becomes a turn by itself.
+ */
+async function withoutSteered(row: InboxRow, ports: DispatchPorts): Promise<InboxRow | undefined> {
+  const { sessionKey, turnId, runId, ...unclaimed } = row;
+  if (sessionKey === undefined || turnId === undefined || !wasSteered(row)) return row;
+  if (!(await isWritten(sessionKey, turnId, ports))) return { ...unclaimed, sessionKey };
+  await ports.journal.inbox.finish([row.id], { kind: "steered" });
+  ports.log.info("message was steered before the restart", { inbox: row.id, run: runId });
+  return undefined;
+}
+
+/** Its turn is its own, its run is another's. */
+function wasSteered({ runId, turnId, ...rest }: InboxRow): boolean {
+  const { id, message, state, attempts } = rest;
+  const own = { id, message, state, attempts };
+  return turnId === turnIdOf(own) && runId !== runIdOf(own);
+}
+
+async function isWritten(key: SessionKey, turnId: string, ports: DispatchPorts): Promise<boolean> {
+  const session = await ports.sessions.acquire(key);
+  try {
+    return (await session.after(turnId)) !== undefined;
+  } finally {
+    session.release();
+  }
+}
+
 /** Claimed rows of one turn together, in the order of their first; rows that nobody claimed alone. */
-function groupByRun(rows: readonly InboxRow[]): readonly (readonly InboxRow[])[] {
+function groupByTurn(rows: readonly InboxRow[]): readonly (readonly InboxRow[])[] {
   const groups = new Map<string, InboxRow[]>();
   for (const row of rows) {
     const name = row.turnId === undefined ? `row:${row.id}` : `turn:${row.turnId}`;

@@ -1,8 +1,9 @@
 import type { RunLog } from "../harness/log.ts";
-import type { SessionKey } from "../types/ids.ts";
+import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
+import type { RunResult } from "../types/run.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { pairingText } from "./words.ts";
 
@@ -23,7 +24,10 @@ export class Replies {
       senderId: sender.id,
       ...(sender.name !== undefined && { name: sender.name }),
     });
-    if (asked.kind === "new") await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
+    if (asked.kind === "new") {
+      this.#ports.onPairing?.(asked.request);
+      await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
+    }
     this.#ports.log.info("pairing", { channel: from.channel, sender: sender.id, state: asked.kind });
     await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` });
   }
@@ -34,16 +38,31 @@ export class Replies {
     key: SessionKey,
     answer: { name: string; text: string; log: RunLog | undefined },
   ): Promise<void> {
-    if (answer.log) await this.#toOperator(answer.log, key, answer.text, "command");
+    if (answer.log) await this.#toOperator(answer.log, key, answer.text, row.message.text);
     else await this.#toChat(row, answer.text, "command");
     await this.#finish(row, { kind: "command", name: answer.name });
   }
 
-  /** An accepted message that gets no run is told so. */
-  async refuse(row: InboxRow, log: RunLog | undefined, text: string): Promise<void> {
+  /** Accepted messages that get no run are told so, once. */
+  async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string): Promise<void> {
+    const [first, ...rest] = rows;
+    if (!first) return;
     if (log) endWith(log, text, "error", this.#ports.clock.now());
-    else await this.#toChat(row, text, "error");
-    await this.#finish(row, { kind: "failed", why: text });
+    else await this.#toChat(first, text, "error");
+    await this.#finish(first, { kind: "failed", why: text });
+    await this.#ports.journal.inbox.finish(
+      rest.map((row) => row.id),
+      { kind: "merged", into: first.id },
+    );
+  }
+
+  /** Messages that somebody stopped before they got a run; who stopped them is told elsewhere. */
+  async drop(rows: readonly InboxRow[], log: RunLog | undefined): Promise<void> {
+    if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());
+    await this.#ports.journal.inbox.finish(
+      rows.map((row) => row.id),
+      { kind: "aborted" },
+    );
   }
 
   /** A line into a chat beside any message, such as a question with buttons. */
@@ -60,18 +79,18 @@ export class Replies {
   }
 
   /** Kept in the transcript for people, unseen by the model: for the web the transcript is the delivery. */
-  async #toOperator(log: RunLog, key: SessionKey, text: string, because: NoticeCause): Promise<void> {
-    endWith(log, text, because, this.#ports.clock.now());
+  async #toOperator(log: RunLog, key: SessionKey, text: string, said: string): Promise<void> {
+    endWith(log, text, "command", this.#ports.clock.now());
     if (this.#ports.sessions.peek(key) === undefined) return;
-    await this.note(key, text);
+    await this.note(key, { text, said, runId: log.facts.runId });
   }
 
   /** Resolves at once when a run holds the session: the note is written when it is free. */
-  async note(key: SessionKey, text: string): Promise<void> {
+  async note(key: SessionKey, data: { text: string; said: string; runId: RunId }): Promise<void> {
     const write = async () => {
       const session = await this.#ports.sessions.acquire(key);
       try {
-        await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
+        await session.append({ type: "custom", customType: "openclaw.notice", data });
       } finally {
         session.release();
       }
@@ -96,6 +115,11 @@ export class Replies {
 function endWith(log: RunLog, text: string, because: NoticeCause, now: number): void {
   log.emit({ type: "run_start", facts: log.facts, startedAt: now });
   log.emit({ type: "answer", text, because });
+  endLog(log, { kind: "replied", stop: "stop" }, now);
+}
+
+/** Ends the log of a message that got no run of its own. */
+export function endLog(log: RunLog, result: RunResult, now: number): void {
   const receipt = { model: { provider: "openclaw", id: "gateway" }, ...log.cost, durationMs: 0 };
-  log.emit({ type: "run_end", result: { kind: "replied", stop: "stop" }, receipt, endedAt: now });
+  log.emit({ type: "run_end", result, receipt, endedAt: now });
 }

@@ -8,12 +8,14 @@ import { answer, outcomeOf } from "./answer.ts";
 import { showAtWork } from "./at-work.ts";
 import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
+import { chatFacts } from "./chat-facts.ts";
 import type { LaneTask } from "./lane.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
-import type { Replies } from "./replies.ts";
+import type { ShedCause } from "./lanes.ts";
+import { endLog, type Replies } from "./replies.ts";
 import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
-import { noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
+import { BROKEN, noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
 
 export interface RunnerPorts extends DispatchPorts {
   readonly events: SystemEventQueue;
@@ -61,7 +63,7 @@ export class TurnRunner {
   async #tooManyStarts(waiting: Waiting): Promise<boolean> {
     const [first] = waiting.rows;
     if (!first || first.attempts < MOST_STARTS) return false;
-    for (const row of waiting.rows) await this.#ports.replies.refuse(row, waiting.log, TOO_MANY_STARTS);
+    await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
     return true;
   }
 
@@ -84,8 +86,19 @@ export class TurnRunner {
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);
-    const outcome = await this.#follow(prepared, run).finally(atRest);
+    const outcome = await this.#followToEnd(prepared, run).finally(atRest);
     await this.#settle(prepared, session, run, outcome);
+  }
+
+  /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
+  async #followToEnd(prepared: PreparedTurn, run: Run): Promise<Outcome | "unfinished"> {
+    try {
+      return await this.#follow(prepared, run);
+    } catch (error) {
+      run.abort("shutdown");
+      await run.stream.done;
+      throw error;
+    }
   }
 
   /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
@@ -112,7 +125,19 @@ export class TurnRunner {
 
   async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<void> {
     const result = await run.stream.done;
-    const { receipt } = await endOf(run);
+    try {
+      await this.#keepRecord(prepared, session, run);
+      if (prepared.message.options?.operator === true) await this.#noteFailure(session, result);
+      if (outcome !== "unfinished") await this.#finish(prepared, outcome);
+    } catch (error) {
+      // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
+      this.#ports.log.error("run not recorded", { run: prepared.facts.runId, error });
+    }
+  }
+
+  async #keepRecord(prepared: PreparedTurn, session: Session, run: Run): Promise<void> {
+    const { receipt, result } = await endOf(run);
+    await session.update(chatFacts(prepared.message));
     await this.#keepCounters(session, result, receipt);
     await this.#ports.journal.runs.record({
       runId: prepared.facts.runId,
@@ -121,9 +146,6 @@ export class TurnRunner {
       receipt,
       result: result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind,
     });
-    if (prepared.message.options?.operator === true) await this.#noteFailure(session, result);
-    if (outcome === "unfinished") return;
-    await this.#finish(prepared, outcome);
   }
 
   async #finish(prepared: PreparedTurn, outcome: Outcome): Promise<void> {
@@ -172,6 +194,8 @@ export class TurnRunner {
   async steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean> {
     const [row] = waiting.rows;
     if (!row) return true;
+    // Files are fetched for a turn of their own.
+    if (row.message.media.length > 0) return false;
     const entryId = turnIdOf(row);
     await this.#ports.journal.inbox.claim([row.id], {
       sessionKey: key,
@@ -179,15 +203,17 @@ export class TurnRunner {
       turnId: entryId,
     });
     const taken = await run.steer({ entryId, text: row.message.text, images: [], at: row.message.receivedAt });
-    if (taken) await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
-    return taken;
+    if (!taken) return false;
+    await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
+    if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());
+    return true;
   }
 
   /** Tasks that the lane gave up: told, and ended. */
-  async shed(task: LaneTask): Promise<void> {
-    const rows = task.kind === "turn" ? task.waiting.rows : task.rows;
-    const log = task.kind === "turn" ? task.waiting.log : undefined;
-    for (const row of rows) await this.#ports.replies.refuse(row, log, QUEUE_FULL);
+  async shed(task: LaneTask, why: ShedCause): Promise<void> {
+    const { rows, log } = task.kind === "turn" ? task.waiting : task;
+    if (why === "stopped") await this.#ports.replies.drop(rows, log);
+    else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
   }
 }
 
@@ -203,7 +229,7 @@ function operatorOutcome(result: RunResult): Outcome | "unfinished" {
   return result.kind === "aborted" && result.by === "shutdown" ? "unfinished" : outcomeOf(result, true);
 }
 
-async function endOf(run: Run): Promise<{ receipt: Receipt }> {
+async function endOf(run: Run): Promise<{ receipt: Receipt; result: RunResult }> {
   for await (const event of run.stream.watch()) if (event.type === "run_end") return event;
   throw new Error("a run's log ended without run_end");
 }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { startRun, type Run } from "../harness/run.ts";
 import type { RunRequest, UserTurn } from "../harness/request.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
@@ -32,9 +32,9 @@ export function turnIdOf(row: InboxRow): string {
   return row.turnId ?? createHash("sha256").update(name).digest("hex").slice(0, 16);
 }
 
-/** Web and command-line clients choose the run id: it is their idempotency key. */
+/** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */
 export function runIdOf(row: InboxRow): RunId {
-  return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : randomUUID());
+  return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : turnIdOf(row));
 }
 
 /** Claims the rows for this boot and makes the user's turn out of them. */
@@ -77,7 +77,7 @@ function bodyFor(
   const [first, ...rest] = waiting.rows.map((row) => row.message);
   if (!first) throw new Error("a turn needs a message");
   return buildBody({
-    message: { ...first, text: collectedText(waiting) },
+    message: { ...first, text: collectedText(waiting, more.ports.settings().queue.cap) },
     also: rest.map((message) => ({ ...message, text: "" })),
     rawText: first.text,
     isNewSession: session.isNew,

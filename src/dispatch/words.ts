@@ -29,6 +29,7 @@ export function noticeFor(result: RunResult): string | undefined {
 export const TOO_MANY_STARTS =
   "⚠️ I was interrupted several times over this message and gave up on it. Please send it again.";
 export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so this one was left out.";
+export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {

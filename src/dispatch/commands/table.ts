@@ -52,7 +52,9 @@ async function startOver(context: CommandContext, session: Session): Promise<Com
 
 async function stopRuns(context: CommandContext): Promise<CommandAnswer> {
   const ended = await context.stop();
-  return { text: ended.length === 0 ? "Nothing is running." : "⏹ Stopped." };
+  const [, ...more] = ended;
+  if (ended.length === 0) return { text: "Nothing is running." };
+  return { text: more.length === 0 ? "⏹ Stopped." : `⏹ Stopped, and ${more.length} more that waited.` };
 }
 
 const LEVEL_WORDS: ReadonlyMap<string, ThinkLevel> = new Map<string, ThinkLevel>([

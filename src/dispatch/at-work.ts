@@ -22,7 +22,7 @@ export function showAtWork(message: InboundMessage, ports: AtWorkPorts): () => v
 function keepTyping({ from }: InboundMessage, ports: AtWorkPorts): () => void {
   let cancel: () => void = () => undefined;
   const show = () => {
-    void ports.link(from)?.typing?.(from);
+    quietly(ports.link(from)?.typing?.(from), ports);
     cancel = ports.clock.after(TYPING_EVERY_MS, show);
   };
   cancel = ports.clock.after(TYPING_AFTER_MS, show);
@@ -37,8 +37,13 @@ function react(message: InboundMessage, ports: AtWorkPorts): () => void {
     if (result?.kind === "refused")
       ports.log.warn("reaction refused", { channel: message.from.channel, why: result.reason });
   };
-  void set(ack.emoji);
+  quietly(set(ack.emoji), ports);
   return () => {
-    if (ack.removeAfter) void set(undefined);
+    if (ack.removeAfter) quietly(set(undefined), ports);
   };
+}
+
+/** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
+function quietly(call: Promise<void> | undefined, { log }: AtWorkPorts): void {
+  call?.catch((error: unknown) => log.warn("sign of work not shown", { error }));
 }

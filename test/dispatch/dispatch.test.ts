@@ -1,0 +1,523 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { OpenClawError } from "../../src/types/errors.ts";
+import { runId, sessionKey } from "../../src/types/ids.ts";
+import { done, eventsOf, makeTool, openedByPi } from "../harness/stage.ts";
+import { quiet, until } from "../outbox/stage.ts";
+import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const said = () => hall.model.calls.map((call) => heard(call.said));
+
+/** A model that answers when told, one call after the other. */
+function heldModel() {
+  const gates: PromiseWithResolvers<void>[] = [];
+  hall.model.answer(async (call) => {
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate);
+    await gate.promise;
+    return { text: `echo: ${heard(call.said)}` };
+  });
+  return { next: () => gates.shift()!.resolve(), waiting: () => gates.length };
+}
+
+describe("a message", () => {
+  it("gets one answer, sent once", async () => {
+    const row = await boot.tell("hello");
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts).toEqual(["echo: hello"]);
+    expect(await boot.journal.outbox.of(row.id)).toMatchObject([{ state: "sent", messageId: "m1", attempts: 1 }]);
+    expect(await boot.journal.stats()).toMatchObject({ openInbox: 0, openOutbox: 0 });
+    expect(await boot.journal.runs.recent(5)).toMatchObject([{ result: "replied", receipt: { calls: 1 } }]);
+  });
+
+  it("is answered once though it is delivered again, in one batch, later and after a restart", async () => {
+    const twice = message("hello");
+    await boot.dispatch.receive([twice, twice]);
+    await until(() => hall.platform.messages.length === 1);
+    await boot.dispatch.receive([{ ...twice, id: "other" }]);
+    await boot.stop();
+    const again = await hall.boot();
+    await again.recover();
+    await again.dispatch.receive([twice]);
+    await quiet();
+    expect(hall.platform.texts).toEqual(["echo: hello"]);
+  });
+
+  it("does not wait for another session's run, but for its own", async () => {
+    const model = heldModel();
+    const rows = [await boot.tell("a1", "1"), await boot.tell("b1", "2"), await boot.tell("a2", "1")];
+    await until(() => model.waiting() === 2);
+    await quiet();
+    expect(said().toSorted()).toEqual(["a1", "b1"]);
+    model.next();
+    model.next();
+    await until(() => model.waiting() === 1);
+    model.next();
+    for (const row of rows) await boot.outcome(row);
+    expect(hall.platform.messages.filter(({ chat }) => chat === "1").map(({ text }) => text)).toEqual([
+      "echo: a1",
+      "echo: a2",
+    ]);
+  });
+
+  it("is told when its run failed, and the journal knows why", async () => {
+    hall.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    expect(await boot.ask("hello")).toMatchObject({ kind: "failed", why: expect.stringContaining("auth") });
+    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️ .*key/)]);
+  });
+
+  it("is left in silence when the model says NO_REPLY", async () => {
+    hall.model.answer(() => ({ text: "NO_REPLY" }));
+    expect(await boot.ask("hello")).toEqual({ kind: "silent" });
+    expect(hall.platform.messages).toEqual([]);
+  });
+
+  it("shows the whole answer once when the model broke off and was asked again", async () => {
+    hall.model.answer((_, number) =>
+      number === 1 ? { text: "half of an answer", stopAfter: 2 } : { text: "the whole answer" },
+    );
+    await boot.ask("hello");
+    expect(hall.platform.texts).toEqual(["the whole answer"]);
+  });
+
+  it("has its words before and after a tool in one reply", async () => {
+    hall.tools.push(makeTool("look", async () => done("seen")) as never);
+    hall.model.answer((call) => (call.isAfterTool ? { text: "It is there." } : { tool: "look", args: {} }));
+    await boot.ask("hello");
+    expect(hall.platform.texts).toEqual(["It is there."]);
+    await boot.use("1", async (session) => expect(openedByPi(session.file)).toHaveLength(4));
+  });
+
+  it("is refused visibly when its session cannot be opened", async () => {
+    vi.spyOn(boot.sessions, "acquire").mockRejectedValueOnce(
+      new OpenClawError("TRANSCRIPT_NEWER", { message: "newer", fix: "update" }),
+    );
+    expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
+    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️/)]);
+    expect(await boot.ask("again")).toEqual({ kind: "replied" });
+  });
+
+  it("is refused visibly when nobody can decide about it", async () => {
+    hall.gate = () => Promise.reject(new Error("bug"));
+    expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
+    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️/)]);
+  });
+
+  it("is not acknowledged while the disk is full, and taken when it is offered again", async () => {
+    const { inbox } = boot.journal;
+    const full = vi
+      .spyOn(inbox, "accept")
+      .mockRejectedValueOnce(new OpenClawError("DISK_FULL", { message: "full", fix: "free" }));
+    const offered = message("hello");
+    await expect(boot.dispatch.receive([offered])).rejects.toMatchObject({ code: "DISK_FULL" });
+    full.mockRestore();
+    await boot.dispatch.receive([offered]);
+    await until(() => hall.platform.texts.length === 1);
+    expect(hall.platform.texts).toEqual(["echo: hello"]);
+  });
+
+  it("is not answered when the gate drops it or keeps it as history", async () => {
+    hall.gate = async ({ text }) => (text === "drop" ? { kind: "drop", why: "not allowed" } : { kind: "history" });
+    expect(await boot.ask("drop")).toEqual({ kind: "dropped", why: "not allowed" });
+    expect(await boot.ask("chatter")).toEqual({ kind: "dropped", why: "not mentioned" });
+    expect(hall.platform.messages).toEqual([]);
+  });
+});
+
+describe("an answer that grows", () => {
+  it("is shown as a preview which becomes the reply", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "first", streaming: "partial" }) };
+    hall.model.answer(() => ({ text: `${"many words ".repeat(12)}end`, everyMs: 60 }));
+    const row = await boot.tell("hello");
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.messages).toHaveLength(1);
+    expect(hall.platform.messages[0]).toMatchObject({ replyTo: row.message.id, text: expect.stringMatching(/end$/) });
+    expect(hall.platform.messages[0]!.edits.length).toBeGreaterThan(0);
+  });
+
+  it("comes in blocks where the config says so", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "[bot]" }) };
+    const paragraphs = [
+      "first paragraph ".repeat(6).trim(),
+      "second paragraph ".repeat(6).trim(),
+      "third paragraph ".repeat(6).trim(),
+    ];
+    hall.model.answer(() => ({ text: paragraphs.join("\n\n") }));
+    await boot.ask("hello");
+    expect(hall.platform.texts.length).toBeGreaterThan(1);
+    expect(hall.platform.texts.join(" ").replaceAll(/\s+/g, " ")).toBe(`[bot] ${paragraphs.join(" ")}`);
+  });
+});
+
+describe("messages that come during a run", () => {
+  const during = async (mode: "collect" | "followup" | "interrupt" | "steer", texts: readonly string[]) => {
+    hall.rules = { queueMode: () => mode };
+    const model = heldModel();
+    const first = await boot.tell("first");
+    await until(() => model.waiting() === 1);
+    const rows = [];
+    for (const text of texts) rows.push(await boot.tell(text));
+    await quiet();
+    return { model, rows: [first, ...rows] };
+  };
+  const finish = async (model: ReturnType<typeof heldModel>, rows: Awaited<ReturnType<typeof during>>["rows"]) => {
+    const outcomes = Promise.all(rows.map((row) => boot.outcome(row)));
+    let over = false;
+    void outcomes.finally(() => (over = true)).catch(() => undefined);
+    while (!over) {
+      if (model.waiting() > 0) model.next();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return outcomes;
+  };
+
+  it("become one turn with a marker (collect)", async () => {
+    const { model, rows } = await during("collect", ["second", "third"]);
+    expect(await finish(model, rows)).toEqual([
+      { kind: "replied" },
+      { kind: "replied" },
+      { kind: "merged", into: rows[1]!.id },
+    ]);
+    expect(said().at(-1)).toBe("[Queued messages while agent was busy]\n---\nQueued #1\nsecond\n---\nQueued #2\nthird");
+    expect(hall.platform.messages).toHaveLength(2);
+  });
+
+  it("become a turn each, in order (followup)", async () => {
+    const { model, rows } = await during("followup", ["second", "third"]);
+    expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["replied", "replied", "replied"]);
+    expect(hall.platform.texts).toEqual(["echo: first", "echo: second", "echo: third"]);
+  });
+
+  it("end the run and are answered instead (interrupt)", async () => {
+    const { model, rows } = await during("interrupt", ["second"]);
+    expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["aborted", "replied"]);
+    expect(hall.platform.texts).toEqual([expect.stringMatching(/second$/)]);
+  });
+
+  it("reach the running turn (steer)", async () => {
+    const { model, rows } = await during("steer", ["second"]);
+    expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["replied", "steered"]);
+    expect(hall.platform.texts).toHaveLength(1);
+    expect(hall.platform.texts[0]).toContain("echo: second");
+  });
+
+  it("get a turn of their own when steering came too late, or there are files", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    const model = heldModel();
+    const first = await boot.tell("first");
+    await until(() => model.waiting() === 1);
+    const photo = await boot.tell("look", "1", { media: [{ kind: "image", source: { at: "platform", ref: "x" } }] });
+    await quiet();
+    expect((await finish(model, [first, photo])).map(({ kind }) => kind)).toEqual(["replied", "replied"]);
+    expect(hall.platform.texts).toEqual(["echo: first", expect.stringContaining("look")]);
+  });
+
+  it.each([
+    ["old", ["2", "3"], ["4", "5"]],
+    ["new", ["4", "5"], ["2", "3"]],
+  ] as const)("beyond the cap are left out and told so (drop %s)", async (drop, gone, kept) => {
+    hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
+    const { model, rows } = await during("collect", []);
+    hall.rules = { queue: { cap: 2, debounceMs: 5, drop } };
+    for (const text of ["2", "3", "4", "5"]) rows.push(await boot.tell(text));
+    await quiet();
+    const outcomes = await finish(model, rows);
+    const failed = rows.filter((_, at) => outcomes[at]!.kind === "failed").map((row) => row.message.text);
+    expect(failed).toEqual(gone);
+    expect(hall.platform.texts.filter((text) => text.includes("left out"))).toHaveLength(gone.length);
+    for (const text of kept) expect(said().at(-1)).toContain(`\n${text}`);
+  });
+
+  it("beyond the cap have a line each (drop summarize)", async () => {
+    const { model, rows } = await during("collect", []);
+    hall.rules = { queue: { cap: 2, debounceMs: 5, drop: "summarize" } };
+    for (const text of [`2 ${"long ".repeat(100)}`, "3", "4"]) rows.push(await boot.tell(text));
+    await quiet();
+    const outcomes = await finish(model, rows);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["replied", "replied", "merged", "merged"]);
+    const last = said().at(-1)!;
+    expect(last).toMatch(/\n- 2 long[^\n]*…\n---\nQueued #1\n3\n---\nQueued #2\n4$/);
+    expect(last.length).toBeLessThan(400);
+  });
+});
+
+describe("commands", () => {
+  it("/stop ends a run within a second and drops what waits, visibly", async () => {
+    hall.model.answer(() => "hang");
+    const running = await boot.tell("first");
+    await hall.model.called(1);
+    const waiting = await boot.tell("second");
+    const start = performance.now();
+    const stop = await boot.tell("/stop");
+    expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
+    expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
+    expect(await boot.outcome(waiting)).toEqual({ kind: "aborted" });
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(hall.platform.texts).toEqual(["⏹ Stopped, and 1 more that waited."]);
+    hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
+    expect(await boot.ask("third")).toEqual({ kind: "replied" });
+    expect(said().at(-1)).toContain("aborted by the user");
+  });
+
+  it("/stop ends a turn that is still being prepared", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { media } = boot.ports;
+    vi.spyOn(media, "read").mockImplementation(async () => {
+      await gate.promise;
+      throw new Error("gone");
+    });
+    const running = await boot.tell("look", "1", {
+      media: [{ kind: "document", source: { at: "store", id: "x" as never } }],
+    });
+    await quiet();
+    await boot.ask("/stop");
+    gate.resolve();
+    expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
+    expect(hall.model.calls).toEqual([]);
+    expect(hall.platform.texts).toEqual(["⏹ Stopped."]);
+  });
+
+  it("/stop says when there is nothing to stop", async () => {
+    await boot.ask("/stop");
+    expect(hall.platform.texts).toEqual(["Nothing is running."]);
+  });
+
+  it.each(["/new", "/reset"])("%s archives the transcript and greets", async (command) => {
+    await boot.ask("hello");
+    const before = await boot.use("1", async (session) => session.id);
+    hall.model.answer(() => ({ text: "Good morning!" }));
+    expect(await boot.ask(command)).toEqual({ kind: "replied" });
+    expect(said().at(-1)).toContain("fresh session");
+    expect(await boot.use("1", async (session) => session.id)).not.toBe(before);
+    expect((await readdir(join(hall.dir, "sessions"))).some((name) => name.startsWith(`${before}.jsonl.reset.`))).toBe(
+      true,
+    );
+    expect(hall.model.calls.at(-1)!.messages.filter(({ role }) => role === "user")).toHaveLength(1);
+    expect(hall.platform.texts.at(-1)).toBe("Good morning!");
+  });
+
+  it("/new ends the run first, and its words are the first turn", async () => {
+    hall.model.answer((call) => (heard(call.said) === "first" ? "hang" : { text: `echo: ${heard(call.said)}` }));
+    const running = await boot.tell("first");
+    await hall.model.called(1);
+    expect(await boot.ask("/new what is up?")).toEqual({ kind: "replied" });
+    expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
+    expect(hall.platform.texts).toEqual(["echo: what is up?"]);
+  });
+
+  it("/status and /help answer beside a run", async () => {
+    hall.model.answer(() => "hang");
+    await boot.tell("first");
+    await hall.model.called(1);
+    expect(await boot.ask("/status")).toEqual({ kind: "command", name: "status" });
+    expect(await boot.ask("/help@my_bot")).toEqual({ kind: "command", name: "help" });
+    expect(hall.platform.texts[0]).toMatch(/Model: fake\/fake-1[^]*Thinking: off[^]*Channels: telegram ok/);
+    expect(hall.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
+  });
+
+  it("/think and /model change the session, until they are set back", async () => {
+    for (const command of ["/think high", "/model spare/spare-1", "/think nonsense", "/model nobody/x", "/model"])
+      await boot.ask(command);
+    await boot.ask("hello");
+    expect(hall.model.calls.at(-1)!.model).toBe("spare-1");
+    await boot.ask("/model default");
+    await boot.ask("/think default");
+    await boot.ask("hello");
+    expect(hall.model.calls.at(-1)!.model).toBe("fake-1");
+    expect(hall.platform.texts).toEqual([
+      "Thinking level: high.",
+      "The model of this conversation is now spare/spare-1.",
+      expect.stringContaining("is no thinking level"),
+      expect.stringContaining("nobody"),
+      expect.stringContaining("spare/spare-1"),
+      "echo: hello",
+      expect.stringContaining("configured"),
+      "Thinking level: as configured.",
+      "echo: hello",
+    ]);
+  });
+
+  it("that nobody knows go to the agent", async () => {
+    await boot.ask("/frobnicate now");
+    await boot.ask("/usr/bin/env is a path");
+    expect(hall.platform.texts).toEqual(["echo: /frobnicate now", "echo: /usr/bin/env is a path"]);
+  });
+});
+
+describe("asking before a command is run", () => {
+  const answers: string[] = [];
+  beforeEach(() => {
+    answers.length = 0;
+    const ask = makeTool("ask", async ({ text }, context) => {
+      const decision = await context.approvals.ask(
+        { command: text, cwd: "/w", reason: "not on the list" },
+        context.signal,
+      );
+      answers.push(decision);
+      return done(decision);
+    });
+    hall.tools.push(ask as never);
+    hall.model.answer((call) =>
+      call.isAfterTool ? { text: `it was ${call.toolText}` } : { tool: "ask", args: { text: "rm -rf x" } },
+    );
+  });
+  const question = async () => {
+    await until(() => hall.platform.texts.some((text) => text.includes("rm -rf x")), "the question");
+    return boot.chat.approvals.list()[0]!;
+  };
+
+  it("puts the question to the chat with buttons, and takes an owner's answer", async () => {
+    const row = await boot.tell("do it", "owner");
+    const { id } = await question();
+    expect(hall.platform.messages[0]!.buttons).toEqual([
+      `/approve ${id} once`,
+      `/approve ${id} always`,
+      `/approve ${id} deny`,
+    ]);
+    expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts.at(-1)).toBe("it was allow-once");
+    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(false);
+    expect(boot.chat.approvals.list()).toEqual([]);
+  });
+
+  it("takes nobody else's answer", async () => {
+    const row = await boot.tell("do it", "1");
+    const { id } = await question();
+    await boot.ask(`/approve ${id} once`, "1");
+    expect(answers).toEqual([]);
+    expect(hall.platform.texts.at(-1)).toContain("Only an owner");
+    expect(boot.chat.approvals.resolve(id, "deny")).toBe(true);
+    await boot.outcome(row);
+    expect(hall.platform.texts.at(-1)).toBe("it was deny");
+  });
+
+  it("remembers always", async () => {
+    const row = await boot.tell("do it", "owner");
+    await boot.ask(`/approve ${(await question()).id} always`, "owner");
+    await boot.outcome(row);
+    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(true);
+  });
+
+  it("is a denial after five minutes", async () => {
+    const waits: number[] = [];
+    const clock = {
+      now: () => Date.now(),
+      after: (ms: number, call: () => void) => {
+        waits.push(ms);
+        const timer = setTimeout(call, ms === 300_000 ? 20 : ms);
+        return () => clearTimeout(timer);
+      },
+    };
+    boot = await hall.boot({ clock });
+    await boot.ask("do it");
+    expect(answers).toEqual(["timeout"]);
+    expect(waits).toContain(300_000);
+  });
+
+  it("is over when the run is stopped", async () => {
+    const row = await boot.tell("do it", "owner");
+    await question();
+    await boot.ask("/stop", "owner");
+    await boot.outcome(row);
+    expect(answers).toEqual(["abort"]);
+    expect(boot.chat.approvals.list()).toEqual([]);
+  });
+});
+
+describe("strangers", () => {
+  it("get a code each, three at a time, and only once", async () => {
+    hall.gate = async () => ({ kind: "pair" });
+    for (const from of ["a", "a", "b", "c", "d"]) await boot.ask("hi", from);
+    expect(hall.platform.messages.map(({ chat }) => chat)).toEqual(["a", "b", "c"]);
+    const [request] = await boot.journal.pairing.list();
+    expect(hall.platform.texts[0]).toContain(request!.code);
+    expect(hall.platform.texts[0]).toContain(`openclaw pairing approve telegram ${request!.code}`);
+    expect(hall.model.calls).toEqual([]);
+  });
+});
+
+describe("a client", () => {
+  const key = sessionKey("webchat:default:operator");
+  const send = (text: string, id: string) => boot.chat.send({ sessionKey: key, text, media: [], idempotencyKey: id });
+
+  it("follows its run by its own key, and the same key starts nothing", async () => {
+    expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "started" });
+    expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "duplicate" });
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "echo: hello" });
+    expect(hall.platform.messages).toEqual([]);
+    expect(hall.model.calls).toHaveLength(1);
+  });
+
+  it("ends one run that waits without ending the one that runs", async () => {
+    const model = heldModel();
+    await send("first", "k1");
+    await until(() => model.waiting() === 1);
+    expect((await send("second", "k2")).status).toBe("queued");
+    await quiet();
+    expect(await boot.chat.abort(key, runId("k2"))).toEqual(["k2"]);
+    expect(await boot.chat.stream(runId("k2"))!.done).toEqual({ kind: "aborted", by: "user" });
+    model.next();
+    expect((await boot.chat.stream(runId("k1"))!.done).kind).toBe("replied");
+    expect(hall.model.calls).toHaveLength(1);
+  });
+
+  it("sees the end of a message that was steered into another's run", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    const model = heldModel();
+    await send("first", "k1");
+    await until(() => model.waiting() === 1);
+    await send("second", "k2");
+    await quiet();
+    model.next();
+    await until(() => model.waiting() === 1);
+    model.next();
+    expect((await boot.chat.stream(runId("k2"))!.done).kind).toBe("replied");
+    expect((await boot.chat.stream(runId("k1"))!.done).kind).toBe("replied");
+  });
+
+  it("sees the end of a message that could not be run", async () => {
+    vi.spyOn(boot.sessions, "acquire").mockRejectedValueOnce(new Error("bug"));
+    await send("hello", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    expect(events.find((event) => event.type === "answer")).toMatchObject({ because: "error" });
+  });
+
+  it("gets a command's answer as the run's answer", async () => {
+    await send("/status", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    expect(events.map((event) => event.type)).toEqual(["run_start", "answer", "run_end"]);
+  });
+});
+
+describe("closing", () => {
+  it("lets a run end, and leaves one that takes too long for the next start", async () => {
+    const model = heldModel();
+    const short = await boot.tell("short", "1");
+    await until(() => model.waiting() === 1);
+    const closing = boot.dispatch.lanes.close(5000);
+    model.next();
+    await closing;
+    expect(await boot.outcome(short)).toEqual({ kind: "replied" });
+
+    const again = await hall.boot();
+    hall.model.answer(() => "hang");
+    const long = await again.tell("long", "2");
+    await hall.model.called(2);
+    await again.dispatch.lanes.close(10);
+    expect(await again.journal.inbox.find("telegram", "default", long.message.eventKey)).toMatchObject({
+      state: "claimed",
+    });
+    expect(hall.platform.texts).toEqual(["echo: short"]);
+  });
+});

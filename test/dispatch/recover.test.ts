@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { renderText } from "../../src/outbox/render.ts";
+import { turnIdOf } from "../../src/dispatch/turn.ts";
+import { runId } from "../../src/types/ids.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import type { InboundMessage } from "../../src/types/message.ts";
+import { LIMITS, peer, quiet, until } from "../outbox/stage.ts";
+import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
+
+let hall: Hall;
+/** The boot that is to crash: its stores are used, its hallway is not. */
+let before: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  before = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const accept = async (said: InboundMessage): Promise<InboxRow> => {
+  const [accepted] = await before.journal.inbox.accept([said]);
+  return accepted!.row;
+};
+const claim = async (rows: readonly InboxRow[], host = rows[0]!) =>
+  before.journal.inbox.claim(
+    rows.map(({ id }) => id),
+    { sessionKey: before.keyOf("1"), runId: runId(turnIdOf(host)), turnId: turnIdOf(host) },
+  );
+/** On its way into the run of the host. */
+const claimSteered = async (row: InboxRow, host: InboxRow) =>
+  before.journal.inbox.claim([row.id], {
+    sessionKey: before.keyOf("1"),
+    runId: runId(turnIdOf(host)),
+    turnId: turnIdOf(row),
+  });
+
+const writeUser = (text: string, row: InboxRow) =>
+  before.use("1", (session) =>
+    session.append(
+      { type: "message", message: { role: "user", content: [{ type: "text", text }], timestamp: 1 } },
+      { id: turnIdOf(row), durable: true },
+    ),
+  );
+const writeAnswer = (text: string) =>
+  before.use("1", (session) =>
+    session.append(
+      {
+        type: "message",
+        message: {
+          role: "assistant",
+          content: [{ type: "text", text }],
+          api: "openai-completions",
+          provider: "fake",
+          model: "fake-1",
+          usage: {
+            input: 1,
+            output: 1,
+            cacheRead: 0,
+            cacheWrite: 0,
+            totalTokens: 2,
+            cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+          },
+          stopReason: "stop",
+          timestamp: 2,
+        },
+      },
+      { durable: true },
+    ),
+  );
+const plan = async (text: string, row: InboxRow) =>
+  (
+    await before.journal.outbox.plan({
+      replyKey: `in:${row.id}:reply`,
+      inboxId: row.id,
+      to: row.message.from,
+      parts: await renderText(text, LIMITS),
+    })
+  )[0]!;
+
+/** The first boot dies, the next one takes up what is there. */
+async function crash(): Promise<Boot> {
+  await before.stop();
+  before = await hall.boot();
+  await before.recover();
+  return before;
+}
+
+const allDone = async (boot: Boot) => {
+  await until(async () => {
+    const stats = await boot.journal.stats();
+    return stats.openInbox === 0 && stats.openOutbox === 0;
+  }, "every row's outcome");
+  await quiet();
+};
+
+describe("after a crash there is exactly one answer", () => {
+  const STEPS: readonly (readonly [string, (row: InboxRow) => Promise<unknown>, string, number])[] = [
+    ["accepted", async () => undefined, "echo: hello", 1],
+    ["claimed", (row) => claim([row]), "echo: hello", 1],
+    ["its turn written", async (row) => [await claim([row]), await writeUser("hello", row)], "echo: hello", 1],
+    [
+      "its answer written",
+      async (row) => [await claim([row]), await writeUser("hello", row), await writeAnswer("old answer")],
+      "old answer",
+      0,
+    ],
+    [
+      "its reply planned",
+      async (row) => [
+        await claim([row]),
+        await writeUser("hello", row),
+        await writeAnswer("old answer"),
+        await plan("old answer", row),
+      ],
+      "old answer",
+      0,
+    ],
+    [
+      "its reply under way",
+      async (row) => {
+        await claim([row]);
+        await writeUser("hello", row);
+        await writeAnswer("old answer");
+        await before.journal.outbox.mark((await plan("old answer", row)).id, { state: "sending" });
+      },
+      "(possible repeat) old answer",
+      0,
+    ],
+  ];
+
+  it.each(STEPS)("when it died with the message %s", async (_, build, text, calls) => {
+    const row = await accept(message("hello"));
+    await build(row);
+    const boot = await crash();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    await allDone(boot);
+    expect(hall.platform.texts).toEqual([text]);
+    expect(hall.model.calls).toHaveLength(calls);
+  });
+
+  it("when it died with the reply sent and no outcome written", async () => {
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    await writeAnswer("old answer");
+    await hall.platform.send(
+      peer("1"),
+      { kind: "text", body: "old answer", format: "plain", plain: "" },
+      { idempotencyKey: "x" },
+    );
+    await before.journal.outbox.mark((await plan("old answer", row)).id, { state: "sent", messageId: "m1" });
+    await allDone(await crash());
+    expect(hall.platform.texts).toEqual(["old answer"]);
+  });
+
+  it("as an edit of the preview that was there", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    await hall.platform.send(
+      peer("1"),
+      { kind: "text", body: "half an ans", format: "plain", plain: "" },
+      { idempotencyKey: "p" },
+    );
+    await before.journal.outbox.notePreview(row.id, row.message.from, "m1");
+    await allDone(await crash());
+    expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
+  });
+
+  it("for messages that were one turn", async () => {
+    const rows = [await accept(message("one")), await accept(message("two"))];
+    await claim(rows);
+    const boot = await crash();
+    expect(await boot.outcome(rows[0]!)).toEqual({ kind: "replied" });
+    expect(await boot.outcome(rows[1]!)).toEqual({ kind: "merged", into: rows[0]!.id });
+    expect(hall.platform.texts).toHaveLength(1);
+    expect(heard(hall.model.calls[0]!.said)).toContain("---\nQueued #1\none\n---\nQueued #2\ntwo");
+  });
+
+  it.each(["interrupt", "steer", "collect"] as const)(
+    "for each of several turns, whatever the mode is (%s)",
+    async (mode) => {
+      hall.rules = { queueMode: () => mode };
+      const rows = [await accept(message("one")), await accept(message("two"))];
+      for (const row of rows) await claim([row]);
+      const boot = await crash();
+      for (const row of rows) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+      expect(hall.platform.texts).toEqual(["echo: one", "echo: two"]);
+    },
+  );
+
+  it("to the words of /new, not to the command", async () => {
+    const row = await accept(message("/new what is up?"));
+    await claim([row]);
+    await (await crash()).outcome(row);
+    expect(hall.platform.texts).toEqual(["echo: what is up?"]);
+  });
+
+  it("across several deaths, until the third start tells that it gives up", async () => {
+    const row = await accept(message("hello"));
+    hall.model.answer(() => "hang");
+    for (let start = 1; start <= 3; start += 1) {
+      await crash();
+      await hall.model.called(start);
+    }
+    const last = await crash();
+    expect(await last.outcome(row)).toMatchObject({ kind: "failed" });
+    expect(hall.model.calls).toHaveLength(3);
+    expect(hall.platform.texts).toEqual([expect.stringContaining("several times")]);
+  });
+});
+
+describe("a steered message after a crash", () => {
+  it("is not answered again when it was in the running turn", async () => {
+    const host = await accept(message("first"));
+    const steered = await accept(message("and this"));
+    await claim([host]);
+    await claimSteered(steered, host);
+    await writeUser("first", host);
+    await writeUser("and this", steered);
+    const boot = await crash();
+    expect(await boot.outcome(steered)).toEqual({ kind: "steered" });
+    expect(await boot.outcome(host)).toEqual({ kind: "replied" });
+    await allDone(boot);
+    expect(hall.model.calls).toHaveLength(1);
+    expect(heard(hall.model.calls[0]!.said)).toContain("and this");
+    expect(hall.platform.messages).toHaveLength(1);
+  });
+
+  it("is not answered again when the turn was answered and delivered", async () => {
+    const host = await accept(message("first"));
+    const steered = await accept(message("and this"));
+    await claim([host]);
+    await claimSteered(steered, host);
+    await writeUser("first", host);
+    await writeUser("and this", steered);
+    await writeAnswer("to both");
+    await before.journal.inbox.finish([host.id], { kind: "replied" });
+    const boot = await crash();
+    expect(await boot.outcome(steered)).toEqual({ kind: "steered" });
+    await allDone(boot);
+    expect(hall.platform.messages).toEqual([]);
+  });
+
+  it("gets a turn of its own when it did not reach the running one", async () => {
+    const host = await accept(message("first"));
+    const steered = await accept(message("and this"));
+    await claim([host]);
+    await claimSteered(steered, host);
+    await writeUser("first", host);
+    const boot = await crash();
+    expect(await boot.outcome(host)).toEqual({ kind: "replied" });
+    expect(await boot.outcome(steered)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts).toEqual(["echo: first", "echo: and this"]);
+  });
+});
+
+describe("a client's message after a crash", () => {
+  it("is run under its own key again", async () => {
+    const key = before.keyOf("1");
+    const said = message("hello", "1", { id: "k1", eventKey: "k:k1", options: { operator: true, sessionKey: key } });
+    const row = await accept(said);
+    const boot = await crash();
+    expect((await boot.chat.stream(runId("k1"))?.done)?.kind).toBe("replied");
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.messages).toEqual([]);
+  });
+});

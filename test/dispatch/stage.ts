@@ -1,0 +1,220 @@
+import { join } from "node:path";
+import { createChatPort } from "../../src/dispatch/chat.ts";
+import { Dispatch } from "../../src/dispatch/dispatch.ts";
+import type { DispatchPorts, DispatchSettings, Verdict } from "../../src/dispatch/ports.ts";
+import { recover } from "../../src/dispatch/recover.ts";
+import { Outbox } from "../../src/outbox/deliver.ts";
+import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
+import { openSessions } from "../../src/sessions/sessions.ts";
+import type { OpenJournal } from "../../src/store/journal.ts";
+import { openMediaStore } from "../../src/store/media.ts";
+import type { ChatPort } from "../../src/types/chat.ts";
+import { type Clock, systemClock } from "../../src/types/clock.ts";
+import { agentId, DEFAULT_AGENT, type SessionKey } from "../../src/types/ids.ts";
+import type { InboxRow, Outcome } from "../../src/types/journal.ts";
+import type { InboundMessage } from "../../src/types/message.ts";
+import type { Session, Sessions } from "../../src/types/session.ts";
+import type { AgentSettings } from "../../src/types/settings.ts";
+import type { Tool } from "../../src/types/tool.ts";
+import { type FakeModel, startFakeModel } from "../fakes/model.ts";
+import { modelsAt, settingsFor } from "../harness/stage.ts";
+import { LIMITS, type Lines, listen, peer, Platform, scratch, until } from "../outbox/stage.ts";
+
+export type Rules = Partial<Omit<DispatchSettings, "agents">> & { agent?: Partial<AgentSettings> };
+
+/** One boot of the hallway over a state directory. */
+export interface Boot {
+  readonly dispatch: Dispatch;
+  readonly chat: ChatPort;
+  readonly ports: DispatchPorts;
+  readonly journal: OpenJournal;
+  readonly sessions: Sessions;
+  readonly outbox: Outbox;
+  /** Takes up replies and messages as the gateway does after a start. */
+  recover(): Promise<void>;
+  /** Says it and waits until its row is done; the outcome. */
+  ask(text: string, from?: string): Promise<Outcome>;
+  /** Says it and waits for nothing but the journal. */
+  tell(text: string, from?: string, more?: Partial<InboundMessage>): Promise<InboxRow>;
+  outcome(row: InboxRow): Promise<Outcome>;
+  keyOf(from: string): SessionKey;
+  use<T>(from: string, work: (session: Session) => Promise<T>): Promise<T>;
+  stop(): Promise<void>;
+}
+
+/** The state directory, the platform and the model: what outlives a boot. */
+export interface Hall {
+  readonly model: FakeModel;
+  readonly platform: Platform;
+  readonly log: Lines;
+  readonly dir: string;
+  readonly tools: Tool[];
+  rules: Rules;
+  gate: (message: InboundMessage) => Promise<Verdict>;
+  journalFor(bootId: string): Promise<OpenJournal>;
+  boot(options?: { clock?: Clock }): Promise<Boot>;
+  close(): Promise<void>;
+}
+
+let events = 0;
+
+export function message(text: string, from = "1", more: Partial<InboundMessage> = {}): InboundMessage {
+  events += 1;
+  return {
+    id: `msg-${events}`,
+    eventKey: `event-${events}`,
+    from: peer(from),
+    sender: { id: from, name: `User ${from}` },
+    text,
+    media: [],
+    mentionsBot: true,
+    receivedAt: Date.now(),
+    ...more,
+  };
+}
+
+/** What the user said in a model call, without the metadata before it. */
+export const heard = (said: string): string =>
+  said
+    .replaceAll(/```json[^]*?```/g, "")
+    .replaceAll(/^.*\(untrusted[^)]*\):\s*$/gm, "")
+    .trim();
+
+export async function openHall(): Promise<Hall> {
+  const place = await scratch();
+  const model = await startFakeModel();
+  const platform = new Platform();
+  const log = listen();
+  const boots: Boot[] = [];
+  model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
+  const hall: Hall = {
+    model,
+    platform,
+    log,
+    dir: place.dir,
+    tools: [],
+    rules: {},
+    gate: async () => ({ kind: "pass", pending: [] }),
+    journalFor: (bootId) => place.journal(bootId),
+    async boot(options = {}) {
+      const boot = await start(hall, `boot-${boots.length + 1}`, options.clock ?? systemClock);
+      boots.push(boot);
+      return boot;
+    },
+    async close() {
+      for (const boot of boots) await boot.stop();
+      await model.close();
+      await place.remove();
+    },
+  };
+  return hall;
+}
+
+async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
+  const { log, platform, dir } = hall;
+  const journal = await hall.journalFor(bootId);
+  const sessions = await openSessions({
+    dir: join(dir, "sessions"),
+    cwdFor: () => dir,
+    log,
+    defaultAgent: agentId("main"),
+  });
+  const links = { link: () => platform, limits: () => LIMITS };
+  const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
+  const ports: DispatchPorts = {
+    journal,
+    sessions,
+    outbox,
+    media: openMediaStore(join(dir, "media")),
+    models: modelsAt(hall.model.url),
+    clock,
+    log,
+    settings: () => settings(hall),
+    gate: (asked) => hall.gate(asked),
+    link: () => platform,
+    tools: () => hall.tools,
+    systemPrompt: async () => "You are a test.",
+    statusLines: () => ["Channels: telegram ok"],
+  };
+  const dispatch = new Dispatch(ports);
+  const keyOf = (from: string) => settings(hall).keyFor(message("", from));
+  const boot: Boot = {
+    dispatch,
+    ports,
+    journal,
+    sessions,
+    outbox,
+    chat: createChatPort(dispatch, ports),
+    keyOf,
+    async recover() {
+      await outbox.recover();
+      await recover(dispatch, ports);
+    },
+    async ask(text, from) {
+      return boot.outcome(await boot.tell(text, from));
+    },
+    async tell(text, from, more) {
+      const said = message(text, from, more);
+      await dispatch.receive([said]);
+      return found(journal, said);
+    },
+    async outcome(row) {
+      await until(async () => (await found(journal, row.message)).outcome, `an outcome of "${row.message.text}"`);
+      const { outcome } = await found(journal, row.message);
+      await until(
+        async () => (await journal.outbox.of(row.id)).every(({ state }) => state === "sent" || state === "failed"),
+        "its replies",
+      );
+      return outcome!;
+    },
+    async use(from, work) {
+      const session = await sessions.acquire(keyOf(from));
+      try {
+        return await work(session);
+      } finally {
+        session.release();
+      }
+    },
+    async stop() {
+      await dispatch.lanes.close(0);
+      await outbox.close(1000);
+      await sessions.close();
+      await journal.close();
+    },
+  };
+  return boot;
+}
+
+async function found(journal: OpenJournal, { from, eventKey }: InboundMessage): Promise<InboxRow> {
+  const row = await journal.inbox.find(from.channel, from.account, eventKey);
+  if (!row) throw new Error(`${eventKey} is not in the journal`);
+  return row;
+}
+
+function settings(hall: Hall): DispatchSettings {
+  const { agent, ...rules } = hall.rules;
+  const main = { ...settingsFor(hall.dir), ...agent };
+  return {
+    agents: new Map([[main.id, main]]),
+    defaultAgent: main.id,
+    queue: { cap: 20, debounceMs: 5, drop: "summarize" },
+    queueMode: () => "collect",
+    inboundDebounceMs: () => 0,
+    textCommands: true,
+    resetTriggers: [],
+    maxConcurrent: 64,
+    keyFor: (asked) =>
+      keyForPeer(asked.from, asked.sender, {
+        dmScope: "per-channel-peer",
+        identityLinks: {},
+        agentId: main.id,
+        defaultAgent: DEFAULT_AGENT,
+      }),
+    agentOf: (key) => agentOf(key, DEFAULT_AGENT),
+    isOwner: (asked) => asked.sender.id === "owner",
+    isOver: () => false,
+    chat: () => ({ replyToMode: "off", streaming: "off" }),
+    reaction: () => undefined,
+    ...rules,
+  };
+}

@@ -18,6 +18,8 @@ export interface GatewayUnderTest {
   logged(message: string | ((line: LogLine) => boolean), timeoutMs?: number): Promise<LogLine>;
   /** Sends the signal; resolves with the exit code, or the signal that ended it. */
   kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>;
+  /** Resolves as `kill` does, when it ends by itself. */
+  readonly ended: Promise<number | NodeJS.Signals>;
   /** Sends the signal and does not wait. */
   signal(signal: NodeJS.Signals): void;
 }
@@ -174,6 +176,10 @@ class Running implements GatewayUnderTest {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get ended(): Promise<number | NodeJS.Signals> {
+    return this.#exit;
   }
 
   async started(): Promise<void> {

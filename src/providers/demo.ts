@@ -69,7 +69,7 @@ function textOf(content: string | readonly { type: string; text?: string }[]): s
 }
 
 const FRESH = "/new";
-const FILE = /^\[media attached(?: \d+\/\d+)?: (?:.*\/)?([^/\n]+?)(?: \| .*)?\]$/gm;
+const FILE = /^\[media attached(?: \d+\/\d+)?: (?:[^\n(]*\/)?([^/\n(]+(?:\([^)\n]*\))?)(?: \| .*)?\]$/gm;
 
 /** Names and types of the files that came along. */
 function filesIn(text: string): readonly string[] {

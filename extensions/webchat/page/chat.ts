@@ -104,9 +104,9 @@ export class Chat {
     this.#attempt(this.#patch(this.#store.state().sessionKey, { model }));
   }
 
-  /** Chooses how much the model thinks in the open session. */
-  chooseThinking(thinkingLevel: string): void {
-    this.#attempt(this.#patch(this.#store.state().sessionKey, { thinkingLevel }));
+  /** Chooses how much the model thinks in the open session; an empty level takes the choice back. */
+  chooseThinking(level: string): void {
+    this.#attempt(this.#patch(this.#store.state().sessionKey, { thinkingLevel: level === "" ? null : level }));
   }
 
   /** Answers a command that waits. */

@@ -52,6 +52,7 @@ function fullName(provider: string, id: string): string {
 /** How much the model thinks in this session. */
 export function ThinkingChoice(props: { state: State; chat: Chat }): VNode {
   const level = openRow(props.state)?.thinking ?? "";
+  const isKnown = level === "" || LEVELS.includes(level);
   return (
     <select
       class="choice"
@@ -59,7 +60,8 @@ export function ThinkingChoice(props: { state: State; chat: Chat }): VNode {
       value={level}
       onChange={(event) => props.chat.chooseThinking(event.currentTarget.value)}
     >
-      {!LEVELS.includes(level) && <option value={level}>Thinking: default</option>}
+      <option value="">Thinking: default</option>
+      {!isKnown && <option value={level}>Thinking: {level}</option>}
       {LEVELS.map((item) => (
         <option key={item} value={item}>
           Thinking: {item}

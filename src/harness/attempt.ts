@@ -1,6 +1,6 @@
 import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
 import { assemble } from "../history/assemble.ts";
-import { classifyFailure } from "../providers/failure.ts";
+import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
@@ -75,7 +75,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     sessionId: request.facts.sessionId,
     afterToolCall: async ({ result }) => ({ isError: hasError(result.details) }),
   });
-  const translator = new EventTranslator(log, request.conversation, handle.info, steering);
+  const translator = new EventTranslator(log, request.conversation, handle, steering);
   agent.subscribe(async (event: AgentEvent) => {
     await translator.take(event);
     // What cannot be written down must not go on being done.
@@ -83,7 +83,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   });
   steering.connect((message) => agent.steer(message));
   await drive(agent, signal);
-  return outcomeOf(agent, translator, signal);
+  return outcomeOf(agent, translator, plan);
 }
 
 function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string): number {
@@ -112,17 +112,20 @@ async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
   }
 }
 
-function outcomeOf(agent: Agent, translator: EventTranslator, signal: AbortSignal): AttemptOutcome {
+function outcomeOf(agent: Agent, translator: EventTranslator, { handle, signal }: Attempt): AttemptOutcome {
   translator.close();
   if (signal.aborted) return { kind: "aborted" };
   if (translator.broken !== undefined) throw asError(translator.broken);
   const last = agent.state.messages.at(-1);
-  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
-  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "");
+  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "", handle);
+  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", handle);
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
 
-const failed = (message: string): AttemptOutcome => ({ kind: "failed", failure: classifyFailure(message) });
+const failed = (message: string, { apiKey }: ModelHandle): AttemptOutcome => ({
+  kind: "failed",
+  failure: classifyFailure(withoutKey(message, apiKey)),
+});
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 

@@ -1,7 +1,9 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { textOf } from "../history/passes.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
+import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";
-import type { AssistantMessage, ChatMessage, ModelInfo } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
@@ -12,17 +14,17 @@ export class EventTranslator {
   broken: unknown;
   readonly #log: RunLog;
   readonly #conversation: Conversation;
-  readonly #model: ModelInfo;
+  readonly #handle: ModelHandle;
   readonly #steering: Steering;
   readonly #started = new Map<string, number>();
   #stripper = createTagStripper({});
   #text = "";
   #closed = false;
 
-  constructor(log: RunLog, conversation: Conversation, model: ModelInfo, steering: Steering) {
+  constructor(log: RunLog, conversation: Conversation, handle: ModelHandle, steering: Steering) {
     this.#log = log;
     this.#conversation = conversation;
-    this.#model = model;
+    this.#handle = handle;
     this.#steering = steering;
   }
 
@@ -94,13 +96,17 @@ export class EventTranslator {
     // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
     if (message.stopReason === "error" && textOf(message) === "") return;
     this.#show(this.#stripper.end());
-    const entryId = await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true });
-    this.#log.emit({ type: "message_end", message, text: this.#text, entryId });
-    this.#log.emit({
-      type: "usage",
-      usage: message.usage,
-      model: { provider: this.#model.provider, id: this.#model.id },
-    });
+    const { info } = this.#handle;
+    const kept = this.#kept(message);
+    const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
+    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId });
+    this.#log.emit({ type: "usage", usage: message.usage, model: { provider: info.provider, id: info.id } });
+  }
+
+  #kept(message: AssistantMessage): AssistantMessage {
+    const { errorMessage } = message;
+    if (errorMessage === undefined) return message;
+    return { ...message, errorMessage: withoutKey(errorMessage, this.#handle.apiKey) };
   }
 
   #toolStart(event: Extract<AgentEvent, { type: "tool_execution_start" }>): void {

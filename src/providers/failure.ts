@@ -70,3 +70,11 @@ function clip(text: string): string {
   const flat = text.replace(/\s+/g, " ").trim().replace(KEY_LIKE, "[secret]");
   return flat.length > 400 ? `${flat.slice(0, 400)}…` : flat;
 }
+
+/** Shorter keys are words of a local server's choice, such as `x`; taking them out would only garble the text. */
+const LEAST_KEY = 8;
+
+/** Providers quote the key that they refuse: the text without it. */
+export function withoutKey(text: string, apiKey: string): string {
+  return apiKey.length < LEAST_KEY ? text : text.replaceAll(apiKey, "[secret]");
+}

@@ -42,6 +42,8 @@ class Answering {
   #visible = "";
   #broken = "";
   #blocks = 0;
+  /** Set when the answer turned out other than what an earlier boot had planned. */
+  #series = "";
 
   constructor(request: AnswerRequest, outbox: Outbox) {
     this.#request = request;
@@ -59,6 +61,11 @@ class Answering {
       case "message_start":
         this.#filter = createDirectiveFilter();
         this.#visible = "";
+        // Cut as in the boot that ran the tools: blocks are known again by their place.
+        return this.#flush();
+      case "retry":
+        // The half block of a call that broke off.
+        this.#chunker?.flush();
         return;
       case "text_delta":
         return this.#grow(this.#filter.push(event.delta));
@@ -138,21 +145,23 @@ class Answering {
     this.#blocks += 1;
   }
 
-  /** Blocks of another boot may differ in their cuts: a new series begins, and says that it may repeat. */
+  /** What an earlier boot planned is not sent again. Where this answer differs a new series begins, and says that it may repeat. */
   async #send(
     name: string,
     blocks: readonly ReplyBlock[],
     more: { editOf?: string | undefined; replyTo?: string | undefined } = {},
   ) {
     const { inboxId, message, earlier } = this.#request;
-    const isSeries = name !== "reply" && earlier.length > 0;
-    const series = isSeries ? `:again${earlier.length}` : "";
+    const before = earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
+    const isKnown = name !== "reply" && this.#series === "" && before.length > 0;
+    if (isKnown && hasSameWords(before, blocks)) return;
+    if (isKnown) this.#series = `:again${earlier.length}`;
     await this.#outbox.deliver({
-      replyKey: `in:${inboxId}${series}:${name}`,
+      replyKey: `in:${inboxId}${this.#series}:${name}`,
       inboxId,
       to: message.from,
       blocks,
-      isRepeat: isSeries && this.#blocks === 0,
+      isRepeat: isKnown,
       ...(more.editOf !== undefined && { editOf: more.editOf }),
       ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
     });
@@ -169,6 +178,15 @@ class Answering {
     return wanted ? this.#request.message.id : undefined;
   }
 }
+
+/** Marks aside: a row holds the platform's own rendering. */
+function hasSameWords(rows: readonly OutboxRow[], blocks: readonly ReplyBlock[]): boolean {
+  const planned = rows.map(({ body }) => (body.kind === "text" ? body.plain : "")).join("");
+  const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
+  return wordsOf(planned) === wordsOf(wanted);
+}
+
+const wordsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
 

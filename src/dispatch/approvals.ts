@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../types/clock.ts";
+import type { Log } from "../types/log.ts";
 import type { ApprovalRules } from "../types/journal.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { Approval, ApprovalDecision, ApprovalDesk } from "../types/tool.ts";
@@ -26,10 +27,12 @@ export class Approvals {
   readonly #pending = new Map<string, Pending>();
   readonly #rules: ApprovalRules;
   readonly #clock: Clock;
+  readonly #log: Log;
 
-  constructor(rules: ApprovalRules, clock: Clock) {
+  constructor(rules: ApprovalRules, clock: Clock, log: Log) {
     this.#rules = rules;
     this.#clock = clock;
+    this.#log = log;
   }
 
   list(): readonly Approval[] {
@@ -64,9 +67,18 @@ export class Approvals {
       this.#pending.set(approval.id, { approval, settle });
       question.asker.asked(approval);
     });
-    if (decision === "allow-always") await this.#rules.allow(approval.agentId, approval.command);
+    if (decision === "allow-always") await this.#remember(approval);
     question.asker.answered(approval.id, decision);
     return decision;
+  }
+
+  /** A rule that cannot be written down still allowed this one. */
+  async #remember({ agentId, command, id }: Approval): Promise<void> {
+    try {
+      await this.#rules.allow(agentId, command);
+    } catch (error) {
+      this.#log.error("approval not remembered", { approval: id, error });
+    }
   }
 
   #approvalFor({ command, cwd, reason, facts }: Question): Approval {

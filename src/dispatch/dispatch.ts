@@ -28,7 +28,7 @@ export class Dispatch {
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports;
-    this.approvals = new Approvals(ports.journal.approvals, ports.clock);
+    this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);
     this.replies = new Replies(ports);
     const runner = new TurnRunner({
       ...ports,

@@ -40,9 +40,7 @@ export class Lane {
 
   /** Empties the lane, or takes the turn of one run out of it. */
   clear(only?: RunId): readonly LaneTask[] {
-    const gone = this.#tasks.filter((task) => only === undefined || turnRunId(task) === only);
-    this.#tasks.splice(0, this.#tasks.length, ...this.#tasks.filter((task) => !gone.includes(task)));
-    return gone;
+    return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
   }
 
   enter(task: LaneTask): void {
@@ -89,9 +87,16 @@ export class Lane {
 
   /** The messages that are over the cap, taken out of the lane. */
   shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
-    const over = overCap(this.#tasks.length, queue.cap);
+    const turns = this.#tasks.filter((task) => task.kind === "turn");
+    const over = overCap(turns.length, queue.cap);
     if (over === 0 || queue.drop === "summarize") return [];
-    return queue.drop === "old" ? this.#tasks.splice(0, over) : this.#tasks.splice(-over, over);
+    return this.#takeOut(queue.drop === "old" ? turns.slice(0, over) : turns.slice(-over));
+  }
+
+  #takeOut(gone: readonly LaneTask[]): readonly LaneTask[] {
+    const kept = this.#tasks.filter((task) => !gone.includes(task));
+    this.#tasks.splice(0, this.#tasks.length, ...kept);
+    return gone;
   }
 }
 

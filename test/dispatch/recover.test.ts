@@ -167,6 +167,42 @@ describe("after a crash there is exactly one answer", () => {
     expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
   });
 
+  it("in blocks of which some were sent", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const parts = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    await writeAnswer(parts.join("\n\n"));
+    const first = await before.journal.outbox.plan({
+      replyKey: `in:${row.id}:block:0`,
+      inboxId: row.id,
+      to: row.message.from,
+      parts: await renderText(parts[0]!, LIMITS),
+    });
+    await before.journal.outbox.mark(first[0]!.id, { state: "sent", messageId: "m0" });
+    const boot = await crash();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts).toEqual(parts.slice(1));
+  });
+
+  it("in blocks that came out otherwise, with a label", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    const parts = await renderText("what was said before it broke off", LIMITS);
+    await before.journal.outbox.plan({
+      replyKey: `in:${row.id}:block:0`,
+      inboxId: row.id,
+      to: row.message.from,
+      parts,
+    });
+    const boot = await crash();
+    await boot.outcome(row);
+    expect(hall.platform.texts).toEqual(["what was said before it broke off", "(possible repeat) echo: hello"]);
+  });
+
   it("for messages that were one turn", async () => {
     const rows = [await accept(message("one")), await accept(message("two"))];
     await claim(rows);

@@ -38,6 +38,8 @@ export interface Surroundings {
   readonly links: Links;
   gate(message: InboundMessage): Promise<Verdict>;
   statusLines(): readonly string[];
+  /** See `DispatchPorts`. */
+  noRoom?: DispatchPorts["noRoom"];
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
 }
@@ -74,6 +76,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     settings: createRules(live),
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
+    ...(around.noRoom && { noRoom: around.noRoom }),
     tools: (agent) =>
       createTools({
         settings: agent,

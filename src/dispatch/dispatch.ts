@@ -1,4 +1,5 @@
 import { SystemEventQueue } from "../prompt/system-events.ts";
+import { isDiskError } from "../store/disk.ts";
 import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
@@ -7,7 +8,7 @@ import { Approvals } from "./approvals.ts";
 import { findCommand } from "./commands/table.ts";
 import { parseCommand, type CommandCall } from "./commands/parse.ts";
 import type { Command } from "./commands/command.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunBoard } from "./board.ts";
@@ -42,6 +43,7 @@ export class Dispatch {
       runTurn: (key, waiting, began) => runner.run(key, waiting, began),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
       shed: (task, why) => runner.shed(task, why),
+      noRoom: (task, error) => this.#noRoom(task.kind === "turn" ? task.waiting.rows : task.rows, error),
     });
   }
 
@@ -57,14 +59,23 @@ export class Dispatch {
   /** Decides about a stored message, in the order of its chat. Never rejects. */
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
-    return this.#order.run(`${from.channel}\n${from.account}\n${from.chat.id}`, async () => {
+    return this.#order.run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#decideAtLast(row));
+  }
+
+  /** Waits for a disk that is full; any other failure is told. */
+  async #decideAtLast(row: InboxRow): Promise<void> {
+    for (;;) {
       try {
-        await this.#decide(row);
+        return await this.#decide(row);
       } catch (error) {
-        this.#ports.log.error("message not decided", { inbox: row.id, error });
-        await this.#giveUp(row);
+        if (!isDiskError(error)) {
+          this.#ports.log.error("message not decided", { inbox: row.id, error });
+          return this.#giveUp(row);
+        }
+        await this.#noRoom([row], error);
+        await new Promise<void>((resolve) => this.#ports.clock.after(LOOK_FOR_ROOM_EVERY_MS, resolve));
       }
-    });
+    }
   }
 
   /** Nobody is left without a word; when not even that can be written, the next start tries again. */
@@ -142,6 +153,12 @@ export class Dispatch {
   /** Ends what runs in a session. */
   stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
     return this.lanes.stop(sessionKey(key), only);
+  }
+
+  /** The chats hear that their messages wait. An operator sees the failed run. */
+  async #noRoom(rows: readonly InboxRow[], error: unknown): Promise<void> {
+    const messages = rows.map((row) => row.message).filter((message) => message.options?.operator !== true);
+    await this.#ports.noRoom?.(messages, error);
   }
 
   #finish(row: InboxRow, outcome: Outcome): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Run } from "../harness/run.ts";
+import { isDiskError } from "../store/disk.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import { Lane, type LaneTask, turnRunId } from "./lane.ts";
@@ -15,12 +16,17 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   runTurn(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void>;
   /** Into the running turn; false when it ended first. */
   steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
+  /** A task waits for the disk. Never rejects. */
+  noRoom(task: LaneTask, error: unknown): Promise<void>;
   /** The rows of a task that will not be run. */
   shed(task: LaneTask, why: ShedCause): Promise<void>;
 }
 
 /** After an abort a run ends within a second; what takes longer goes on after the next start. */
 const ABORT_MS = 2000;
+
+/** A full disk keeps a session's lane waiting; nothing overtakes. */
+export const LOOK_FOR_ROOM_EVERY_MS = 2000;
 
 /** One lane per session, and the global one around their runs. */
 export class Lanes {
@@ -134,13 +140,23 @@ export class Lanes {
   }
 
   async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
-    try {
-      if (task.kind === "work") await task.work();
-      else await this.#slots.use(() => this.#turn(key, lane, task));
-    } catch (error) {
-      this.#ports.log.error("lane task broke", { session: key, error });
-      await this.#shed(key, task, "broken");
+    for (let current = task; !this.#closing; current = again(current)) {
+      try {
+        return await this.#try(key, lane, current);
+      } catch (error) {
+        if (!isDiskError(error)) {
+          this.#ports.log.error("lane task broke", { session: key, error });
+          return this.#shed(key, task, "broken");
+        }
+        await this.#ports.noRoom(task, error);
+        await this.#pause(LOOK_FOR_ROOM_EVERY_MS);
+      }
     }
+  }
+
+  async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    if (task.kind === "work") await task.work();
+    else await this.#slots.use(() => this.#turn(key, lane, task));
   }
 
   /** What waited for its slot may have been stopped meanwhile, or the gateway with it. */
@@ -178,4 +194,12 @@ export class Lanes {
       this.#ports.log.error("message left without an outcome", { session: key, error });
     }
   }
+}
+
+/** The task as a later try sees it: its turn may be half done, as after a restart, and who watched was told of a failure. */
+function again(task: LaneTask): LaneTask {
+  if (task.kind === "work") return task;
+  const { log: _ended, rows, ...waiting } = task.waiting;
+  const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
+  return { ...task, waiting: { ...waiting, rows: tried, isReplay: true } };
 }

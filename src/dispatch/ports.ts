@@ -65,6 +65,8 @@ export interface DispatchPorts {
   settings(): DispatchSettings;
   gate(message: InboundMessage): Promise<Verdict>;
   link(to: Peer): ChannelLink | undefined;
+  /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */
+  noRoom?(messages: readonly InboundMessage[], error: unknown): Promise<void>;
   tools(agent: AgentSettings): readonly Tool[];
   systemPrompt(request: SystemPromptRequest): Promise<string>;
   /** Lines for `/status` that other rooms know. */

@@ -8,10 +8,11 @@ import { runIdOf, turnIdOf } from "./turn.ts";
 
 /**
  * After a start: every message without an outcome goes on where it was, oldest first. Rows of one turn come back as one;
- * a row that was on its way into a running turn is looked for in the transcript.
+ * a row that was on its way into a running turn is looked for in the transcript. `known`: the rows that stood open before
+ * anything new could come in; what comes in goes its own way.
  */
-export async function recover(dispatch: Dispatch, ports: DispatchPorts): Promise<number> {
-  const rows = await ports.journal.inbox.open();
+export async function recover(dispatch: Dispatch, ports: DispatchPorts, known?: readonly InboxRow[]): Promise<number> {
+  const rows = known ?? (await ports.journal.inbox.open());
   const left: InboxRow[] = [];
   for (const row of rows) {
     const kept = await withoutSteered(row, ports);

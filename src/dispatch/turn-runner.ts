@@ -1,3 +1,4 @@
+import { progressOf } from "../harness/resume.ts";
 import type { Run } from "../harness/run.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
 import type { SessionKey } from "../types/ids.ts";
@@ -38,7 +39,7 @@ export class TurnRunner {
   async run(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void> {
     const session = await this.#ports.sessions.acquire(key);
     try {
-      if (await this.#tooManyStarts(waiting)) return;
+      if (await this.#tooManyStarts(waiting, session)) return;
       const settings = this.#ports.settings();
       const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
       if (!agent) throw new Error(`no agent ${session.agentId}`);
@@ -60,9 +61,11 @@ export class TurnRunner {
     await session.reset();
   }
 
-  async #tooManyStarts(waiting: Waiting): Promise<boolean> {
+  /** An answer that is there already is brought all the same: the model is not asked for it. */
+  async #tooManyStarts(waiting: Waiting, session: Session): Promise<boolean> {
     const [first] = waiting.rows;
     if (!first || first.attempts < MOST_STARTS) return false;
+    if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
     await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
     return true;
   }

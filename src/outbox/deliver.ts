@@ -4,6 +4,7 @@ import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import type { OutboxDeps } from "./ports.ts";
+import { patientJournal } from "./patient.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
 import { asResend, sendRow, type SendPorts } from "./send.ts";
@@ -78,12 +79,13 @@ export class Outbox {
   #enqueue(row: OutboxRow): void {
     if (this.#underway.has(row.id)) return;
     this.#underway.add(row.id);
-    const ports: SendPorts = { ...this.#deps, signal: this.#stop.signal };
+    const { signal } = this.#stop;
+    const ports: SendPorts = { ...this.#deps, journal: patientJournal(this.#deps, signal), signal };
     void this.#chats.run(chatKey(row.to), async () => {
       try {
         await sendRow(row, ports);
       } catch (error) {
-        // The journal could not be written (disk full): the row keeps its state and goes out after the next start.
+        // The journal could not be written: the row keeps its state and goes out after the next start.
         this.#deps.log.error("reply left unsent", { reply: row.replyKey, error });
       } finally {
         this.#underway.delete(row.id);

@@ -25,6 +25,10 @@ export function diskError(error: unknown, path: string): OpenClawError {
   });
 }
 
+/** True for DISK_FULL and DISK_WRITE: what failed may work later, when the disk has room. */
+export const isDiskError = (error: unknown): boolean =>
+  error instanceof OpenClawError && error.code.startsWith("DISK_");
+
 export function diskFull(path: string, cause: unknown): OpenClawError {
   return new OpenClawError("DISK_FULL", {
     message: `No room left on the disk of ${path}.`,

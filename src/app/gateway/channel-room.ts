@@ -45,6 +45,7 @@ export class ChannelRoom {
         limits: (to) => this.#channels?.limits(to.channel),
       },
       gate: (message) => this.#gate(message),
+      noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),
     };
   }
@@ -85,12 +86,18 @@ export class ChannelRoom {
     for (const account of wanted) await channels.put(account);
   }
 
+  /** What an earlier boot left is in its lanes: from now on new messages are taken. */
+  open(): void {
+    this.#opened.resolve();
+  }
+
   /** The links stay for replies that are on their way. */
   async stopReceiving(): Promise<void> {
     this.#refusing = true;
   }
 
   #refusing = false;
+  readonly #opened = Promise.withResolvers<void>();
 
   async close(): Promise<void> {
     await this.#channels?.close();
@@ -98,6 +105,7 @@ export class ChannelRoom {
 
   /** Rejects while stopping, so that nothing is acknowledged that nobody will answer. */
   async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
+    await this.#opened.promise;
     if (this.#refusing) throw new Error("the gateway stops");
     try {
       await core.dispatch.receive(messages);

@@ -5,7 +5,7 @@ import type { InboundMessage, Peer } from "../../types/message.ts";
 
 const AGAIN_AFTER_MS = 10 * 60 * 1000;
 const TEXT =
-  "⚠️ The disk of this gateway is full, so I cannot take messages right now. Yours is kept by the platform: I answer it as soon as there is room.";
+  "⚠️ The disk of this gateway is full, so I cannot answer right now. Your message is not lost: I answer it as soon as there is room.";
 
 /** Tells the writers that their messages wait, when the journal cannot take them. Past the outbox: it needs the same disk. */
 export class DiskNotices {
@@ -20,7 +20,7 @@ export class DiskNotices {
 
   async tell(messages: readonly InboundMessage[], error: unknown): Promise<void> {
     if (!(error instanceof OpenClawError) || !error.code.startsWith("DISK_")) return;
-    this.#log.error("messages not taken", { count: messages.length, error });
+    this.#log.error("messages wait for the disk", { count: messages.length, error });
     for (const { from } of messages) await this.#tellChat(from);
   }
 

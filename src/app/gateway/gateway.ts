@@ -3,7 +3,7 @@ import { warmAgent } from "../../harness/warm.ts";
 import { recover } from "../../dispatch/recover.ts";
 import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
-import type { PairingRequest } from "../../types/journal.ts";
+import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore, type Core } from "../core.ts";
@@ -47,10 +47,12 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   };
   channels.connectTo(core);
   const chat = createChatPort(core.dispatch, core.ports);
+  const left = await core.journal.inbox.open();
   const server = await startServer(await serverOptions(parts, chat, options));
   log.info("listening", { host: server.host, port: server.port });
   await channels.start();
-  await takeUp(core, log);
+  await takeUp(core, log, left);
+  channels.open();
   void followConfig(parts, options.load, stop.signal);
   void watchDisk(parts, stop.signal);
   void warmUp(parts);
@@ -70,10 +72,10 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
 }
 
 /** Replies first: what was already said must not wait behind new runs. */
-async function takeUp(core: Core, log: OpenLog): Promise<void> {
+async function takeUp(core: Core, log: OpenLog, left: readonly InboxRow[]): Promise<void> {
   const replies = await core.outbox.recover();
   if (replies > 0) log.info("replies taken up again", { count: replies });
-  await recover(core.dispatch, core.ports);
+  await recover(core.dispatch, core.ports, left);
 }
 
 /** The model SDK is loaded once the server answers, so that the first message does not wait for it. */

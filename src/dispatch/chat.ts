@@ -1,8 +1,10 @@
+import { RunLog } from "../harness/log.ts";
 import { startRun } from "../harness/run.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
-import { accountId, channelId, runId, sessionKey } from "../types/ids.ts";
+import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { ChatMessage } from "../types/model.ts";
+import type { RunFacts } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -23,10 +25,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
     },
     oneShot: (request) => oneShot(request, dispatch, ports),
     abort: (key, only) => dispatch.stop(key, only),
-    active: (key) =>
-      dispatch.lanes
-        .runs()
-        .flatMap((run) => (key === undefined || run.stream.facts.sessionKey === key ? [run.stream.facts] : [])),
+    active: (key) => activeRuns(dispatch, key),
     stream: (id) => dispatch.board.find(id),
     runs: (signal) => dispatch.board.watch(signal),
     approvals: {
@@ -34,6 +33,15 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
     },
   };
+}
+
+/** A run that has ended and whose reply is still on its way to a channel is not active any more. */
+function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly RunFacts[] {
+  return dispatch.lanes
+    .runs()
+    .filter(({ stream }) => !(stream instanceof RunLog && stream.ended))
+    .map(({ stream }) => stream.facts)
+    .filter((facts) => key === undefined || facts.sessionKey === key);
 }
 
 function toInbound(request: ChatRequest, now: number): InboundMessage {

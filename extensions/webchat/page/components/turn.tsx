@@ -15,7 +15,7 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
   return useMemo(
     () => (
       <li class={`turn ${turn.role}`}>
-        <span class={turn.sender === undefined ? "unseen" : "sender"}>{turn.sender ?? SPEAKERS[turn.role]}:</span>
+        <Speaker turn={turn} />
         <div class="said">
           {turn.parts.map((part, index) => (
             <PartView
@@ -33,6 +33,12 @@ export function TurnView(props: { turn: ShownTurn; chat: Chat }): VNode {
     ),
     [turn, chat],
   );
+}
+
+/** Who speaks: for the eye only where it is not one of the two sides. */
+function Speaker(props: { turn: ShownTurn }): VNode {
+  const { role, sender } = props.turn;
+  return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
 }
 
 function PartView(props: { part: Part; turn: ShownTurn; growing: boolean }): VNode {

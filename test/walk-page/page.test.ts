@@ -1,0 +1,299 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
+import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
+import { makeHome, TOKEN, walkConfig, type Home } from "../walk/gateway.ts";
+import { Browser, hasChromium, type Tab } from "./browser.ts";
+
+const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";
+
+let browser: Browser;
+let model: FakeModel;
+let telegram: FakeTelegram;
+let home: Home;
+
+/** Two models, one that sees images, over the fake one. */
+function modelConfig(more: Record<string, unknown> = {}): Record<string, unknown> {
+  const limits = { contextWindow: 100_000, maxTokens: 4096 };
+  const models = [
+    { id: "seeing", name: "Seeing", input: ["text", "image"], reasoning: true, ...limits },
+    { id: "plain", name: "Plain", ...limits },
+  ];
+  return {
+    models: { providers: { fake: { baseUrl: model.url, apiKey: "x", api: "openai-completions", models } } },
+    agents: { defaults: { model: { primary: "fake/seeing" } } },
+    messages: { queue: { debounceMs: 0 } },
+    ...more,
+  };
+}
+
+async function open(config: Record<string, unknown> = {}, size?: { width: number; height: number }): Promise<Tab> {
+  home = await makeHome(config);
+  return browser.open(await home.start(), "", size);
+}
+
+async function paste(tab: Tab): Promise<void> {
+  await tab.paste(PICTURE, "dot.png");
+  await tab.page.getByRole("button", { name: "Remove dot.png" }).waitFor();
+}
+
+const hasPicture = (call: ModelCall | undefined): boolean => JSON.stringify(call?.messages ?? []).includes(PICTURE);
+
+/** Whatever was on the screen is there after a reload, once and in the same order. */
+async function expectSameAfterReload(tab: Tab): Promise<void> {
+  const before = await tab.turns();
+  await tab.page.reload();
+  await tab.connected();
+  await expect.poll(() => tab.turns()).toEqual(before);
+}
+
+describe.skipIf(!hasChromium)("the page of the built gateway", () => {
+  beforeAll(async () => {
+    browser = await Browser.launch();
+  });
+
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    model = await startFakeModel();
+    telegram = await startFakeTelegram();
+  });
+
+  afterEach(async () => {
+    await browser.closeTabs();
+    await home.remove();
+    await Promise.all([model.close(), telegram.close()]);
+    expect(browser.complaints.splice(0)).toEqual([]);
+  });
+
+  test("with the demo model: words, a file list, a command allowed and one denied, all there after a reload", async () => {
+    const tab = await open();
+    await tab.page.getByText("The demo model is answering").waitFor();
+    await tab.say("hello there");
+    await tab.answered(/You said: hello there.*built-in demo model/s);
+    await tab.say("list the files");
+    await tab.answered("AGENTS.md");
+    await tab.page.getByText("ls", { exact: true }).click();
+    await tab.page.locator(".tool-body").getByText("SOUL.md").waitFor();
+    await tab.page.getByText("ls", { exact: true }).click();
+    await tab.say("run date +made-%Y");
+    const question = tab.page.getByRole("group", { name: /Run this command/ });
+    await question.getByText("date +made-%Y").waitFor();
+    await tab.shoot("approval");
+    await tab.page.getByRole("button", { name: "Allow once" }).click();
+    await tab.answered(/made-20\d\d/);
+    await tab.say("run touch never");
+    await tab.page.getByRole("button", { name: "Deny" }).click();
+    await tab.answered("refused");
+    const turns = await tab.turns();
+    expect(turns.filter((turn) => turn.startsWith("you: "))).toEqual([
+      "you: hello there",
+      "you: list the files",
+      "you: run date +made-%Y",
+      "you: run touch never",
+    ]);
+    expect(turns.map((turn) => /\[.*?\]/.exec(turn)?.[0]).filter(Boolean)).toEqual([
+      "[ls done]",
+      "[exec done]",
+      "[exec failed]",
+    ]);
+    expect(turns).toHaveLength(8);
+    await expectSameAfterReload(tab);
+    await tab.shoot("demo");
+  });
+
+  test("commands, new chats and the session list", async () => {
+    const tab = await open();
+    await tab.say("first words");
+    await tab.answered("You said: first words");
+    await tab.say("/status");
+    await tab.answered("Model: demo/echo-agent");
+    expect((await tab.turns()).slice(2)).toEqual(["you: /status", expect.stringContaining("agent: Agent: main")]);
+    await expectSameAfterReload(tab);
+    await tab.page.getByRole("button", { name: "New chat" }).click();
+    await tab.page.getByText("The demo model is answering").waitFor();
+    await tab.say("about fish");
+    await tab.answered("You said: about fish");
+    await tab.page
+      .getByRole("button", { name: /about fish/ })
+      .first()
+      .waitFor();
+    await tab.page
+      .getByRole("button", { name: /Main chat/ })
+      .first()
+      .click();
+    await expect.poll(async () => (await tab.turns())[0]).toBe("you: first words");
+    await tab.say("/new");
+    await tab.answered("fresh conversation");
+    expect(await tab.turns()).toEqual(["you: /new", expect.stringMatching(/^agent: Hello!/)]);
+    await expectSameAfterReload(tab);
+    await tab.page
+      .getByRole("button", { name: /about fish/ })
+      .first()
+      .click();
+    await expect.poll(async () => (await tab.turns())[0]).toBe("you: about fish");
+  });
+
+  test("an answer streams, is stopped, and the next one comes; two tabs show the same", async () => {
+    const tab = await open(modelConfig());
+    model.answer((call, number) =>
+      number === 1 ? { text: "word ".repeat(400), everyMs: 30 } : { text: `**bold** ${call.said}` },
+    );
+    const two = await tab.page.context().newPage();
+    await two.goto(tab.page.url());
+    await tab.say("slow please");
+    await tab.page.locator("li.turn.assistant").getByText("word word word").waitFor();
+    await two.locator("li.turn.assistant").getByText("word word word").waitFor();
+    await tab.page.getByRole("button", { name: "Stop" }).click();
+    await tab.page.getByText(/^Stopped/).waitFor();
+    await tab.idle();
+    await two.getByText(/^Stopped/).waitFor();
+    await two.getByLabel("Message", { exact: true }).fill("from the other tab");
+    await two.keyboard.press("Enter");
+    await tab.answered(/bold.*from the other tab/s);
+    const turns = await tab.turns();
+    expect(turns).toHaveLength(4);
+    expect(turns.filter((turn) => turn.startsWith("you: "))).toEqual(["you: slow please", "you: from the other tab"]);
+    await expectSameAfterReload(tab);
+  });
+
+  test("an image reaches a model that sees, is there after a reload, and is named by the demo model", async () => {
+    const tab = await open(modelConfig());
+    await tab.box.fill("look");
+    await paste(tab);
+    await tab.box.press("Enter");
+    await tab.answered("look");
+    expect(hasPicture(model.calls.at(-1))).toBe(true);
+    expect((await tab.turns())[0]).toBe("you: [picture] look");
+    await expectSameAfterReload(tab);
+    await home.remove();
+    const demo = await open();
+    await paste(demo);
+    await demo.box.press("Enter");
+    await demo.answered(/You sent \S+\.png \(image\/png\)/);
+    expect((await demo.turns())[0]).toBe("you: [picture]");
+  });
+
+  test("the model and the thinking chosen on the page count from the next message on", async () => {
+    const tab = await open(modelConfig());
+    await tab.say("one");
+    await tab.answered("one");
+    await tab.page.getByLabel("Model").selectOption("fake/plain");
+    await tab.say("two");
+    await tab.answered("two");
+    expect(model.calls.map((call) => call.model)).toEqual(["seeing", "plain"]);
+    await tab.page.getByLabel("Model").selectOption("fake/seeing");
+    await tab.page.getByLabel("Thinking").selectOption("high");
+    await expect.poll(() => tab.page.getByLabel("Thinking").inputValue()).toBe("high");
+    await tab.say("/status");
+    await tab.answered("Thinking: high");
+    await tab.page.getByLabel("Thinking").selectOption("");
+    await tab.say("/status");
+    await expect.poll(async () => (await tab.turns()).at(-1)).toContain("Thinking: off");
+  });
+
+  test("a killed gateway is told, and what was sent meanwhile arrives once when it is back", async () => {
+    home = await makeHome(modelConfig());
+    const first = await home.start();
+    const tab = await browser.open(first);
+    await tab.say("before");
+    await tab.answered("before");
+    await first.kill("SIGKILL");
+    await tab.page.getByText("What you send waits here").waitFor();
+    expect(await tab.page.getByRole("status").textContent()).not.toContain("Connected");
+    await tab.say("while it was down");
+    await tab.page.getByText("Will be sent when the gateway is back").waitFor();
+    await tab.shoot("down");
+    await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
+    await home.start();
+    await tab.answered("while it was down");
+    await tab.connected();
+    await tab.page.getByText("What you send waits here").waitFor({ state: "detached" });
+    expect(await tab.turns()).toEqual([
+      "you: before",
+      "agent: echo: before",
+      "you: while it was down",
+      "agent: echo: while it was down",
+    ]);
+    expect(model.calls.filter((call) => call.said.includes("while it was down"))).toHaveLength(1);
+    await expectSameAfterReload(tab);
+  });
+
+  test("a gateway killed in the middle of an answer ends it once", async () => {
+    home = await makeHome(modelConfig());
+    const first = await home.start();
+    const tab = await browser.open(first);
+    model.answer((_call, number) => ({ text: "drop ".repeat(number === 1 ? 300 : 3), everyMs: number === 1 ? 30 : 0 }));
+    await tab.say("tell me");
+    await tab.page.locator("li.turn.assistant").getByText("drop drop").waitFor();
+    await first.kill("SIGKILL");
+    await tab.page.getByText("What you send waits here").waitFor();
+    await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
+    await home.start();
+    await tab.connected();
+    await expect.poll(() => tab.turns(), { timeout: 15_000 }).toEqual(["you: tell me", "agent: drop drop drop"]);
+    await tab.idle();
+    await expectSameAfterReload(tab);
+  });
+
+  test("a chat of Telegram reads as it was written, and a stranger waits at the door", async () => {
+    const { channels } = walkConfig(telegram, model);
+    const account = { ...channels.telegram, dmPolicy: "pairing", allowFrom: [] };
+    const tab = await open(modelConfig({ channels: { telegram: account } }));
+    telegram.say("let me in");
+    const code = await telegram.waitFor((call) => call.method === "sendMessage");
+    expect(code.text).toMatch(/[A-Z0-9]{8}/);
+    await tab.page.getByRole("button", { name: "Let them in" }).click();
+    await tab.page.getByRole("button", { name: "Let them in" }).waitFor({ state: "detached" });
+    telegram.say("what is new?");
+    await telegram.waitFor((call) => call.text.includes("what is new?"));
+    await tab.page
+      .getByRole("button", { name: /Telegram/ })
+      .first()
+      .click();
+    await expect.poll(() => tab.turns()).toEqual(["you: what is new?", expect.stringContaining("agent: echo:")]);
+    await tab.page.locator(".sender").getByText("Ada").waitFor();
+    await tab.idle();
+    await expectSameAfterReload(tab);
+    await tab.shoot("telegram");
+  });
+
+  test("a config file with a mistake in it is told while the mistake is there", async () => {
+    const tab = await open();
+    await home.writeConfig({ agents: { defaultz: {} } });
+    await tab.page.getByText("defaultz").first().waitFor();
+    await tab.shoot("problem");
+    await home.writeConfig({});
+    await tab.page.getByText("defaultz").first().waitFor({ state: "detached" });
+  });
+
+  test("the keyboard is enough", async () => {
+    const tab = await open();
+    const { keyboard } = tab.page;
+    await keyboard.type("run date");
+    await keyboard.press("Shift+Enter");
+    await keyboard.press("Backspace");
+    await keyboard.press("Enter");
+    const allow = tab.page.getByRole("button", { name: "Allow once" });
+    await allow.waitFor();
+    for (let presses = 0; presses < 30 && !(await tab.hasFocus(allow)); presses += 1) await keyboard.press("Shift+Tab");
+    await keyboard.press("Enter");
+    await tab.answered("exit code 0");
+    const tool = tab.page.locator("details.tool summary");
+    for (let presses = 0; presses < 30 && !(await tab.hasFocus(tool)); presses += 1) await keyboard.press("Shift+Tab");
+    await keyboard.press("Space");
+    await tab.page.locator(".tool-body").getByText("Arguments").waitFor();
+  });
+
+  test("fits a phone", async () => {
+    const tab = await open({}, { width: 390, height: 844 });
+    await tab.say("list the files");
+    await tab.answered("AGENTS.md");
+    const over = await tab.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+    expect(over).toBeLessThanOrEqual(0);
+    await tab.shoot("phone");
+    await tab.page.getByRole("button", { name: "Sessions" }).click();
+    await tab.page.getByRole("dialog").getByRole("button", { name: "New chat" }).click();
+    await tab.page.getByText("The demo model is answering").waitFor();
+    await tab.shoot("phone-new");
+  });
+});

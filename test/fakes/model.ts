@@ -92,15 +92,15 @@ class Fake implements FakeModel {
   async #serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.method === "GET")
-      return void json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
+    if (request.method !== "POST")
+      return json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
     const call = readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")));
     this.calls.push(call);
     this.open += 1;
     response.once("close", () => {
       this.open -= 1;
     });
-    for (const look of [...this.#waiting]) look();
+    for (const look of this.#waiting) look();
     const reply = await this.#answer(call, this.calls.length);
     if (reply === "hang") return;
     if ("status" in reply) return fail(response, reply);

@@ -60,15 +60,13 @@ describe.concurrent("one chat", () => {
     const shown = world.telegram.shown(1001);
     expect(shown.length).toBeGreaterThan(3);
     for (const text of shown) expect(text.length).toBeLessThanOrEqual(4096);
-    expect(shown.join("\n").replace(/\s+/g, " ")).toBe(
-      lines.join("\n").replaceAll("**", "").replace(/\s+/g, " "),
-    );
+    expect(shown.join("\n").replace(/\s+/g, " ")).toBe(lines.join("\n").replaceAll("**", "").replace(/\s+/g, " "));
   });
 
   test("Markdown becomes Telegram's HTML", async ({ world, expect }) => {
     await world.start();
     world.model.answer(() => ({
-      text: '**bold** and `a < b`, [a link](https://example.org/?a=1&b=2)\n\n```ts\nconst x = 1 & 2;\n```\n\n- one\n- two',
+      text: "**bold** and `a < b`, [a link](https://example.org/?a=1&b=2)\n\n```ts\nconst x = 1 & 2;\n```\n\n- one\n- two",
     }));
     world.telegram.say("format");
     const reply = await world.told("bold");

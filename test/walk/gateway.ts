@@ -228,7 +228,7 @@ class Running implements GatewayUnderTest {
   }
 
   #wake(): void {
-    for (const look of [...this.#watchers]) look();
+    for (const look of this.#watchers) look();
   }
 
   #tail(): string {

@@ -53,7 +53,9 @@ describe.concurrent("a web client", () => {
     expect(streamed.finish).toBe("stop");
     expect(streamed.usage?.total_tokens).toBeGreaterThan(0);
     expect(world.model.calls[1]?.system).toContain("Be brief.");
-    expect(world.model.calls[1]?.messages.map((message) => textOf(message.content)).join()).not.toContain("what is up?");
+    expect(world.model.calls[1]?.messages.map((message) => textOf(message.content)).join()).not.toContain(
+      "what is up?",
+    );
     expect(await listModelsWithOpenAi(http(gateway), TOKEN)).toContain("openclaw");
     await expect(askWithOpenAi(http(gateway), "wrong", "hello")).rejects.toThrow(/401/);
     expect(home.stateDir).toBeTruthy();
@@ -100,7 +102,9 @@ describe.concurrent("a web client", () => {
   test("approves a command and sees tool and notice in the history", async ({ world, expect }) => {
     const { gateway } = await world.start(WEB_ONLY);
     world.model.answer((call) =>
-      call.isAfterTool ? { text: `ran: ${call.toolText}` } : { tool: "exec", args: { command: "touch a && echo yes-it-ran" } },
+      call.isAfterTool
+        ? { text: `ran: ${call.toolText}` }
+        : { tool: "exec", args: { command: "touch a && echo yes-it-ran" } },
     );
     const client = await open(gateway);
     await send(client, "run it", "key-exec");

@@ -1,0 +1,120 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ADA, linesOf, readTranscript, textOf, useStage } from "./stage.ts";
+
+const SIZE = "8m";
+
+/** Mounting needs root: elsewhere these tests are left out, and say so. */
+const mountRefusal = ((): string | undefined => {
+  const dir = mkdtempSync(join(tmpdir(), "openclaw-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", dir], { stdio: "pipe" });
+    execFileSync("umount", [dir]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.trim() : String(error);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+})();
+if (mountRefusal !== undefined)
+  console.log(`full disk not tested: a small disk cannot be mounted here (${mountRefusal})`);
+
+describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
+  const stage = useStage();
+  const filler = (): string => join(stage().home.stateDir, "filler");
+
+  beforeEach(async () => {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", stage().home.stateDir]);
+    await stage().config({});
+  });
+  afterEach(() => {
+    // Lazily: the gateway that the stage ends after this may still stand on it.
+    execFileSync("umount", ["-l", stage().home.stateDir]);
+  });
+
+  /** Takes every byte that is left. */
+  async function fill(): Promise<void> {
+    const { bavail, bsize } = statfsSync(stage().home.stateDir);
+    await writeFile(filler(), Buffer.alloc(bavail * bsize));
+    expect(statfsSync(stage().home.stateDir).bavail).toBe(0);
+  }
+
+  const free = (): Promise<void> => rm(filler());
+
+  test("told once, not acknowledged, alive; with room again the very message is answered", async () => {
+    const gateway = await stage().start();
+    await stage().goesOn("before");
+    await gateway.logged("delivered");
+    await fill();
+    stage().telegram.say("good morning");
+    const notice = await stage().telegram.waitFor((call) => call.text.includes("disk"));
+    expect(notice.text).toContain("⚠️");
+    expect(await gateway.logged("messages wait for the disk")).toMatchObject({ code: "DISK_FULL" });
+    // Two more tries of the same update.
+    for (let polls = 0; polls < 3; polls += 1) {
+      await stage().moment(({ method }) => method === "getUpdates");
+    }
+    expect(stage().telegram.pending).toHaveLength(1);
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
+    expect(stage().shown("disk")).toHaveLength(1);
+
+    await free();
+    await stage().telegram.waitFor((call) => call.text.includes("good morning"), 20_000);
+    await stage().goesOn();
+    expect(stage().shown("good morning")).toHaveLength(1);
+    expect(stage().telegram.pending).toEqual([]);
+    expect(await gateway.kill()).toBe(0);
+  }, 40_000);
+
+  test("filled while the model thinks: told, and answered when there is room", async () => {
+    const gateway = await stage().start();
+    await stage().goesOn("before");
+    const thinking = Promise.withResolvers<void>();
+    stage().model.answer(async (call) => {
+      await thinking.promise;
+      return { text: `answer to ${call.said}` };
+    });
+    stage().telegram.say("good morning");
+    await stage().model.called(2);
+    await fill();
+    thinking.resolve();
+    const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"), 15_000);
+    expect(notice.text).toContain("disk");
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
+
+    await free();
+    await stage().telegram.waitFor((call) => call.text.includes("answer to"), 20_000);
+    await stage().goesOn();
+    expect(stage().shown("answer to")).toHaveLength(1);
+    const messages = await readTranscript((await stage().transcripts())[0] ?? "");
+    expect(messages.filter((it) => it.role === "user" && textOf(it).includes("good morning"))).toHaveLength(1);
+    expect(await gateway.kill()).toBe(0);
+  }, 40_000);
+
+  test("filled while the reply waits for Telegram: it leaves once, when there is room", async () => {
+    const gateway = await stage().start();
+    await stage().goesOn("before");
+    stage().telegram.fail("sendMessage", "429", 1, 1);
+    stage().telegram.say("good morning");
+    await gateway.logged("send again");
+    await fill();
+    expect(await gateway.logged("reply waits for the disk")).toMatchObject({ code: "DISK_FULL" });
+    await free();
+    await stage().telegram.waitFor((call) => call.ok && call.text.includes("good morning"), 20_000);
+    await stage().goesOn();
+    expect(stage().shown("good morning")).toHaveLength(1);
+    expect(linesOf(gateway, "stopped")).toEqual([]);
+  }, 40_000);
+
+  test("full from the start: a clear end, or a gateway that says so", async () => {
+    mkdirSync(join(stage().home.stateDir, "state"), { recursive: true });
+    await fill();
+    await expect(stage().start()).rejects.toThrow(/No room left on the disk/);
+    expect(stage().telegram.shown(ADA)).toEqual([]);
+  });
+});

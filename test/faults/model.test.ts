@@ -1,0 +1,75 @@
+import net from "node:net";
+import { expect, test } from "vitest";
+import { walkConfig } from "../walk/gateway.ts";
+import { ADA, readTranscript, useStage } from "./stage.ts";
+
+const stage = useStage();
+
+/** A port that leads to the model, or to nobody. */
+async function openRoad(to: number): Promise<{ port: number; open(): Promise<void>; shut(): Promise<void> }> {
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    const onward = net.connect(to, "127.0.0.1");
+    for (const end of [socket, onward]) sockets.add(end.on("error", () => end.destroy()));
+    socket.pipe(onward).pipe(socket);
+  });
+  let port = 0;
+  const open = async () => {
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    const address = server.address();
+    port = typeof address === "object" && address !== null ? address.port : 0;
+  };
+  const shut = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  await open();
+  return { port, open, shut };
+}
+
+test("a stream that is cut in the middle is asked again; the chat sees one answer", async () => {
+  await stage().start();
+  stage().model.answer((_call, number) =>
+    number === 1 ? { text: "one two three four five", stopAfter: 3 } : { text: "one two three four five" },
+  );
+  stage().telegram.say("count");
+  await stage().telegram.waitFor((call) => call.text.includes("five"), 15_000);
+  await stage().goesOn();
+  expect(stage().shown("one two")).toEqual(["one two three four five"]);
+  await readTranscript((await stage().transcripts())[0] ?? "");
+});
+
+test("a stream that is always cut ends in a notice, and the next message works", async () => {
+  await stage().start();
+  stage().model.answer(() => ({ text: "one two three four five", stopAfter: 3 }));
+  stage().telegram.say("count");
+  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"), 20_000);
+  expect(notice.text).toMatch(/broke off|cannot be reached/);
+  await stage().goesOn();
+  await readTranscript((await stage().transcripts())[0] ?? "");
+}, 30_000);
+
+test("a model that is gone ends in a notice, and the next message works when it is back", async () => {
+  const road = await openRoad(Number(new URL(stage().model.url).port));
+  const url = `http://127.0.0.1:${road.port}/v1`;
+  await stage().home.writeConfig(walkConfig(stage().telegram, { url }));
+  await stage().start();
+  await road.shut();
+  stage().telegram.say("hello?");
+  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"), 25_000);
+  expect(notice.text).toContain("cannot be reached");
+  await road.open();
+  await stage().goesOn();
+  await road.shut();
+}, 40_000);
+
+test("a model that never answers is stopped by the run timeout, visibly", async () => {
+  await stage().config({ agents: { defaults: { model: { primary: "fake/fake-1" }, timeoutSeconds: 1 } } });
+  await stage().start();
+  stage().model.answer(() => "hang");
+  stage().telegram.say("hello?");
+  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
+  expect(notice.text).toContain("longer than a run may take");
+  await stage().goesOn();
+  expect(stage().telegram.shown(ADA)).toHaveLength(2);
+});

@@ -15,6 +15,9 @@ import { RunBoard } from "./board.ts";
 import { TurnRunner } from "./turn-runner.ts";
 import { BROKEN } from "./words.ts";
 
+/** Deciding about a message takes a few milliseconds, unless the disk is full. */
+const DECIDE_MS = 1000;
+
 /**
  * The hallway. One message's life: journal → acknowledge → admit → route → command or lane → run → reply → outcome.
  */
@@ -148,6 +151,15 @@ export class Dispatch {
       this.lanes.enterFirst(key, { rows: [row], pending: [], text: answer.turn, ...(log && { log }) });
     };
     this.lanes.occupy(key, { kind: "work", rows: [row], work, ...(log && { log }) }, command.at);
+  }
+
+  /** Decides about what came in, then lets runs end within `ms`. What is left goes on after the next start. */
+  async close(ms: number): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#ports.clock.after(DECIDE_MS, late.resolve);
+    await Promise.race([this.#order.idle(), late.promise]);
+    cancel();
+    await this.lanes.close(ms);
   }
 
   /** Ends what runs in a session. */

@@ -31,7 +31,7 @@ export const LOOK_FOR_ROOM_EVERY_MS = 2000;
 /** One lane per session, and the global one around their runs. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
-  readonly #draining = new Set<Promise<void>>();
+  readonly #underway = new Set<Promise<void>>();
   readonly #ports: LanePorts;
   readonly #slots: Slots;
   #closing = false;
@@ -48,12 +48,12 @@ export class Lanes {
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
     const merge = action.kind !== "wait" || action.merge;
     if (action.kind === "steer" && lane.run) {
-      void this.#steer(key, lane.run, waiting);
+      this.#keep(this.#steer(key, lane.run, waiting));
       return true;
     }
     if (action.kind === "interrupt") lane.abort("user");
     lane.push({ kind: "turn", waiting, merge: merge && waiting.log === undefined && waiting.isReplay !== true });
-    for (const task of lane.shed(this.#ports.settings().queue)) void this.#shed(key, task, "full");
+    for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#shed(key, task, "full"));
     return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
   }
 
@@ -107,7 +107,7 @@ export class Lanes {
       for (const lane of this.#lanes.values()) lane.abort("shutdown");
     });
     const cancelWait = clock.after(ms + ABORT_MS, late.resolve);
-    await Promise.race([Promise.all(this.#draining), late.promise]);
+    await Promise.race([Promise.all(this.#underway), late.promise]);
     cancelAbort();
     cancelWait();
   }
@@ -122,9 +122,14 @@ export class Lanes {
   #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
     if (lane.busy || this.#closing) return false;
     lane.busy = true;
-    const draining = this.#drain(key, lane, debounceMs).finally(() => this.#draining.delete(draining));
-    this.#draining.add(draining);
+    this.#keep(this.#drain(key, lane, debounceMs));
     return true;
+  }
+
+  /** Closing waits for it. */
+  #keep(work: Promise<void>): void {
+    const kept = work.finally(() => this.#underway.delete(kept));
+    this.#underway.add(kept);
   }
 
   async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {

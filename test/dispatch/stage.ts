@@ -176,7 +176,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
       }
     },
     async stop() {
-      await dispatch.lanes.close(0);
+      await dispatch.close(0);
       await outbox.close(1000);
       await sessions.close();
       await journal.close();

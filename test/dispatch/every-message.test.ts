@@ -1,0 +1,96 @@
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { QueueMode } from "../../src/dispatch/ports.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import { done, makeTool, openedByPi } from "../harness/stage.ts";
+import { until } from "../outbox/stage.ts";
+import { type Boot, openHall } from "./stage.ts";
+
+const mode = fc.constantFrom<QueueMode>("steer", "followup", "collect", "interrupt");
+const answer = fc.constantFrom("words", "silence", "failure", "tool", "slow words");
+const action = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("say" as const), from: fc.constantFrom("1", "2") }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("command" as const),
+      text: fc.constantFrom("/stop", "/new", "/new words", "/think low", "/status", "/unheard-of"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const), turns: fc.integer({ min: 1, max: 40 }) }) },
+);
+const walk = fc.record({
+  mode,
+  drop: fc.constantFrom("old" as const, "new" as const, "summarize" as const),
+  cap: fc.integer({ min: 1, max: 3 }),
+  answers: fc.array(answer, { minLength: 1, maxLength: 6 }),
+  actions: fc.array(action, { minLength: 1, maxLength: 10 }),
+});
+type Walk = typeof walk extends fc.Arbitrary<infer T> ? T : never;
+
+const REPLIES = {
+  words: { text: "some words" },
+  silence: { text: "NO_REPLY" },
+  failure: { status: 401, message: "Incorrect API key provided" },
+  tool: { tool: "look", args: {} },
+  "slow words": { text: "one two three four", everyMs: 3 },
+} as const;
+
+async function takeWalk({ actions, answers, mode: queueMode, cap, drop }: Walk): Promise<void> {
+  const hall = await openHall();
+  try {
+    hall.rules = { queueMode: () => queueMode, queue: { cap, drop, debounceMs: 2 } };
+    hall.tools.push(makeTool("look", async () => done("seen")) as never);
+    hall.model.answer((call, number) => {
+      const wanted = answers[number % answers.length] ?? "words";
+      return REPLIES[call.isAfterTool && wanted === "tool" ? "words" : wanted];
+    });
+    let boot: Boot = await hall.boot();
+    const rows: InboxRow[] = [];
+    for (const [at, step] of actions.entries()) {
+      if (step.kind === "say") rows.push(await boot.tell(`message ${at}`, step.from));
+      else if (step.kind === "command") rows.push(await boot.tell(step.text));
+      else if (step.kind === "pause") await pause(step.turns);
+      else {
+        await boot.stop();
+        boot = await hall.boot();
+        await boot.recover();
+      }
+    }
+    for (const row of rows) await check(row, boot);
+    expect(await boot.journal.stats()).toMatchObject({ openInbox: 0, openOutbox: 0, unknownOutbox: 0 });
+    expect(hall.platform.texts.filter((text) => text.includes("possible repeat"))).toEqual([]);
+    for await (const file of glob(join(hall.dir, "sessions", "*.jsonl"))) openedByPi(file);
+  } finally {
+    await hall.close();
+  }
+}
+
+async function pause(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The outcome, and what the chat saw of it. */
+async function check(row: InboxRow, boot: Boot): Promise<void> {
+  const { kind } = await boot.outcome(row);
+  const replies = await boot.journal.outbox.of(row.id);
+  if (kind === "replied" || kind === "command" || kind === "failed")
+    expect(replies.length, `${row.message.text}: ${kind}`).toBeGreaterThan(0);
+  if (kind === "silent" || kind === "steered" || kind === "merged") expect(replies).toEqual([]);
+  expect(replies.every(({ state }) => state === "sent")).toBe(true);
+  await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf(row.message.from.chat.id)));
+}
+
+it(
+  "ends every message in exactly one outcome that the chat can see, whatever comes when",
+  { timeout: 60_000 },
+  async () => {
+    await fc.assert(fc.asyncProperty(walk, takeWalk), {
+      numRuns: Number(process.env["WALKS"] ?? 25),
+      seed: Number(process.env["SEED"] ?? 7),
+    });
+  },
+);

@@ -4,7 +4,7 @@ import { plainKey } from "./format.ts";
 import { fields, text } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { Turn } from "./transcript.ts";
-import { isWritten, withRuns } from "./view.ts";
+import { isUnbegun, isWritten, withRuns } from "./view.ts";
 
 /** How the page stands with the gateway. `retryAt` is milliseconds since 1970. */
 export type Link =
@@ -218,9 +218,12 @@ function afterHistory(state: State, action: Extract<Action, { type: "history" }>
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
     return !isWritten(exchange, turns);
   });
+  const taken = state.exchanges.find((exchange) => !exchanges.includes(exchange));
   const placed = exchanges.map((exchange) => {
     const waits = exchange.sent?.state === "queued" && exchange.sent.tried !== true;
-    return waits && isOpen(state, exchange.sessionKey) ? { ...exchange, anchor: last } : exchange;
+    // One that never began stays behind the run that it waited for.
+    const follows = isUnbegun(exchange) && taken !== undefined && taken.at <= exchange.at;
+    return (waits || follows) && isOpen(state, exchange.sessionKey) ? { ...exchange, anchor: last } : exchange;
   });
   return { ...state, exchanges: placed, transcript: { turns, last, hasMore, loaded: true } };
 }

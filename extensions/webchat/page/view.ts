@@ -35,6 +35,11 @@ export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   return exchange.reply.state !== "error" || assistant.error !== undefined;
 }
 
+/** Whether our message was stopped before it began: it is in no transcript, and what follows belongs to other runs. */
+export function isUnbegun({ sent, reply }: Exchange): boolean {
+  return sent !== undefined && reply.state === "aborted" && reply.parts.length === 0;
+}
+
 /** The turns, each with the run that it came from where this page saw that run, or knew it from the last reading. */
 export function withRuns(
   turns: readonly Turn[],
@@ -77,6 +82,7 @@ function likelyUser(exchange: Exchange, later: readonly Turn[]): Turn | undefine
 }
 
 function likelyAssistant(exchange: Exchange, later: readonly Turn[], user: Turn | undefined): Turn | undefined {
+  if (isUnbegun(exchange) && user === undefined) return undefined;
   const from = user?.last ?? exchange.anchor;
   const next = later.find((turn) => turn.role === "assistant" && turn.last > from);
   if (next === undefined) return undefined;

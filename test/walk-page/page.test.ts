@@ -156,6 +156,34 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expectSameAfterReload(tab);
   });
 
+  test("a message that waits behind another one is answered after it, or stopped with it and still there", async () => {
+    const tab = await open(modelConfig());
+    model.answer((call, number) => {
+      if (number === 1) return { text: "first ".repeat(20), everyMs: 30 };
+      return call.said.includes("stop this") ? { text: "long ".repeat(400), everyMs: 30 } : { text: "second answer" };
+    });
+    await tab.say("one");
+    await tab.page.locator("li.turn.assistant").getByText("first first").waitFor();
+    await tab.say("two");
+    await tab.answered("second answer");
+    expect((await tab.turns()).map((turn) => turn.slice(0, 12))).toEqual([
+      "you: one",
+      "agent: first",
+      "you: two",
+      "agent: secon",
+    ]);
+    await tab.say("stop this");
+    await tab.page.locator("li.turn.assistant").getByText("long long").waitFor();
+    await tab.say("and this waits");
+    await tab.page.locator("li.turn.user").getByText("and this waits").waitFor();
+    await tab.page.locator("li.turn").nth(7).waitFor();
+    await tab.page.keyboard.press("Escape");
+    await tab.idle();
+    await expect
+      .poll(async () => (await tab.turns()).slice(4).map((turn) => turn.slice(0, 19).trim()))
+      .toEqual(["you: stop this", "agent: long long lo", "you: and this waits", "agent:"]);
+  });
+
   test("an image reaches a model that sees, is there after a reload, and is named by the demo model", async () => {
     const tab = await open(modelConfig());
     await tab.box.fill("look");

@@ -1,3 +1,4 @@
+import { OpenClawError } from "../../types/errors.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { watchConfig, type ConfigEvent } from "../config/watch.ts";
 import type { Parts } from "./parts.ts";
@@ -22,11 +23,15 @@ export async function followConfig(
 async function applyAndTell(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {
   try {
     await apply(parts, event, mode);
-  } finally {
-    const { problems } = parts.live;
-    const payload = { valid: event.kind !== "invalid", problems };
-    parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
+  } catch (error) {
+    // One change that cannot be applied must not end the watching: the next one may mend it.
+    const fix = error instanceof OpenClawError ? error.fix : "Mend the file; the log has the details.";
+    parts.live.problems = [{ message: error instanceof Error ? error.message : String(error), fix }];
+    parts.log.error("config not applied", { error });
   }
+  const { problems } = parts.live;
+  const payload = { valid: event.kind !== "invalid", problems };
+  parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
 }
 
 async function apply(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {

@@ -19,7 +19,14 @@ export interface ModelCall {
 
 /** What it answers: words streamed one by one, a tool call, a failure, or nothing at all. */
 export type ModelReply =
-  | { readonly text: string; readonly everyMs?: number; readonly stopAfter?: number }
+  | {
+      readonly text: string;
+      readonly everyMs?: number;
+      readonly stopAfter?: number;
+      /** Asked for after the words. */
+      readonly tool?: string;
+      readonly args?: Record<string, unknown>;
+    }
   | { readonly tool: string; readonly args: Record<string, unknown> }
   | { readonly status: number; readonly message: string; readonly retryAfter?: number }
   | "hang";
@@ -162,22 +169,21 @@ async function stream(
     response.write(`data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
   response.writeHead(200, { "content-type": "text/event-stream" });
   send({ role: "assistant", content: "" });
-  if ("tool" in reply) {
+  if ("text" in reply && !(await streamWords(response, reply, send))) return;
+  if (reply.tool === undefined) {
+    send({}, "stop");
+  } else {
     send({
       tool_calls: [
         {
           index: 0,
           id: `call_${ids}`,
           type: "function",
-          function: { name: reply.tool, arguments: JSON.stringify(reply.args) },
+          function: { name: reply.tool, arguments: JSON.stringify(reply.args ?? {}) },
         },
       ],
     });
     send({}, "tool_calls");
-  } else {
-    const whole = await streamWords(response, reply, send);
-    if (!whole) return;
-    send({}, "stop");
   }
   response.write(
     `data: ${JSON.stringify({ ...base, choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })}\n\n`,

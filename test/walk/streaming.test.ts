@@ -1,7 +1,8 @@
 import { describe } from "vitest";
 import { outcomesOf, test } from "./scene.ts";
 
-const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
+const words = (count: number, name = "word") =>
+  Array.from({ length: count }, (_, index) => `${name}${index}`).join(" ");
 
 describe.concurrent("an answer that grows", () => {
   test("is previewed in one message that the final edits", async ({ world, expect }) => {
@@ -68,5 +69,77 @@ describe.concurrent("an answer that grows", () => {
     world.telegram.say("quick");
     await world.told("quick");
     expect(world.telegram.sent.filter((call) => call.method === "editMessageText")).toEqual([]);
+  });
+});
+
+describe.concurrent("a preview", () => {
+  test("before and after a tool is one message", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer((call) =>
+      call.isAfterTool
+        ? { text: `Done: ${words(15)}`, everyMs: 90 }
+        : { text: `Let me look: ${words(15, "early")}`, everyMs: 90, tool: "ls", args: {} },
+    );
+    world.telegram.say("look");
+    await world.told("word14");
+    await outcomesOf(home, 1);
+    expect(world.telegram.shown(1001)).toEqual([`Let me look: ${words(15, "early")}\n\nDone: ${words(15)}`]);
+  });
+
+  test("of an answer that breaks off becomes the second try's answer", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer((_call, number) =>
+      number === 1
+        ? { text: words(30, "first"), everyMs: 80, stopAfter: 20 }
+        : { text: words(10, "second"), everyMs: 10 },
+    );
+    world.telegram.say("go");
+    await world.told("second9");
+    await outcomesOf(home, 1);
+    expect(world.telegram.shown(1001)).toEqual([words(10, "second")]);
+  });
+
+  test("of an answer that fails for good keeps its words, and the notice follows", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer((_call, number) =>
+      number === 1 ? { text: words(30, "first"), everyMs: 80, stopAfter: 20 } : { status: 401, message: "no" },
+    );
+    world.telegram.say("go");
+    await world.told("⚠️");
+    expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "failed" });
+    await world.told("first19");
+    expect(world.telegram.shown(1001)).toEqual([words(20, "first"), expect.stringContaining("⚠️")]);
+  });
+
+  test("is not shown of a silent answer", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer(() => ({ text: `<think> ${words(20)} </think> NO_REPLY`, everyMs: 80 }));
+    world.telegram.say("go");
+    expect(await outcomesOf(home, 1)).toEqual([{ kind: "silent" }]);
+    expect(world.telegram.shown(1001)).toEqual([]);
+  });
+
+  test("that Telegram slows down still ends in the whole answer", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.telegram.fail("editMessageText", "429", 2, 1);
+    world.model.answer(() => ({ text: words(40), everyMs: 80 }));
+    world.telegram.say("go");
+    await outcomesOf(home, 1);
+    await world.told("word39");
+    await world.telegram.waitFor(() => world.telegram.shown(1001)[0] === words(40));
+    expect(world.telegram.shown(1001)).toEqual([words(40)]);
+  });
+
+  test("of a stopped answer stays as it was and nothing follows", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer(() => ({ text: words(200), everyMs: 60 }));
+    world.telegram.say("go");
+    await world.told("word5");
+    world.telegram.say("/stop");
+    await world.told("Stopped");
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "aborted" }, { kind: "command", name: "stop" }]);
+    const shown = world.telegram.shown(1001);
+    expect(shown).toHaveLength(2);
+    expect(words(200).startsWith(shown[0] ?? "?")).toBe(true);
   });
 });

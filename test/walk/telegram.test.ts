@@ -1,0 +1,93 @@
+import { describe } from "vitest";
+import { startFakeTelegram } from "../fakes/telegram.ts";
+import { outcomesOf, test } from "./scene.ts";
+
+describe.concurrent("Telegram", () => {
+  test("sends an update again: it is answered once", async ({ world, expect }) => {
+    const { home, gateway } = await world.start();
+    const message = {
+      message_id: 900,
+      date: 1_700_000_000,
+      text: "only once",
+      from: { id: 1001, is_bot: false, first_name: "Ada" },
+      chat: { id: 1001, type: "private", first_name: "Ada" },
+    };
+    world.telegram.inject({ message, update_id: 5 });
+    await world.told("only once");
+    world.telegram.inject({ message, update_id: 5 });
+    await gateway.logged((line) => line["why"] === "seen before");
+    await outcomesOf(home, 1);
+    expect(world.telegram.shown(1001)).toHaveLength(1);
+  });
+
+  test("gets a long code block in parts that are code each", async ({ world, expect }) => {
+    const { home } = await world.start();
+    const code = Array.from({ length: 300 }, (_, index) => `const value${index} = "${index} & <more>";`).join("\n");
+    world.model.answer(() => ({ text: `Here:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all.` }));
+    world.telegram.say("code");
+    await outcomesOf(home, 1);
+    await world.told("That is all.");
+    const sent = world.telegram.sent.filter((call) => call.method === "sendMessage");
+    expect(sent.length).toBeGreaterThan(2);
+    for (const call of sent.filter((it) => it.text.includes("const value")))
+      expect(call.text).toMatch(/<pre>.*<\/pre>/s);
+    expect(world.telegram.shown(1001).join("\n")).toContain('const value299 = "299 & <more>";');
+  });
+
+  test("asks an owner in a group, who may answer there", async ({ world }) => {
+    await world.start({
+      commands: { ownerAllowFrom: ["1001"] },
+      channels: { telegram: { groups: { "*": {} } } },
+    });
+    world.model.answer((call) =>
+      call.isAfterTool
+        ? { text: `result: ${call.toolText}` }
+        : { tool: "exec", args: { command: "touch x && echo ran-it" } },
+    );
+    const chat = { id: -100_800, type: "supergroup", title: "Team" };
+    world.telegram.say("@test_bot run it", { chat, from: { id: 2002, first_name: "Bob" } });
+    const asked = await world.told("/approve", chat.id);
+    const id = /\/approve (\w+)/.exec(asked.text)?.[1];
+    world.telegram.say(`/approve ${id} once`, { chat, from: { id: 2002, first_name: "Bob" } });
+    world.telegram.say(`/approve ${id} once`, { chat, from: { id: 1001, first_name: "Ada" } });
+    await world.told(/result: .*ran-it/s, chat.id);
+  });
+
+  test("shows an edited message as such", async ({ world, expect }) => {
+    const { home } = await world.start();
+    const message = {
+      message_id: 901,
+      date: 1_700_000_000,
+      edit_date: 1_700_000_100,
+      text: "better words",
+      from: { id: 1001, is_bot: false, first_name: "Ada" },
+      chat: { id: 1001, type: "private", first_name: "Ada" },
+    };
+    world.telegram.inject({ edited_message: message });
+    expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
+    expect(world.model.calls[0]?.said).toContain('"is_edit": true');
+    expect(world.model.calls[0]?.said).toContain("better words");
+  });
+
+  test("has two bots, each with its own people", async ({ world, expect }) => {
+    const other = await startFakeTelegram();
+    const { home } = await world.start({
+      channels: {
+        telegram: {
+          accounts: {
+            default: {},
+            work: { apiRoot: other.url, botToken: other.token, allowFrom: ["1002"], dmPolicy: "allowlist" },
+          },
+        },
+      },
+    });
+    world.telegram.say("to the first");
+    await world.told("to the first");
+    other.say("to the second", { from: { id: 1002, first_name: "Bob" } });
+    await other.waitFor((call) => call.text.includes("to the second"));
+    other.say("stranger", { from: { id: 1001, first_name: "Ada" } });
+    const outcomes = await outcomesOf(home, 3);
+    expect(outcomes[2]).toMatchObject({ kind: "dropped" });
+    await other.close();
+  });
+});

@@ -82,7 +82,7 @@ async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   const stream = chat.stream(runId);
   if (!stream) throw new Error("the run did not begin");
   const answer = await follow(stream, request.onText);
-  await core.dispatch.lanes.close(1000);
+  await core.dispatch.close(1000);
   return { runId, ...answer };
 }
 

@@ -86,8 +86,8 @@ export class Commits {
   }
 
   #rollBack(): void {
-    // SQLite has rolled back by itself after some disk faults.
-    if (!this.#db.isTransaction) return;
+    // SQLite has rolled back by itself after some disk faults; a write may come after the journal was closed.
+    if (!this.#db.isOpen || !this.#db.isTransaction) return;
     try {
       this.#db.exec("ROLLBACK");
     } catch (error) {

@@ -49,6 +49,13 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
+it("rejects what is written after it was closed", async () => {
+  const journal = await open();
+  await journal.close();
+  await expect(journal.inbox.accept([message("late")])).rejects.toThrow();
+  await expect(journal.values.set("a", "b")).rejects.toThrow();
+});
+
 describe("inbox", () => {
   it("knows an event again, in the same batch and after a restart", async () => {
     const first = await open();

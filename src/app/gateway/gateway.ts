@@ -97,7 +97,7 @@ async function closeGateway(
   const { parts, server, stop } = gateway;
   const { core, channels } = parts;
   await channels.stopReceiving();
-  await core.dispatch.lanes.close(graceMs);
+  await core.dispatch.close(graceMs);
   await core.outbox.close(SEND_GRACE_MS);
   stop.abort();
   await server.close(CLOSE_MS, "the gateway stops");

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { TOKEN, type GatewayUnderTest } from "./gateway.ts";
@@ -74,6 +74,35 @@ describe.concurrent("a start that cannot be", () => {
     const stopped = await home.run(["gateway", "stop"]);
     expect(stopped.code, stopped.stderr).toBe(0);
     expect(await gateway.ended).toBe(0);
+  });
+
+  test("`--force` stops the first in order and takes its place", async ({ world, expect }) => {
+    const { home, gateway } = await world.start();
+    world.telegram.say("to the first");
+    await world.told("to the first");
+    const next = await home.start({ args: ["--force"] });
+    expect(await gateway.ended).toBe(0);
+    world.telegram.say("to the next");
+    await world.told("to the next");
+    expect(await next.kill()).toBe(0);
+    expect(world.telegram.shown(1001)).toHaveLength(2);
+  });
+
+  test("a state that another program wrote last: channels stay off until it is adopted", async ({ world, expect }) => {
+    const home = await world.home();
+    await mkdir(join(home.stateDir, "agents", "main", "sessions"), { recursive: true });
+    await writeFile(join(home.stateDir, "agents", "main", "sessions", "sessions.json"), "{}");
+    const gateway = await home.start();
+    await gateway.logged("channels stay off");
+    await greeted(gateway);
+    expect(gateway.output).toContain("onboard --adopt");
+    expect(world.telegram.polls.count).toBe(0);
+    const adopted = await home.run(["onboard", "--adopt"]);
+    expect(adopted.code, adopted.stderr).toBe(0);
+    await gateway.kill();
+    await home.start();
+    world.telegram.say("now");
+    await world.told("now");
   });
 
   test("a daemon that was killed leaves no lock that matters", async ({ world, expect }) => {

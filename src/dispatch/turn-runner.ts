@@ -139,9 +139,10 @@ export class TurnRunner {
   }
 
   async #keepRecord(prepared: PreparedTurn, session: Session, run: Run): Promise<void> {
-    const { receipt, result } = await endOf(run);
+    const end = await endOf(run);
+    const { receipt, result } = end;
     await session.update(chatFacts(prepared.message));
-    await this.#keepCounters(session, result, receipt);
+    await this.#keepCounters(session, end);
     await this.#ports.journal.runs.record({
       runId: prepared.facts.runId,
       sessionKey: session.key,
@@ -165,13 +166,12 @@ export class TurnRunner {
     if (text !== undefined) await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
   }
 
-  async #keepCounters(session: Session, result: RunResult, receipt: Receipt): Promise<void> {
+  async #keepCounters(session: Session, { result, receipt, filled }: RunEnd): Promise<void> {
     const { usage } = receipt;
     await session.update({
       inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
       outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
-      totalTokens: usage.totalTokens,
-      totalTokensFresh: true,
+      ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
       abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
       updatedAt: this.#ports.clock.now(),
     });
@@ -232,7 +232,18 @@ function operatorOutcome(result: RunResult): Outcome | "unfinished" {
   return result.kind === "aborted" && result.by === "shutdown" ? "unfinished" : outcomeOf(result, true);
 }
 
-async function endOf(run: Run): Promise<{ receipt: Receipt; result: RunResult }> {
-  for await (const event of run.stream.watch()) if (event.type === "run_end") return event;
+interface RunEnd {
+  readonly receipt: Receipt;
+  readonly result: RunResult;
+  /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
+  readonly filled: number | undefined;
+}
+
+async function endOf(run: Run): Promise<RunEnd> {
+  let filled: number | undefined;
+  for await (const event of run.stream.watch()) {
+    if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
+    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled };
+  }
   throw new Error("a run's log ended without run_end");
 }

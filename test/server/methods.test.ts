@@ -95,7 +95,9 @@ test("a missing scope names what is missing", async () => {
       details: { code: "MISSING_SCOPE", missingScope: "operator.write", requiredScopes: ["operator.write"] },
     },
   });
-  expect(await reader.request("health")).toMatchObject({ ok: true });
+  const health = await reader.request("health");
+  const late = { degraded: expect.any(Boolean), delayP99Ms: expect.any(Number), delayMaxMs: expect.any(Number) };
+  expect(health).toMatchObject({ ok: true, payload: { eventLoop: { ...late, utilization: expect.any(Number) } } });
   reader.close();
 });
 

@@ -164,6 +164,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     });
     await tab.say("one");
     await tab.page.locator("li.turn.assistant").getByText("first first").waitFor();
+    expect(await tab.page.getByRole("button", { name: "Stop" }).isVisible()).toBe(true);
     await tab.say("two");
     await tab.answered("second answer");
     expect((await tab.turns()).map((turn) => turn.slice(0, 12))).toEqual([

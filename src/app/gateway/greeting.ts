@@ -3,9 +3,9 @@ import type { Live } from "../live.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** What was started, in a few lines. The token stands in the fragment: it never reaches a server's log. */
-export async function greet(gateway: Gateway, live: Live): Promise<void> {
+export async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise<void> {
   if (process.stdout.isTTY !== true && live.config.logging.consoleStyle === "json") return;
-  const token = (await ensureGatewayToken(live.paths, live.config)).reveal();
+  const token = givenToken ?? (await ensureGatewayToken(live.paths, live.config)).reveal();
   const model = await gateway.modelText();
   const lines = [
     "",

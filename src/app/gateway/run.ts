@@ -72,7 +72,7 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   const signalled = untilSignal();
   const gateway = await startGateway(live, { log, load, ...options });
   await lock.note({ port: gateway.port });
-  await greet(gateway, live);
+  await greet(gateway, live, options.token);
   const signal = await signalled;
   const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
   log.info("stopping", { signal, graceMs });

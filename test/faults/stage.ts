@@ -112,22 +112,21 @@ export async function readTranscript(path: string): Promise<readonly Message[]> 
 
 /** Every call has exactly one result, behind it. */
 function expectPaired(messages: readonly Message[]): void {
-  const open = new Set<string>();
-  const seen = new Set<string>();
+  const open: string[] = [];
   for (const message of messages) {
     if (message.role === "toolResult") {
-      expect(open.delete(message.toolCallId ?? ""), `a result without its call: ${message.toolCallId}`).toBe(true);
-    } else if (message.role === "assistant" && typeof message.content !== "string") {
-      for (const part of message.content) {
-        if (part.type !== "toolCall") continue;
-        expect(seen.has(part.id ?? ""), `the call ${part.id} stands there twice`).toBe(false);
-        seen.add(part.id ?? "");
-        open.add(part.id ?? "");
-      }
-    } else expect([...open], `a turn begins before these calls have results`).toEqual([]);
+      const [call] = open.splice(open.indexOf(message.toolCallId ?? ""), 1);
+      expect(call, "a result without its call").toBe(message.toolCallId);
+    } else {
+      expect(open, "a turn begins before these calls have results").toEqual([]);
+      open.push(...callsIn(message));
+    }
   }
-  expect([...open]).toEqual([]);
+  expect(open).toEqual([]);
 }
+
+const callsIn = ({ content }: Message): string[] =>
+  typeof content === "string" ? [] : content.flatMap((part) => (part.type === "toolCall" ? [part.id ?? ""] : []));
 
 export const textOf = (message: Message | undefined): string =>
   typeof message?.content === "string" ? message.content : (message?.content ?? []).map((it) => it.text ?? "").join("");

@@ -80,6 +80,7 @@ describe.concurrent("one chat", () => {
   });
 
   test("thoughts and final tags never reach the chat", async ({ world, expect }) => {
+    world.previews = true;
     await world.start();
     world.model.answer(() => ({
       text: "<think>the secret plan is <b>cake</b> </think> <final> Here is the visible answer for you. </final>",

@@ -8,10 +8,15 @@ import { makeHome, walkConfig, type GatewayUnderTest, type Home, type StartOptio
 
 export type Config = Record<string, unknown>;
 
+/** Retries take seconds of their own, and the machine may be busy. */
+const PATIENCE_MS = 16_000;
+
 /** One walk: a home of its own, a Telegram and a model. */
 export class World {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
+  /** Whether answers grow in the chat, as they do by default: on a busy machine any answer may, so most walks do without. */
+  previews = false;
   readonly #homes: Home[] = [];
 
   constructor(telegram: FakeTelegram, model: FakeModel) {
@@ -21,7 +26,8 @@ export class World {
 
   /** The usual config with these keys over it. */
   config(more: Config = {}): Config {
-    return merge(walkConfig(this.telegram, this.model), more);
+    const quiet = this.previews ? {} : { channels: { telegram: { streaming: { mode: "off" } } } };
+    return merge(merge(walkConfig(this.telegram, this.model), quiet), more);
   }
 
   async home(config: Config = this.config()): Promise<Home> {
@@ -41,7 +47,7 @@ export class World {
       const isText = call.method === "sendMessage" || call.method === "editMessageText";
       const fits = typeof text === "string" ? call.text.includes(text) : text.test(call.text);
       return isText && fits && call.ok && (chat === undefined || call.chatId === String(chat));
-    });
+    }, PATIENCE_MS);
   }
 
   /** Answers each call by the first rule that its user's words fit; echoes otherwise. */
@@ -110,7 +116,7 @@ export function outcomesOf(home: Home, count: number): Promise<readonly (Record<
       if (done.length < count) throw new Error(`${done.length} of ${count} messages are done`);
       return done.map((row) => row.outcome);
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: PATIENCE_MS, interval: 20 },
   );
 }
 

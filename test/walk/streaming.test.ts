@@ -6,6 +6,7 @@ const words = (count: number, name = "word") =>
 
 describe.concurrent("an answer that grows", () => {
   test("is previewed in one message that the final edits", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer(() => ({ text: words(30), everyMs: 90 }));
     world.telegram.say("slowly please");
@@ -24,6 +25,7 @@ describe.concurrent("an answer that grows", () => {
   });
 
   test("that becomes too long for one message goes on in further ones", async ({ world, expect }) => {
+    world.previews = true;
     await world.start();
     const text = Array.from({ length: 60 }, (_, index) => `Part ${index}: ${"long words ".repeat(9)}`).join("\n\n");
     world.model.answer(() => ({ text: `${text}\n\nThe end.`, everyMs: 2 }));
@@ -35,6 +37,7 @@ describe.concurrent("an answer that grows", () => {
   });
 
   test("comes in blocks when blocks are on", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start({
       agents: {
         defaults: {
@@ -56,6 +59,7 @@ describe.concurrent("an answer that grows", () => {
   });
 
   test("comes whole when streaming is off", async ({ world, expect }) => {
+    world.previews = true;
     await world.start({ channels: { telegram: { streaming: { mode: "off" } } } });
     world.model.answer(() => ({ text: words(20), everyMs: 90 }));
     world.telegram.say("whole please");
@@ -64,16 +68,18 @@ describe.concurrent("an answer that grows", () => {
     expect(sends.map((call) => call.method)).toEqual(["sendMessage"]);
   });
 
-  test("a quick answer has no preview", async ({ world, expect }) => {
+  test("a quick answer is one message", async ({ world, expect }) => {
+    world.previews = true;
     await world.start();
     world.telegram.say("quick");
     await world.told("quick");
-    expect(world.telegram.sent.filter((call) => call.method === "editMessageText")).toEqual([]);
+    expect(world.telegram.shown(1001)).toHaveLength(1);
   });
 });
 
 describe.concurrent("a preview", () => {
   test("before and after a tool is one message", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer((call) =>
       call.isAfterTool
@@ -87,6 +93,7 @@ describe.concurrent("a preview", () => {
   });
 
   test("of an answer that breaks off becomes the second try's answer", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer((_call, number) =>
       number === 1
@@ -100,6 +107,7 @@ describe.concurrent("a preview", () => {
   });
 
   test("of an answer that fails for good keeps its words, and the notice follows", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer((_call, number) =>
       number === 1 ? { text: words(30, "first"), everyMs: 80, stopAfter: 20 } : { status: 401, message: "no" },
@@ -112,6 +120,7 @@ describe.concurrent("a preview", () => {
   });
 
   test("is not shown of a silent answer", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer(() => ({ text: `<think> ${words(20)} </think> NO_REPLY`, everyMs: 80 }));
     world.telegram.say("go");
@@ -120,6 +129,7 @@ describe.concurrent("a preview", () => {
   });
 
   test("that Telegram slows down still ends in the whole answer", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.telegram.fail("editMessageText", "429", 2, 1);
     world.model.answer(() => ({ text: words(40), everyMs: 80 }));
@@ -131,6 +141,7 @@ describe.concurrent("a preview", () => {
   });
 
   test("of a stopped answer stays as it was and nothing follows", async ({ world, expect }) => {
+    world.previews = true;
     const { home } = await world.start();
     world.model.answer(() => ({ text: words(200), everyMs: 60 }));
     world.telegram.say("go");

@@ -247,7 +247,8 @@ describe.concurrent("a request without the right", () => {
     const page = await fetch(`${http(gateway)}/?token=${TOKEN}`);
     expect(page.status).toBe(400);
     expect(await page.text()).not.toContain(TOKEN);
-    expect(gateway.output).not.toContain(TOKEN.slice(5));
+    const printed = gateway.output.split("\n").filter((line) => !line.includes("/#token="));
+    expect(printed.join("\n")).not.toContain(TOKEN);
   });
 });
 

@@ -104,7 +104,7 @@ function liveModels(live: Live): Models {
     if (made?.config !== live.config)
       made = {
         config: live.config,
-        models: createModels({ providers: live.config.models.providers, env: process.env }),
+        models: createModels({ ...live.config.models, env: process.env }),
       };
     return made.models;
   };

@@ -53,7 +53,7 @@ function modelCheck(config: Config, env: NodeJS.ProcessEnv): Check {
     id: "model",
     title: "Model",
     async run(signal) {
-      const models = createModels({ providers: config.models.providers, env });
+      const models = createModels({ ...config.models, env });
       const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
       return Promise.all(
         agents.map(async (agent): Promise<CheckResult> => {

@@ -29,10 +29,9 @@ export function createPrompting(live: Live, log: Log) {
       bundledDir: join(packageRoot, "skills"),
     };
     const { skills: only } = agent.prompt;
-    const skills = await loadSkills(
-      { ...sources, extraDirs: live.config.skills.load.extraDirs, ...(only && { only }) },
-      tell,
-    );
+    const { load, entries } = live.config.skills;
+    const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
+    const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
     return buildSystemPrompt(
       contextFor(request, { contextFiles, skills, owners: live.config.commands.ownerAllowFrom.map(String) }),
     );

@@ -1,8 +1,9 @@
-import { accountConfig, accountInputs, type AccountConfig } from "../channels/config.ts";
+import type { AccountConfig } from "../channels/config.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
 import { isOver, resetRuleFor } from "../sessions/expiry.ts";
 import { agentOf, keyForPeer } from "../sessions/keys.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
+import { accountOf } from "./accounts.ts";
 import type { Config } from "./config/schema.ts";
 import type { Live } from "./live.ts";
 
@@ -19,11 +20,10 @@ function rulesOf(live: Live): DispatchSettings {
   const { config, agents, defaultAgent } = live;
   const { queue } = config.messages;
   const owners = new Set(config.commands.ownerAllowFrom.map(String));
-  const accounts = new Map<string, AccountConfig>();
   return {
     agents: new Map(agents.map((agent) => [agent.id, agent])),
     defaultAgent: defaultAgent.id,
-    queue: { cap: queue.cap, debounceMs: queue.debounceMs, drop: queue.drop },
+    queue,
     queueMode: (to) => queueMode(queue.byChannel[to.channel] ?? queue.mode),
     inboundDebounceMs: (to) => config.messages.inbound.byChannel[to.channel] ?? config.messages.inbound.debounceMs,
     textCommands: config.commands.text,
@@ -39,8 +39,8 @@ function rulesOf(live: Live): DispatchSettings {
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
-    reaction: (message) => reactionFor(message, config, accountOf(config, message.from, accounts)),
-    chat: (to) => styleOf(accountOf(config, to, accounts), config),
+    reaction: (message) => reactionFor(message, config, accountOf(config, message.from)),
+    chat: (to) => styleOf(accountOf(config, to), config),
   };
 }
 
@@ -61,24 +61,29 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   );
 }
 
-function accountOf(config: Config, to: Peer, known: Map<string, AccountConfig>): AccountConfig {
-  const name = `${to.channel}\n${to.account}`;
-  const before = known.get(name);
-  if (before) return before;
-  const inputs = accountInputs(config.channels[to.channel] ?? {});
-  const account = accountConfig.parse(inputs.find((input) => input.id === to.account)?.input ?? {});
-  known.set(name, account);
-  return account;
-}
-
 function styleOf(account: AccountConfig, config: Config): ChatStyle {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
-  const mode = account.streaming.mode;
+  const { mode } = account.streaming;
+  const { mediaMaxMb, dmHistoryLimit } = account;
+  const { blockStreamingCoalesce, humanDelay } = config.agents.defaults;
+  const pause = pauseOf(humanDelay);
   return {
     replyToMode: account.replyToMode === "batched" ? "first" : account.replyToMode,
-    streaming: mode === "progress" ? "partial" : mode,
+    ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
     ...(prefix !== undefined && { responsePrefix: prefix }),
+    coalesce: blockStreamingCoalesce,
+    ...(pause && { pause }),
+    ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
+    ...(dmHistoryLimit !== undefined && { dmHistoryLimit }),
   };
+}
+
+/** What `natural` means, in milliseconds. */
+const NATURAL_PAUSE = { minMs: 800, maxMs: 2500 };
+
+function pauseOf({ mode, minMs, maxMs }: Config["agents"]["defaults"]["humanDelay"]): ChatStyle["pause"] {
+  if (mode === "off") return undefined;
+  return mode === "natural" ? NATURAL_PAUSE : { minMs, maxMs: Math.max(minMs, maxMs) };
 }
 
 function reactionFor(message: InboundMessage, config: Config, account: AccountConfig) {

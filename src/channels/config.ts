@@ -1,30 +1,31 @@
 import { z } from "zod";
 import { about, idList } from "../utils/config.ts";
 
-const group = z.looseObject({
+/** One group of an account. */
+export const groupConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
   allowFrom: idList.optional().meta(about("Allow from", "Senders who are heard in this group; everybody when unset.")),
 });
 
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
-const streaming = z.looseObject({
+/** How an answer appears while it is written. */
+export const streamingConfig = z.looseObject({
   mode: z
     .enum(STREAM_MODES)
-    .default("partial")
+    .optional()
     .meta(
-      about("Mode", "`partial` edits a preview while the answer grows, `block` sends finished parts, `off` the whole."),
+      about(
+        "Mode",
+        "`partial` and `progress` edit a preview while the answer grows, `block` sends finished parts, `off` the whole. " +
+          "When unset, `block` where `agents.defaults.blockStreamingDefault` is on, else `partial`.",
+      ),
     ),
-  chunkMode: z
-    .enum(["length", "newline"])
-    .default("length")
-    .meta(about("Chunks", "Where a long answer is cut: at the limit, or at blank lines before it.")),
 });
 
 /** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
 const accountShape = {
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
-  name: z.string().optional().meta(about("Name", "Shown to people.")),
   dmPolicy: z
     .enum(["pairing", "allowlist", "open", "disabled"])
     .default("pairing")
@@ -39,7 +40,10 @@ const accountShape = {
   groupAllowFrom: idList
     .optional()
     .meta(about("Group allow from", "Senders who are heard in groups; everybody there when unset.")),
-  groups: z.record(z.string(), group).prefault({}).meta(about("Groups", "Groups by their id; `*` for all others.")),
+  groups: z
+    .record(z.string(), groupConfig)
+    .prefault({})
+    .meta(about("Groups", "Groups by their id; `*` for all others.")),
   requireMention: z
     .boolean()
     .default(true)
@@ -49,18 +53,23 @@ const accountShape = {
     .int()
     .min(0)
     .optional()
-    .meta(about("Direct history limit", "User turns of a direct chat that the model sees.")),
+    .meta(
+      about(
+        "Direct history limit",
+        "Earlier user turns of a direct chat that the model sees; all that fit when 0 or unset.",
+      ),
+    ),
   textChunkLimit: z
     .int()
     .min(1)
     .optional()
-    .meta(about("Text limit", "Characters of one sent message, when less than the platform takes.")),
+    .meta(about("Text limit", "Characters of one sent message, at least 100, when less than the platform takes.")),
   mediaMaxMb: z
     .number()
     .min(0)
     .optional()
     .meta(about("Media limit", "Megabytes of one file, when less than the platform takes.")),
-  streaming: streaming.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
+  streaming: streamingConfig.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
   replyToMode: z
     .enum(["off", "first", "all", "batched"])
     .default("off")
@@ -80,7 +89,6 @@ const channelConfig = z.looseObject({
     .record(z.string(), z.record(z.string(), z.unknown()))
     .optional()
     .meta(about("Accounts", "Several accounts by name; each takes over the channel's keys and may set its own.")),
-  defaultAccount: z.string().optional().meta(about("Default account", "Account that sends when none is named.")),
 });
 export type ChannelConfig = z.output<typeof channelConfig>;
 
@@ -96,7 +104,7 @@ export interface ChannelAccount {
 export function accountInputs(
   channel: Readonly<Record<string, unknown>>,
 ): readonly { id: string; input: Record<string, unknown> }[] {
-  const { accounts, defaultAccount: _chosen, ...base } = channel;
+  const { accounts, ...base } = channel;
   const listed = typeof accounts === "object" && accounts !== null ? Object.entries(accounts) : [];
   if (listed.length === 0) return [{ id: "default", input: base }];
   return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));

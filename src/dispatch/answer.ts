@@ -1,7 +1,7 @@
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Preview } from "../outbox/preview.ts";
-import { createBlockChunker } from "../reply/chunker.ts";
 import { createDirectiveFilter, parseDirectives } from "../reply/directives.ts";
+import type { Clock } from "../types/clock.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
 import type { MediaStore, Outcome, OutboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
@@ -9,6 +9,7 @@ import type { ReplyBlock } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { attach } from "./attach.ts";
+import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import type { ChatStyle } from "./ports.ts";
 import { noticeFor } from "./words.ts";
 
@@ -19,6 +20,7 @@ export interface AnswerRequest {
   readonly style: ChatStyle;
   readonly agent: AgentSettings;
   readonly media: MediaStore;
+  readonly clock: Clock;
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
@@ -36,7 +38,7 @@ class Answering {
   readonly #request: AnswerRequest;
   readonly #outbox: Outbox;
   readonly #preview: Preview | undefined;
-  readonly #chunker: ReturnType<typeof createBlockChunker> | undefined;
+  readonly #feed: BlockFeed | undefined;
   readonly #texts: string[] = [];
   #filter = createDirectiveFilter();
   #visible = "";
@@ -49,11 +51,23 @@ class Answering {
     this.#request = request;
     this.#outbox = outbox;
     const { style, agent, message } = request;
-    const inBlocks = style.streaming === "block" || agent.streaming.blocks;
-    if (inBlocks) this.#chunker = createBlockChunker(agent.streaming.chunk);
-    else if (style.streaming === "partial")
-      this.#preview = outbox.preview(message.from, request.inboxId, this.#replyTo({}));
+    const streaming = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+    if (streaming === "block") this.#feed = this.#openFeed();
+    else if (streaming === "partial") this.#preview = outbox.preview(message.from, request.inboxId, this.#replyTo({}));
     if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
+  }
+
+  #openFeed(): BlockFeed {
+    const { style, agent, clock, earlier, inboxId } = this.#request;
+    const rows = Map.groupBy(earlier, (row) => row.replyKey);
+    const planned: string[] = [];
+    for (let own = rows.get(`in:${inboxId}:block:0`); own; own = rows.get(`in:${inboxId}:block:${planned.length}`))
+      planned.push(wordsIn(own));
+    const prefix = wordsOf(style.responsePrefix ?? "");
+    const known = planned.map((words, index) =>
+      index === 0 && words.startsWith(prefix) ? words.slice(prefix.length) : words,
+    );
+    return createBlockFeed({ streaming: agent.streaming, coalesce: style.coalesce, clock, earlier: known });
   }
 
   async take(event: RunEvent): Promise<void> {
@@ -65,7 +79,7 @@ class Answering {
         return this.#flush();
       case "retry":
         // The half block of a call that broke off.
-        this.#chunker?.flush();
+        this.#feed?.drop();
         return;
       case "text_delta":
         return this.#grow(this.#filter.push(event.delta));
@@ -77,14 +91,15 @@ class Answering {
       case "run_end":
         return this.#end(event.result);
       default:
-        return;
+        return this.#sendBlocks(this.#feed?.tick());
     }
   }
 
   async #grow(delta: string): Promise<void> {
     this.#visible += delta;
     this.#preview?.update(joined([...this.#texts, this.#visible]));
-    for (const block of this.#chunker?.push(delta) ?? []) await this.#sendBlock(block);
+    await this.#sendBlocks(this.#feed?.push(delta));
+    await this.#sendBlocks(this.#feed?.tick());
   }
 
   /** What a failed call said before it broke counts only when no later call says it whole. */
@@ -95,7 +110,7 @@ class Answering {
   }
 
   async #flush(): Promise<void> {
-    for (const block of this.#chunker?.flush() ?? []) await this.#sendBlock(block);
+    await this.#sendBlocks(this.#feed?.flush());
   }
 
   async #end(result: RunResult): Promise<void> {
@@ -133,15 +148,23 @@ class Answering {
     return attach(parsed.media, parsed.audioAsVoice, {
       media: this.#request.media,
       workspace: this.#request.agent.workspace,
+      mostBytes: this.#request.style.mostMediaBytes,
     });
+  }
+
+  async #sendBlocks(blocks: readonly string[] = []): Promise<void> {
+    for (const block of blocks) await this.#sendBlock(block);
   }
 
   async #sendBlock(block: string): Promise<void> {
     const { text, silent, ...directives } = parseDirectives(block);
     if (silent || text.trim() === "") return;
-    const markdown = this.#blocks === 0 ? this.#prefixed(text) : text;
-    const replyTo = this.#blocks === 0 ? this.#replyTo(directives) : undefined;
-    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { replyTo });
+    const isFirst = this.#blocks === 0;
+    const { replyToMode, pause } = this.#request.style;
+    const markdown = isFirst ? this.#prefixed(text) : text;
+    const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
+    const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
+    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { replyTo, pauseMs });
     this.#blocks += 1;
   }
 
@@ -149,7 +172,7 @@ class Answering {
   async #send(
     name: string,
     blocks: readonly ReplyBlock[],
-    more: { editOf?: string | undefined; replyTo?: string | undefined } = {},
+    more: { editOf?: string | undefined; replyTo?: string | undefined; pauseMs?: number } = {},
   ) {
     const { inboxId, message, earlier } = this.#request;
     const before = earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
@@ -164,6 +187,7 @@ class Answering {
       isRepeat: isKnown,
       ...(more.editOf !== undefined && { editOf: more.editOf }),
       ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
+      pauseMs: more.pauseMs ?? 0,
     });
   }
 
@@ -179,14 +203,13 @@ class Answering {
   }
 }
 
-/** Marks aside: a row holds the platform's own rendering. */
 function hasSameWords(rows: readonly OutboxRow[], blocks: readonly ReplyBlock[]): boolean {
-  const planned = rows.map(({ body }) => (body.kind === "text" ? body.plain : "")).join("");
   const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
-  return wordsOf(planned) === wordsOf(wanted);
+  return wordsIn(rows) === wordsOf(wanted);
 }
 
-const wordsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");
+const wordsIn = (rows: readonly OutboxRow[]): string =>
+  wordsOf(rows.map(({ body }) => (body.kind === "text" ? body.plain : "")).join(""));
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
 

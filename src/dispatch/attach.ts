@@ -11,6 +11,8 @@ export interface AttachPorts {
   readonly media: MediaStore;
   /** Only files below it leave. */
   readonly workspace: string;
+  /** Bytes of one file; never above 50 MB. */
+  readonly mostBytes?: number | undefined;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function attach(
 async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Promise<ReplyBlock> {
   if (/^https?:\/\//i.test(ref)) return { kind: "text", markdown: ref };
   try {
-    const bytes = await readBelow(ports.workspace, ref.replace(/^file:\/\//, ""));
+    const bytes = await readBelow(ports, ref.replace(/^file:\/\//, ""));
     const stored = await ports.media.put(bytes, { name: basename(ref) });
     const kind = kindOf(stored.mime, asVoice);
     const media = {
@@ -45,7 +47,7 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
   }
 }
 
-async function readBelow(workspace: string, path: string): Promise<Uint8Array> {
+async function readBelow({ workspace, mostBytes }: AttachPorts, path: string): Promise<Uint8Array> {
   const root = await realpath(workspace);
   const file = await realpath(resolve(root, path)).catch(() => {
     throw new Error("there is no such file");
@@ -53,7 +55,8 @@ async function readBelow(workspace: string, path: string): Promise<Uint8Array> {
   const inside = relative(root, file);
   if (inside === "" || inside.startsWith("..")) throw new Error("it lies outside the workspace");
   const { size } = await stat(file);
-  if (size > MOST_BYTES) throw new Error("it is larger than 50 MB");
+  const most = Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES);
+  if (size > most) throw new Error(`it is larger than ${most / 1_048_576} MB`);
   return readFile(file);
 }
 

@@ -72,14 +72,9 @@ export const messagesConfig = z.strictObject({
     .meta(about("Remove reaction", "Takes the reaction off once answered.")),
 });
 
-const nativeCommands = z.union([z.boolean(), z.literal("auto")]);
-
 /** `commands.*` */
 export const commandsConfig = z.strictObject({
   text: z.boolean().default(true).meta(about("Text commands", "Messages that begin with `/` are commands.")),
-  native: nativeCommands
-    .default("auto")
-    .meta(about("Native commands", "Registers the commands in the platform's own menu where it has one.")),
   ownerAllowFrom: idList
     .prefault([])
     .meta(

@@ -24,6 +24,13 @@ export class Lane {
     return this.#tasks.length;
   }
 
+  /** The channel of what comes next. */
+  get nextChannel(): string | undefined {
+    const [next] = this.#tasks;
+    const rows = next?.kind === "turn" ? next.waiting.rows : next?.rows;
+    return rows?.[0]?.message.from.channel;
+  }
+
   /** The turn under way is to end: asked before it begins. */
   get isAborted(): boolean {
     return this.#aborted !== undefined;

@@ -173,7 +173,9 @@ export class Lanes {
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */
   async #settle(lane: Lane): Promise<void> {
-    if (lane.waiting > 0 && !this.#closing) await this.#pause(this.#ports.settings().queue.debounceMs);
+    if (lane.waiting === 0 || this.#closing) return;
+    const { debounceMs, debounceMsByChannel } = this.#ports.settings().queue;
+    await this.#pause(debounceMsByChannel?.[lane.nextChannel ?? ""] ?? debounceMs);
   }
 
   async #pause(ms: number): Promise<void> {

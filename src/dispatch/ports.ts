@@ -18,7 +18,12 @@ export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "in
 export interface DispatchSettings {
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
-  readonly queue: { readonly cap: number; readonly debounceMs: number; readonly drop: "old" | "new" | "summarize" };
+  readonly queue: {
+    readonly cap: number;
+    readonly debounceMs: number;
+    readonly debounceMsByChannel?: Readonly<Record<string, number>>;
+    readonly drop: "old" | "new" | "summarize";
+  };
   queueMode(to: Peer): QueueMode;
   /** Milliseconds in which messages of one chat become one turn. */
   inboundDebounceMs(to: Peer): number;
@@ -42,8 +47,17 @@ export interface DispatchSettings {
 /** How a chat is answered. */
 export interface ChatStyle {
   readonly replyToMode: "off" | "first" | "all";
-  readonly streaming: "off" | "partial" | "block";
+  /** As the agent says when unset. */
+  readonly streaming?: "off" | "partial" | "block";
   readonly responsePrefix?: string;
+  /** How blocks that follow each other soon are joined: not at all when unset. Lengths in UTF-16 units. */
+  readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
+  /** Before each block after the first. */
+  readonly pause?: { readonly minMs: number; readonly maxMs: number };
+  /** Bytes of one file of an answer, when less than the gateway sends. */
+  readonly mostMediaBytes?: number;
+  /** Earlier user turns that the model sees of a direct chat; 0 is all. */
+  readonly dmHistoryLimit?: number;
 }
 
 /** May this message be answered? Asked after the journal has it. */

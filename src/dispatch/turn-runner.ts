@@ -119,6 +119,7 @@ export class TurnRunner {
         style: this.#ports.settings().chat(prepared.message.from),
         agent: prepared.agent,
         media: this.#ports.media,
+        clock: this.#ports.clock,
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
       },

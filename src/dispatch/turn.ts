@@ -103,7 +103,7 @@ export function beginRun(
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const request: RunRequest = {
     facts,
-    settings: agent,
+    settings: settingsFor(agent, peer, ports),
     conversation: session,
     turn,
     candidates: parts.candidates,
@@ -114,6 +114,13 @@ export function beginRun(
   };
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
   return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
+}
+
+/** A direct chat may be remembered for fewer turns. */
+function settingsFor(agent: AgentSettings, peer: Peer | undefined, ports: DispatchPorts): AgentSettings {
+  if (peer?.chat.kind !== "direct") return agent;
+  const { dmHistoryLimit } = ports.settings().chat(peer);
+  return dmHistoryLimit === undefined ? agent : { ...agent, dmHistoryLimit };
 }
 
 function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {

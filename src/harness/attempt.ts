@@ -47,6 +47,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   const budget = historyBudget(plan, request, systemPrompt);
   const history = assemble(await request.conversation.window(budget), {
     images: plan.images && handle.info.input.includes("image"),
+    earlierTurns: request.settings.dmHistoryLimit,
   });
   if (history.trimmed)
     log.emit({

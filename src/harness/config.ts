@@ -53,7 +53,6 @@ const entry = z.strictObject({
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
   default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
   name: z.string().optional().meta(about("Name", "Shown to people.")),
-  description: z.string().optional().meta(about("Description", "A note for people.")),
   workspace,
   systemPromptOverride,
   skills,

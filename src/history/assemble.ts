@@ -1,6 +1,6 @@
 import type { ChatMessage } from "../types/model.ts";
 import type { SessionWindow } from "../types/session.ts";
-import { applyPasses, type TranscriptPolicy } from "./passes.ts";
+import { applyPasses, limitTurns, type TranscriptPolicy } from "./passes.ts";
 
 export interface Assembled {
   readonly messages: ChatMessage[];
@@ -11,7 +11,10 @@ export interface Assembled {
 
 /** What the model is shown of a conversation: the summary of what was compacted, then the turns that fit. */
 export function assemble(window: SessionWindow, policy: TranscriptPolicy): Assembled {
-  const kept = window.messages.map((row) => row.message);
+  const kept = limitTurns(
+    window.messages.map((row) => row.message),
+    policy.earlierTurns,
+  );
   const start: ChatMessage[] =
     window.summary === undefined ? [] : [summaryTurn(window.summary, kept[0]?.timestamp ?? 0)];
   const messages = applyPasses([...start, ...kept], policy);

@@ -3,6 +3,8 @@ import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage 
 /** What a provider takes; more flags come with more providers. */
 export interface TranscriptPolicy {
   readonly images: boolean;
+  /** User turns before the present one; all when 0 or unset. */
+  readonly earlierTurns?: number | undefined;
 }
 
 export interface HistoryPass {
@@ -21,6 +23,17 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
 export function applyPasses(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return HISTORY_PASSES.reduce((current, pass) => pass.apply(current, policy), messages);
 }
+
+/** From the user turn on that has this many after it; the same messages when there are not that many. */
+export function limitTurns(messages: readonly ChatMessage[], earlierTurns: number | undefined): readonly ChatMessage[] {
+  if (earlierTurns === undefined || earlierTurns === 0) return messages;
+  const starts = messages.flatMap((message, index) => (isTurnStart(message, messages[index - 1]) ? [index] : []));
+  return messages.slice(starts.at(-1 - earlierTurns) ?? 0);
+}
+
+/** User messages in a row are one turn. */
+const isTurnStart = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
+  message.role === "user" && before?.role !== "user";
 
 /** Answers that ended in an error or an abort, and empty ones, are no part of what was said. */
 function dropBroken(messages: readonly ChatMessage[]): readonly ChatMessage[] {

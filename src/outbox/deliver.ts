@@ -7,7 +7,7 @@ import type { OutboxDeps } from "./ports.ts";
 import { patientJournal } from "./patient.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
-import { asResend, sendRow, type SendPorts } from "./send.ts";
+import { asResend, pause, sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
 export interface Reply {
@@ -21,6 +21,8 @@ export interface Reply {
   readonly editOf?: string;
   /** An earlier send of the same words may have arrived. */
   readonly isRepeat?: boolean;
+  /** Milliseconds before the first message goes, once it is its turn. Not kept over a restart. */
+  readonly pauseMs?: number;
 }
 
 /** Every reply leaves through here, once, in its chat's order. */
@@ -49,7 +51,7 @@ export class Outbox {
       ...(buttons && { buttons }),
       ...(editOf !== undefined && { editOf }),
     });
-    for (const row of rows) if (row.state === "planned") this.#enqueue(row);
+    for (const row of rows) if (row.state === "planned") this.#enqueue(row, row.part === 0 ? reply.pauseMs : 0);
     return rows;
   }
 
@@ -76,13 +78,14 @@ export class Outbox {
     this.#stop.abort();
   }
 
-  #enqueue(row: OutboxRow): void {
+  #enqueue(row: OutboxRow, pauseMs = 0): void {
     if (this.#underway.has(row.id)) return;
     this.#underway.add(row.id);
     const { signal } = this.#stop;
     const ports: SendPorts = { ...this.#deps, journal: patientJournal(this.#deps, signal), signal };
     void this.#chats.run(chatKey(row.to), async () => {
       try {
+        if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
       } catch (error) {
         // The journal could not be written: the row keeps its state and goes out after the next start.

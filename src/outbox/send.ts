@@ -109,7 +109,12 @@ async function refused(row: OutboxRow, reason: string, ports: SendPorts): Promis
 async function wait(result: SendResult, tries: number, ports: SendPorts): Promise<void> {
   if (result.kind === "refused") return;
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
-  const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
+  await pause(result.kind === "retry" ? (result.afterMs ?? backoff) : backoff, ports);
+}
+
+/** Resolves after the time, or when the gateway stops. */
+export async function pause(ms: number, ports: Pick<SendPorts, "clock" | "signal">): Promise<void> {
+  if (ports.signal.aborted) return;
   await new Promise<void>((resolve) => {
     const end = () => {
       cancel();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, makes, secretField } from "../utils/config.ts";
+import { about, makes } from "../utils/config.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 
@@ -61,11 +61,6 @@ export const skillsConfig = z.strictObject({
       z.string(),
       z.strictObject({
         enabled: z.boolean().default(true).meta(about("Enabled", "Takes the skill off the list when false.")),
-        apiKey: secretField.optional().meta(about("API key", "Key for the skill's main environment variable.")),
-        env: z
-          .record(z.string(), secretField)
-          .prefault({})
-          .meta(about("Environment", "Variables the skill counts as set.")),
       }),
     )
     .prefault({})

@@ -18,6 +18,8 @@ export interface SkillSources {
   readonly extraDirs: readonly string[];
   /** Names that may be seen; all when unset. */
   readonly only?: readonly string[];
+  /** Names that are switched off. */
+  readonly hidden?: ReadonlySet<string>;
 }
 
 /** A `SKILL.md` that cannot be used, and why. */
@@ -112,12 +114,15 @@ export async function loadSkills(
   for (const read of (await Promise.all(directories.map(readDirectory))).flat()) {
     if ("reason" in read) {
       told(read);
-    } else if (sources.only === undefined || sources.only.includes(read.name)) {
+    } else if (isSeen(read.name, sources)) {
       found.set(read.name, read);
     }
   }
   return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+const isSeen = (name: string, { only, hidden }: SkillSources): boolean =>
+  (only === undefined || only.includes(name)) && hidden?.has(name) !== true;
 
 function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

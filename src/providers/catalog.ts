@@ -44,6 +44,8 @@ export interface Models {
 
 interface Options {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
+  /** `replace`: the SDK's catalogue does not count, only what `providers` name. */
+  readonly mode?: "merge" | "replace";
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Loopback servers are asked only when nothing else is there; tests turn it off. */
   readonly probeLocal?: boolean;
@@ -73,11 +75,15 @@ export function createModels(options: Options): Models {
     },
     async choose() {
       const byConfig = firstConfigured(options);
-      return byConfig ?? modelByKey(options.env) ?? (await findLocal()) ?? DEMO_MODEL;
+      return (
+        byConfig ?? (hasCatalogue(options) ? modelByKey(options.env) : undefined) ?? (await findLocal()) ?? DEMO_MODEL
+      );
     },
     list: () => listModels(options, findLocal),
   };
 }
+
+const hasCatalogue = ({ mode }: Options): boolean => mode !== "replace";
 
 function firstConfigured(options: Options): ModelRef | undefined {
   for (const [provider, settings] of Object.entries(options.providers)) {
@@ -96,7 +102,7 @@ async function resolve(
 ): Promise<ModelHandle | { missing: string }> {
   if (ref.provider === DEMO_MODEL.provider) return demoHandle();
   const settings = options.providers[ref.provider] ?? (await localSettings(ref, findLocal));
-  const pi = await buildPiModel(ref, settings);
+  const pi = buildPiModel(ref, settings, hasCatalogue(options) ? await fromCatalogue(ref) : undefined);
   if (!pi) return { missing: `No provider named "${ref.provider}" is known.` };
   const apiKey = keyOf(ref.provider, settings, options.env, pi.baseUrl);
   if (apiKey === undefined) return { missing: missingKey(ref.provider) };
@@ -124,8 +130,12 @@ async function demoHandle(): Promise<ModelHandle> {
   return { info: { ...infoOf(pi), demo: true }, pi, apiKey: "demo", stream: demoStream(await loadPi()) };
 }
 
-async function buildPiModel(ref: ModelRef, settings: ProviderSettings | undefined): Promise<PiModel | undefined> {
-  const base = baseModel(ref, settings, await fromCatalogue(ref));
+function buildPiModel(
+  ref: ModelRef,
+  settings: ProviderSettings | undefined,
+  known: PiModel | undefined,
+): PiModel | undefined {
+  const base = baseModel(ref, settings, known);
   if (!base) return undefined;
   const own = settings?.models?.find((model) => model.id === ref.id);
   const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
@@ -217,7 +227,7 @@ async function listModels(
     ),
   );
   const keyed = getProviders()
-    .filter((provider) => envKey(provider, options.env) !== undefined)
+    .filter((provider) => hasCatalogue(options) && envKey(provider, options.env) !== undefined)
     .flatMap((provider) => [...getModels(provider)].map(infoOf));
   const local = await findLocal();
   const found = local ? [infoOf(unknownModel(local, "openai-completions", local.baseUrl))] : [];

@@ -69,7 +69,9 @@ export const modelsConfig = z.strictObject({
   mode: z
     .enum(["merge", "replace"])
     .default("merge")
-    .meta(about("Mode", "`merge` adds the providers below to the built-in catalogue; `replace` has the same effect.")),
+    .meta(
+      about("Mode", "`merge` adds the providers below to the built-in catalogue; `replace` puts them in its place."),
+    ),
   providers: z
     .record(z.string(), provider)
     .prefault({})
@@ -85,24 +87,4 @@ export const modelsConfig = z.strictObject({
     ),
 });
 
-/** `auth.*` */
-export const authConfig = z.strictObject({
-  profiles: z
-    .record(
-      z.string(),
-      z.strictObject({
-        provider: z.string().meta(about("Provider", "Provider that the profile belongs to.")),
-        mode: z
-          .enum(["api_key", "aws-sdk", "oauth", "token"])
-          .default("api_key")
-          .meta(about("Mode", "Kind of the credentials.")),
-        email: z.string().optional().meta(about("Email", "Whose account it is.")),
-        displayName: z.string().optional().meta(about("Display name", "Shown to people.")),
-      }),
-    )
-    .prefault({})
-    .meta(about("Profiles", "Accounts at model providers, by name.")),
-});
-
 export type ModelsConfig = z.output<typeof modelsConfig>;
-export type AuthConfig = z.output<typeof authConfig>;

@@ -10,14 +10,20 @@ const rateLimit = z.strictObject({
 const auth = z.strictObject({
   mode: z
     .enum(["token", "password", "none", "trusted-proxy"])
-    .default("token")
-    .meta(about("Mode", "What a client must show. `none` and `trusted-proxy` are treated as `token`, with a warning.")),
+    .optional()
+    .meta(
+      about(
+        "Mode",
+        "What a client may show: with `password` the password as well as the token, with `token` the token alone. When " +
+          "unset, `password` where there is one. `none` and `trusted-proxy` are treated as `token`, with a warning.",
+      ),
+    ),
   token: secretField
     .optional()
     .meta(
       about("Token", "Shared token of clients. Made at the first start in `credentials/gateway-token` when unset."),
     ),
-  password: secretField.optional().meta(about("Password", 'Shared password, for `mode: "password"`.')),
+  password: secretField.optional().meta(about("Password", "Shared password of clients, for the mode `password`.")),
   rateLimit: rateLimit.prefault({}).meta(about("Rate limit", "How guessing is slowed down, on loopback too.")),
 });
 
@@ -63,7 +69,7 @@ export const gatewayConfig = z
     mode: z
       .enum(["local", "remote"])
       .default("local")
-      .meta(about("Mode", "Only `local` has an effect: the gateway runs here.")),
+      .meta(about("Mode", "Where the gateway runs; always here, as `local` says.")),
     port: z
       .int()
       .min(0)
@@ -96,6 +102,10 @@ export const gatewayConfig = z
   .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
     path: ["customBindHost"],
     message: 'is missing; bind "custom" needs it',
+  })
+  .refine(({ auth: { mode, password } }) => mode !== "password" || password !== undefined, {
+    path: ["auth", "password"],
+    message: 'is missing; mode "password" needs it',
   });
 
 export type GatewayConfig = z.output<typeof gatewayConfig>;

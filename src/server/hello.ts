@@ -36,6 +36,7 @@ export function greeter(options: ServerOptions, parts: Parts): SocketRoom & { kn
     calls,
     clock: options.clock,
     log: options.log,
+    ...(options.handshakeMs !== undefined && { handshakeMs: options.handshakeMs }),
     known: () => hub.size,
     hello: (caller) => hello(options, parts, caller),
     joined(connection, params, address) {

@@ -61,6 +61,8 @@ export interface AccessOptions {
   /** Exact origins, `https://chat.example.org`. */
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RateLimit;
+  /** Milliseconds that a socket may take until it has said who it is; 10,000 when unset. */
+  readonly handshakeMs?: number;
 }
 
 export interface ServerOptions extends AccessOptions, ServerPorts {

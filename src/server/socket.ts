@@ -10,7 +10,7 @@ import { Connection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
 import { judgeConnect, type ConnectParams } from "./handshake.ts";
 
-const HANDSHAKE_MS = 15_000;
+const HANDSHAKE_MS = 10_000;
 /** Upgrade headers come over the same wire as the first frame. */
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
 
@@ -19,6 +19,8 @@ export interface SocketRoom {
   readonly calls: Calls;
   readonly clock: Clock;
   readonly log: Log;
+  /** Milliseconds until a stranger is turned away. */
+  readonly handshakeMs?: number;
   hello(caller: Caller): Record<string, unknown>;
   /** After the handshake was answered. */
   joined(connection: Connection, params: ConnectParams, address: string): void;
@@ -29,7 +31,9 @@ export interface SocketRoom {
 export function serveSocket(socket: WebSocket, wire: { raw: Socket; address: string }, room: SocketRoom): void {
   const connection = new Connection(randomUUID(), textSocket(socket), room.clock.now());
   const unguard = guardFirstBytes(socket, wire.raw);
-  const cancelTimeout = room.clock.after(HANDSHAKE_MS, () => connection.close(1008, "handshake timeout"));
+  const cancelTimeout = room.clock.after(room.handshakeMs ?? HANDSHAKE_MS, () =>
+    connection.close(1008, "handshake timeout"),
+  );
   const settle = () => {
     unguard();
     cancelTimeout();

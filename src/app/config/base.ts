@@ -12,12 +12,6 @@ export const loggingConfig = z.strictObject({
     .enum(["pretty", "compact", "json"])
     .default("pretty")
     .meta(about("Console style", "How it is printed; JSON lines when the output is no terminal.")),
-  redactSensitive: z
-    .enum(["off", "tools"])
-    .default("tools")
-    .meta(
-      about("Redaction", "Masks key-like text in logged tool arguments. Secrets of this file never print either way."),
-    ),
 });
 
 /** `env.*` */

@@ -88,10 +88,15 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
 }
 
 /** Values that load but are not done as written. */
-function doubtful(config: Config): RawNote[] {
-  const { mode } = config.gateway.auth;
-  if (mode !== "none" && mode !== "trusted-proxy") return [];
-  return [
-    { path: ["gateway", "auth", "mode"], message: `"${mode}" is not offered here: a token is asked for all the same` },
-  ];
+function doubtful({ gateway }: Config): RawNote[] {
+  const { mode } = gateway.auth;
+  const notes: RawNote[] = [];
+  if (gateway.mode === "remote")
+    notes.push({ path: ["gateway", "mode"], message: '"remote" has no effect here yet: the gateway runs here' });
+  if (mode === "none" || mode === "trusted-proxy")
+    notes.push({
+      path: ["gateway", "auth", "mode"],
+      message: `"${mode}" is not offered here: a token is asked for all the same`,
+    });
+  return notes;
 }

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { channelsConfig } from "../../channels/config.ts";
 import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { agentsConfig } from "../../harness/config.ts";
-import { pluginsConfig } from "../../plugins/config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
-import { authConfig, modelsConfig } from "../../providers/config.ts";
+import { modelsConfig } from "../../providers/config.ts";
 import { gatewayConfig } from "../../server/config.ts";
 import { sessionConfig } from "../../sessions/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
@@ -20,7 +19,6 @@ export const configSchema = z.strictObject({
   gateway: gatewayConfig.prefault({}).meta(about("Gateway", "The server: address, clients, page.")),
   agents: agentsConfig.prefault({}).meta(about("Agents", "Who answers, with which model.")),
   models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
-  auth: authConfig.prefault({}).meta(about("Auth", "Accounts at model providers.")),
   tools: toolsConfig.prefault({}).meta(about("Tools", "What agents may do.")),
   session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
@@ -30,7 +28,6 @@ export const configSchema = z.strictObject({
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
     }),
   ),
-  plugins: pluginsConfig.prefault({}).meta(about("Plugins", "Plugins and their settings.")),
   skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),

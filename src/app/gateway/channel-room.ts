@@ -1,4 +1,4 @@
-import { accountConfig, accountInputs } from "../../channels/config.ts";
+import { accountInputs } from "../../channels/config.ts";
 import { startChannels, type Channels } from "../../channels/channels.ts";
 import { gate } from "../../channels/gating.ts";
 import { methods } from "../../channels/methods.ts";
@@ -8,11 +8,13 @@ import type { ConfiguredAccount } from "../../channels/supervisor.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
 import type { Verdict } from "../../dispatch/ports.ts";
 import type { MetricRow } from "../../server/metrics.ts";
+import type { ChannelLimits } from "../../types/channel.ts";
 import { systemClock } from "../../types/clock.ts";
 import { accountId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
+import { accountOf } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
@@ -42,12 +44,20 @@ export class ChannelRoom {
     return {
       links: {
         link: (to) => this.#channels?.link(to.channel, to.account),
-        limits: (to) => this.#channels?.limits(to.channel),
+        limits: (to) => this.#limitsOf(to),
       },
       gate: (message) => this.#gate(message),
       noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),
     };
+  }
+
+  /** The platform's limits, or less where the config says so. */
+  #limitsOf(to: Peer): ChannelLimits | undefined {
+    const limits = this.#channels?.limits(to.channel);
+    const { textChunkLimit } = accountOf(this.#live.config, to);
+    if (!limits || textChunkLimit === undefined) return limits;
+    return { ...limits, text: Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit)) };
   }
 
   connectTo(core: Core): void {
@@ -142,10 +152,8 @@ export class ChannelRoom {
   }
 
   #makePolicy(config: Config, from: Peer): ChannelPolicy {
-    const inputs = accountInputs(config.channels[from.channel] ?? {});
-    const account = accountConfig.parse(inputs.find((input) => input.id === from.account)?.input ?? {});
     const { mentionPatterns, historyLimit } = config.messages.groupChat;
-    return policyOf(account, {
+    return policyOf(accountOf(config, from), {
       mentionPatterns: mentionPatterns.map((pattern) => new RegExp(pattern, "i")),
       historyLimit,
     });
@@ -217,6 +225,9 @@ export class ChannelRoom {
       .map((row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`);
   }
 }
+
+/** Characters; shorter messages would be labels more than text. */
+const LEAST_TEXT = 100;
 
 const EMPTY: Channels = {
   link: () => undefined,

@@ -49,7 +49,15 @@ async function apply(parts: Parts, event: ConfigEvent, mode: string): Promise<vo
   for (const key of waiting) log.warn(`restart needed: ${key}`);
   if (mode === "restart") return;
   live.replace(event.loaded);
+  applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
   if (event.channels.length > 0) await parts.channels.restart(event.channels);
+}
+
+/** A level from the command line stays until the file changes its own. */
+function applyLevels({ live, log }: Parts, changed: readonly string[]): void {
+  if (!changed.some((key) => /^logging\.(l|consoleL)evel$/.test(key))) return;
+  const { level, consoleLevel } = live.config.logging;
+  log.setLevels({ level, consoleLevel });
 }

@@ -30,9 +30,10 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     port: options.port ?? gateway.port,
     version,
     token,
-    ...(gateway.auth.password && { password: gateway.auth.password }),
+    ...(takesPassword(gateway.auth.mode) && gateway.auth.password && { password: gateway.auth.password }),
     allowedOrigins: gateway.controlUi.allowedOrigins,
     rateLimit: gateway.auth.rateLimit,
+    handshakeMs: gateway.handshakeTimeoutMs,
     methods: [...channels.methods(), ...configMethods(parts)],
     events: (signal) => events.watch(signal),
     eventNames: EVENT_NAMES,
@@ -58,6 +59,8 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     clock: systemClock,
   };
 }
+
+const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
 
 function hostFor(bind: string, custom: string | undefined): string {
   if (bind === "lan") return "0.0.0.0";

@@ -46,6 +46,6 @@ async function look(io: Io): Promise<readonly Model[]> {
   const env = { ...io.env };
   applyEnv(config, env);
   const { createModels } = await import("../../../providers/catalog.ts");
-  const models = createModels({ providers: config.models.providers, env });
+  const models = createModels({ ...config.models, env });
   return (await withProgress(io, "Looking for models", models.list())).map((model) => ({ ...model }));
 }

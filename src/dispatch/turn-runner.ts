@@ -130,8 +130,9 @@ export class TurnRunner {
   async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<void> {
     const result = await run.stream.done;
     try {
-      await this.#keepRecord(prepared, session, run);
+      // First, since clients read the transcript as soon as a run is over.
       if (prepared.message.options?.operator === true) await this.#noteFailure(session, result);
+      await this.#keepRecord(prepared, session, run);
       if (outcome !== "unfinished") await this.#finish(prepared, outcome);
     } catch (error) {
       // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
@@ -164,7 +165,9 @@ export class TurnRunner {
 
   async #noteFailure(session: Session, result: RunResult): Promise<void> {
     const text = noticeFor(result);
-    if (text !== undefined) await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
+    if (text === undefined) return;
+    const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
+    await session.append({ type: "custom", customType: "openclaw.notice", data });
   }
 
   async #keepCounters(session: Session, { result, receipt, filled }: RunEnd): Promise<void> {

@@ -106,14 +106,22 @@ function showUser(message: Extract<ChatMessage, { role: "user" }>): Told {
   return { message: { ...message, content: message.content.with(first, { ...told, text }) }, sender };
 }
 
-const noticeData = z.object({ text: z.string(), said: z.string().optional(), runId: z.string().optional() });
+const noticeData = z.object({
+  text: z.string(),
+  /** The command that it answers. */
+  said: z.string().optional(),
+  runId: z.string().optional(),
+  /** What went wrong, in the words of who failed. */
+  error: z.string().optional(),
+});
 
 /** What the gateway said, after the command that it answers where it answers one. */
 function showNotice(entry: { readonly data?: unknown; readonly timestamp: string }): readonly Told[] {
   const { data } = noticeData.safeParse(entry.data);
   if (data === undefined) return [];
-  const { text, said, runId } = data;
-  const answer = { message: injected(text, entry.timestamp), runId };
+  const { text, said, runId, error } = data;
+  const failure = error === undefined ? {} : { stopReason: "error", errorMessage: error };
+  const answer = { message: { ...injected(text, entry.timestamp), ...failure }, runId };
   if (said === undefined) return [answer];
   const content = [{ type: "text", text: said }];
   return [{ message: { role: "user", content, timestamp: Date.parse(entry.timestamp) || 0 }, runId }, answer];

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
 
   beforeEach(async () => {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", stage().home.stateDir]);
-    await stage().config({});
+    await stage().config({ tools: { exec: { security: "full", ask: "off" } } });
   });
   afterEach(() => {
     // Lazily: the gateway that the stage ends after this may still stand on it.
@@ -94,6 +94,29 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     const messages = await readTranscript((await stage().transcripts())[0] ?? "");
     expect(messages.filter((it) => it.role === "user" && textOf(it).includes("good morning"))).toHaveLength(1);
     expect(await gateway.kill()).toBe(0);
+  }, 40_000);
+
+  test("filled before the model asks for a tool: the tool runs once, when its call can be written down", async () => {
+    const gateway = await stage().start();
+    await stage().goesOn("before");
+    await gateway.logged("delivered");
+    const ran = join(stage().home.dir, "ran.txt");
+    const full = Promise.withResolvers<void>();
+    stage().model.answer(async (call) => {
+      await full.promise;
+      if (call.isAfterTool) return { text: "tool done" };
+      // So long that it does not fit into what is left of the transcript's last block.
+      return { tool: "exec", args: { command: `echo x >> '${ran}' # ${"so long ".repeat(2000)}` } };
+    });
+    stage().telegram.say("run it");
+    await stage().model.called(2);
+    await fill();
+    full.resolve();
+    await stage().telegram.waitFor((call) => call.text.includes("disk"), 15_000);
+    expect(existsSync(ran)).toBe(false);
+    await free();
+    await stage().telegram.waitFor((call) => call.text.includes("tool done"), 20_000);
+    expect(await readFile(ran, "utf8")).toBe("x\n");
   }, 40_000);
 
   test("filled while the reply waits for Telegram: it leaves once, when there is room", async () => {

@@ -6,6 +6,9 @@ import { Browser, hasChromium, type Tab } from "./browser.ts";
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";
 
+/** Other work may keep the machine busy. */
+const SOON = { timeout: 10_000 };
+
 let browser: Browser;
 let model: FakeModel;
 let telegram: FakeTelegram;
@@ -43,7 +46,7 @@ async function expectSameAfterReload(tab: Tab): Promise<void> {
   const before = await tab.turns();
   await tab.page.reload();
   await tab.connected();
-  await expect.poll(() => tab.turns()).toEqual(before);
+  await expect.poll(() => tab.turns(), SOON).toEqual(before);
 }
 
 describe.skipIf(!hasChromium)("the page of the built gateway", () => {
@@ -121,16 +124,16 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
       .getByRole("button", { name: /Main chat/ })
       .first()
       .click();
-    await expect.poll(async () => (await tab.turns())[0]).toBe("you: first words");
+    await expect.poll(async () => (await tab.turns())[0], SOON).toBe("you: first words");
     await tab.say("/new");
     await tab.answered("fresh conversation");
-    expect(await tab.turns()).toEqual(["you: /new", expect.stringMatching(/^agent: Hello!/)]);
+    await expect.poll(() => tab.turns(), SOON).toEqual(["you: /new", expect.stringMatching(/^agent: Hello!/)]);
     await expectSameAfterReload(tab);
     await tab.page
       .getByRole("button", { name: /about fish/ })
       .first()
       .click();
-    await expect.poll(async () => (await tab.turns())[0]).toBe("you: about fish");
+    await expect.poll(async () => (await tab.turns())[0], SOON).toBe("you: about fish");
   });
 
   test("an answer streams, is stopped, and the next one comes; two tabs show the same", async () => {
@@ -181,8 +184,21 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.page.keyboard.press("Escape");
     await tab.idle();
     await expect
-      .poll(async () => (await tab.turns()).slice(4).map((turn) => turn.slice(0, 19).trim()))
+      .poll(async () => (await tab.turns()).slice(4).map((turn) => turn.slice(0, 19).trim()), SOON)
       .toEqual(["you: stop this", "agent: long long lo", "you: and this waits", "agent:"]);
+  });
+
+  test("a failure is told once, with its reason, and still after a reload", async () => {
+    const tab = await open(modelConfig());
+    model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    await tab.say("will fail");
+    await tab.page.locator(".outcome.error").getByText("401 Incorrect API key provided").waitFor();
+    await expect
+      .poll(() => tab.turns(), SOON)
+      .toEqual(["you: will fail", expect.stringContaining("key was not accepted")]);
+    await tab.idle();
+    await expectSameAfterReload(tab);
+    expect(await tab.page.locator(".outcome.error").allInnerTexts()).toEqual(["401 Incorrect API key provided"]);
   });
 
   test("an image reaches a model that sees, is there after a reload, and is named by the demo model", async () => {
@@ -212,12 +228,12 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     expect(model.calls.map((call) => call.model)).toEqual(["seeing", "plain"]);
     await tab.page.getByLabel("Model").selectOption("fake/seeing");
     await tab.page.getByLabel("Thinking").selectOption("high");
-    await expect.poll(() => tab.page.getByLabel("Thinking").inputValue()).toBe("high");
+    await expect.poll(() => tab.page.getByLabel("Thinking").inputValue(), SOON).toBe("high");
     await tab.say("/status");
     await tab.answered("Thinking: high");
     await tab.page.getByLabel("Thinking").selectOption("");
     await tab.say("/status");
-    await expect.poll(async () => (await tab.turns()).at(-1)).toContain("Thinking: off");
+    await expect.poll(async () => (await tab.turns()).at(-1), SOON).toContain("Thinking: off");
   });
 
   test("a killed gateway is told, and what was sent meanwhile arrives once when it is back", async () => {
@@ -259,7 +275,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await home.writeConfig(modelConfig({ gateway: { port: first.port, auth: { token: TOKEN } } }));
     await home.start();
     await tab.connected();
-    await expect.poll(() => tab.turns(), { timeout: 15_000 }).toEqual(["you: tell me", "agent: drop drop drop"]);
+    await expect.poll(() => tab.turns(), SOON).toEqual(["you: tell me", "agent: drop drop drop"]);
     await tab.idle();
     await expectSameAfterReload(tab);
   });
@@ -279,7 +295,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
       .getByRole("button", { name: /Telegram/ })
       .first()
       .click();
-    await expect.poll(() => tab.turns()).toEqual(["you: what is new?", expect.stringContaining("agent: echo:")]);
+    await expect.poll(() => tab.turns(), SOON).toEqual(["you: what is new?", expect.stringContaining("agent: echo:")]);
     await tab.page.locator(".sender").getByText("Ada").waitFor();
     await tab.idle();
     await expectSameAfterReload(tab);

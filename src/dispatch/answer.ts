@@ -199,7 +199,7 @@ class Answering {
   #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
     if (directives.replyTo?.kind === "id") return directives.replyTo.id;
     const wanted = directives.replyTo?.kind === "current" || this.#request.style.replyToMode !== "off";
-    return wanted ? this.#request.message.id : undefined;
+    return wanted && this.#request.message.id !== "" ? this.#request.message.id : undefined;
   }
 }
 

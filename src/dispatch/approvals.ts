@@ -27,6 +27,7 @@ export class Approvals {
   readonly #pending = new Map<string, Pending>();
   readonly #rules: ApprovalRules;
   readonly #clock: Clock;
+  #closed = false;
   readonly #log: Log;
 
   constructor(rules: ApprovalRules, clock: Clock, log: Log) {
@@ -46,6 +47,12 @@ export class Approvals {
     return pending !== undefined;
   }
 
+  /** The gateway stops: what nobody has answered by now is a denial, and so is every question from here on. */
+  close(): void {
+    this.#closed = true;
+    for (const pending of this.#pending.values()) pending.settle("deny");
+  }
+
   /** The desk of one run. */
   deskFor(facts: RunFacts, asker: Asker): ApprovalDesk {
     return { ask: (question, signal) => this.#ask({ ...question, facts, asker }, signal) };
@@ -53,6 +60,7 @@ export class Approvals {
 
   async #ask(question: Question, signal: AbortSignal): Promise<ApprovalDecision> {
     if (signal.aborted) return "abort";
+    if (this.#closed) return "deny";
     const approval = this.#approvalFor(question);
     const decision = await new Promise<ApprovalDecision>((resolve) => {
       const cancel = this.#clock.after(WAIT_MS, () => settle("timeout"));

@@ -3,7 +3,9 @@ import type { SessionPatch } from "../types/session.ts";
 
 /** What a session's row tells of the chat it belongs to: its kind, its name, and where the last message came from. */
 export function chatFacts(message: InboundMessage): SessionPatch {
-  if (message.options?.operator === true) return { chatType: "direct", lastChannel: "webchat" };
+  // An operator who writes into a channel's session does not move the chat.
+  if (message.options?.operator === true)
+    return isWebChat(message) ? { chatType: "direct", lastChannel: "webchat" } : {};
   const { channel, account, chat, thread } = message.from;
   const isGroup = chat.kind === "group";
   const name = isGroup ? chat.title : (message.sender.name ?? message.sender.username);
@@ -19,3 +21,5 @@ export function chatFacts(message: InboundMessage): SessionPatch {
     ...(name !== undefined && { displayName: name }),
   };
 }
+
+const isWebChat = (message: InboundMessage): boolean => message.options?.sessionKey?.startsWith("webchat:") ?? true;

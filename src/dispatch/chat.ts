@@ -2,11 +2,13 @@ import { RunLog } from "../harness/log.ts";
 import { startRun } from "../harness/run.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
 import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage, Peer } from "../types/message.ts";
+import { MethodError } from "../types/method.ts";
 import type { ChatMessage } from "../types/model.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
+import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
 
@@ -18,7 +20,9 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
     async send(request) {
       const id = runId(request.idempotencyKey);
       const busy = dispatch.lanes.isBusy(request.sessionKey);
-      const [accepted] = await ports.journal.inbox.accept([toInbound(request, ports.clock.now())]);
+      const [accepted] = await ports.journal.inbox.accept([
+        toInbound(request, deliverTo(request, ports), ports.clock.now()),
+      ]);
       if (!accepted?.isNew) return { runId: id, status: "duplicate" };
       await dispatch.admit(accepted.row);
       return { runId: id, status: busy ? "queued" : "started" };
@@ -44,7 +48,16 @@ function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly R
     .filter((facts) => key === undefined || facts.sessionKey === key);
 }
 
-function toInbound(request: ChatRequest, now: number): InboundMessage {
+/** Throws `MethodError` when the session belongs to no chat. */
+function deliverTo(request: ChatRequest, { sessions, settings }: DispatchPorts): Peer | undefined {
+  if (request.deliver !== true) return undefined;
+  const { sessionKey: key } = request;
+  const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);
+  if (peer) return peer;
+  throw new MethodError("INVALID_REQUEST", `session ${key} belongs to no chat, so nothing can be delivered`);
+}
+
+function toInbound(request: ChatRequest, to: Peer | undefined, now: number): InboundMessage {
   const { idempotencyKey, sessionKey: key, thinking, model, timeoutMs } = request;
   return {
     id: idempotencyKey,
@@ -61,6 +74,7 @@ function toInbound(request: ChatRequest, now: number): InboundMessage {
       ...(thinking && { thinking }),
       ...(model !== undefined && { model }),
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(to && { deliverTo: to }),
     },
   };
 }

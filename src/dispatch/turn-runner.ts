@@ -3,6 +3,7 @@ import type { Run } from "../harness/run.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
+import type { InboundMessage } from "../types/message.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import { answer, outcomeOf } from "./answer.ts";
@@ -106,7 +107,8 @@ export class TurnRunner {
 
   /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
   async #follow(prepared: PreparedTurn, run: Run): Promise<Outcome | "unfinished"> {
-    if (prepared.message.options?.operator === true) return operatorOutcome(await run.stream.done);
+    const message = addressed(prepared.message);
+    if (!message) return operatorOutcome(await run.stream.done);
     const { journal, outbox } = this.#ports;
     const [row] = prepared.rows;
     const inboxId = row?.id ?? 0;
@@ -115,8 +117,8 @@ export class TurnRunner {
       {
         stream: run.stream,
         inboxId,
-        message: prepared.message,
-        style: this.#ports.settings().chat(prepared.message.from),
+        message,
+        style: this.#ports.settings().chat(message.from),
         agent: prepared.agent,
         media: this.#ports.media,
         clock: this.#ports.clock,
@@ -222,6 +224,13 @@ export class TurnRunner {
     if (why === "stopped") await this.#ports.replies.drop(rows, log);
     else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
   }
+}
+
+/** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
+function addressed(message: InboundMessage): InboundMessage | undefined {
+  if (message.options?.operator !== true) return message;
+  const { deliverTo } = message.options;
+  return deliverTo && { ...message, id: "", from: deliverTo };
 }
 
 function emitAnswered(

@@ -16,6 +16,8 @@ export interface ChatRequest {
   readonly model?: string;
   readonly timeoutMs?: number;
   readonly senderName?: string;
+  /** The answer also goes to the chat that the session belongs to. */
+  readonly deliver?: boolean;
 }
 
 /** A request that brings its own history and leaves none (OpenAI-compatible endpoints). */

@@ -77,6 +77,8 @@ export interface MessageOptions {
   readonly thinking?: ThinkLevel;
   readonly model?: string;
   readonly timeoutMs?: number;
+  /** Chat that gets the answer of an operator's message; otherwise the client alone does. */
+  readonly deliverTo?: Peer;
   /** The client is an operator: owner rights, no admission. */
   readonly operator?: boolean;
 }

@@ -23,6 +23,7 @@ const agentParams = z.looseObject({
   accountId: z.string().min(1).optional(),
   thinking: z.enum(THINK_LEVELS).optional(),
   model: z.string().min(1).optional(),
+  deliver: z.boolean().optional(),
   /** Seconds. */
   timeout: z.int().min(0).optional(),
   attachments: attachmentsSchema,
@@ -53,14 +54,14 @@ export function agentMethods(ports: Ports): readonly Method[] {
 async function start(params: AgentParams, ports: Ports) {
   const media = await storeAttachments(params.attachments ?? [], ports.media);
   const sessionKey = nameSession(params, ports);
-  const { thinking, model } = params;
+  const { thinking, model, deliver } = params;
   const timeoutMs = params.timeout === undefined || params.timeout === 0 ? undefined : params.timeout * 1000;
   const sent = await ports.chat.send({
     sessionKey,
     text: params.message,
     media,
     idempotencyKey: params.idempotencyKey ?? randomUUID(),
-    ...optional({ thinking, model, timeoutMs }),
+    ...optional({ thinking, model, timeoutMs, deliver }),
   });
   return { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
 }

@@ -16,6 +16,7 @@ const sendParams = z.looseObject({
   attachments: attachmentsSchema,
   thinking: z.enum(THINK_LEVELS).optional(),
   model: z.string().min(1).optional(),
+  deliver: z.boolean().optional(),
   timeoutMs: z.int().min(0).optional(),
 });
 
@@ -51,14 +52,14 @@ async function send(params: z.infer<typeof sendParams>, ports: Ports) {
   if (params.message.trim() === "" && media.length === 0) {
     throw new MethodError("INVALID_REQUEST", "message or attachment required");
   }
-  const { thinking, model } = params;
+  const { thinking, model, deliver } = params;
   const timeoutMs = params.timeoutMs === 0 ? undefined : params.timeoutMs;
   const sent = await ports.chat.send({
     sessionKey: key,
     text: params.message,
     media,
     idempotencyKey: params.idempotencyKey,
-    ...optional({ thinking, model, timeoutMs }),
+    ...optional({ thinking, model, timeoutMs, deliver }),
   });
   if (sent.status !== "duplicate") return { runId: sent.runId, status: "started" };
   const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);
@@ -68,7 +69,7 @@ async function send(params: z.infer<typeof sendParams>, ports: Ports) {
 
 /** A run that waits in its lane is not over; one that nobody knows any more is. */
 async function isOver(stream: RunStream | undefined): Promise<boolean> {
-  return stream === undefined || (await Promise.race([stream.done, undefined])) !== undefined;
+  return stream === undefined || (await Promise.race([stream.done, Promise.resolve(undefined)])) !== undefined;
 }
 
 const injectParams = z.looseObject({

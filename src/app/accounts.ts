@@ -1,6 +1,10 @@
 import { accountConfig, accountInputs, type AccountConfig } from "../channels/config.ts";
+import type { ChannelLimits } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
+
+/** Characters; shorter messages would be labels more than text. */
+const LEAST_TEXT = 100;
 
 const made = new WeakMap<Config, Map<string, AccountConfig>>();
 
@@ -17,4 +21,10 @@ export function accountOf(config: Config, { channel, account }: Pick<Peer, "chan
 function parseAccount(config: Config, channel: string, account: string): AccountConfig {
   const inputs = accountInputs(config.channels[channel] ?? {});
   return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
+}
+
+/** The platform's limits, or less where the config says so. */
+export function lowerLimits(limits: ChannelLimits, { textChunkLimit }: AccountConfig): ChannelLimits {
+  if (textChunkLimit === undefined) return limits;
+  return { ...limits, text: Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit)) };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { assemble } from "../../src/history/assemble.ts";
-import { applyPasses, callsOf } from "../../src/history/passes.ts";
+import { applyPasses, callsOf, limitTurns } from "../../src/history/passes.ts";
 import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
 import { emptyUsage } from "../../src/types/usage.ts";
 
@@ -159,5 +159,31 @@ describe("what the model is shown", () => {
     expect(assemble({ messages: rows(user("a")), estimatedTokens: 1, older: true }, { images: true }).trimmed).toBe(
       true,
     );
+  });
+});
+
+describe("a limit of earlier turns", () => {
+  const turns = [user("one"), says("1"), user("two"), call("a"), result("a", "x"), says("2"), user("three")];
+
+  it("leaves that many before the present one, whole", () => {
+    expect(limitTurns(turns, 1)).toEqual(turns.slice(2));
+    expect(limitTurns(turns, 2)).toEqual(turns);
+    expect(limitTurns([user("zero"), user("again"), ...turns.slice(1)], 1)).toEqual(turns.slice(2));
+  });
+
+  it("is none when it is 0 or unset, or when there are no more", () => {
+    for (const limit of [0, undefined, 2, 50]) expect(limitTurns(turns, limit)).toEqual(turns);
+  });
+
+  it("keeps the summary of what was compacted", () => {
+    const window = {
+      messages: turns.map((message, index) => ({ entryId: String(index), message })),
+      summary: "They met.",
+      estimatedTokens: 1,
+      older: false,
+    };
+    const { messages } = assemble(window, { images: true, earlierTurns: 1 });
+    expect(userText(messages)).toContain("They met.");
+    expect(userText(messages)).not.toContain("one");
   });
 });

@@ -39,6 +39,20 @@ beforeEach(async () => {
 afterEach(() => place.remove());
 
 describe("sending", () => {
+  it("makes the pause that is asked for, once, before its first message and in the chat's order", async () => {
+    limits = { ...LIMITS, text: 60 };
+    await outbox.deliver(reply("a", "first"));
+    await until(() => platform.texts.length === 1);
+    const rows = await outbox.deliver(reply("b", `${"second ".repeat(5)}\n\n${"third ".repeat(5)}`, { pauseMs: 700 }));
+    await until(() => clock.waits.includes(700));
+    await outbox.deliver(reply("c", "last"));
+    await quiet();
+    expect(platform.texts).toEqual(["first"]);
+    clock.pass(700);
+    await until(() => platform.texts.length === rows.length + 2);
+    expect(platform.texts.at(-1)).toBe("last");
+  });
+
   it("keeps the order of a chat while another chat goes ahead", async () => {
     platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 5000, rateLimited: true } });
     await outbox.deliver(reply("a", "first"));

@@ -113,6 +113,9 @@ describe("skills", () => {
     ]);
     expect(found[3]?.location).toBe(join(root, "work/skills/d/SKILL.md"));
     expect((await loadSkills({ ...sources(), only: ["b"] })).map((entry) => entry.name)).toEqual(["b"]);
+    const hidden = new Set(["b"]);
+    expect((await loadSkills({ ...sources(), hidden })).map((entry) => entry.name)).not.toContain("b");
+    expect(await loadSkills({ ...sources(), only: ["b"], hidden })).toEqual([]);
   });
 
   it("that are broken are told and skipped", async () => {

@@ -94,6 +94,16 @@ test("a client that never says who it is is let go", async () => {
   await gateway.server.close(100);
 });
 
+test("how long that may take is an option", async () => {
+  const clock = manualClock();
+  const gateway = await startGateway({ clock, handshakeMs: 500 });
+  const client = new RawClient(gateway.url);
+  await client.event("connect.challenge");
+  clock.pass(500);
+  expect(await client.closed).toEqual({ code: 1008, reason: "handshake timeout" });
+  await gateway.server.close(100);
+});
+
 test("every client sees every run, whoever began it, and presence as it changes", async () => {
   const gateway = await startGateway();
   const [one, two] = [new RawClient(gateway.url), new RawClient(gateway.url)];

@@ -14,7 +14,7 @@ import { accountId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
-import { accountOf } from "../accounts.ts";
+import { accountOf, lowerLimits } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
@@ -55,9 +55,7 @@ export class ChannelRoom {
   /** The platform's limits, or less where the config says so. */
   #limitsOf(to: Peer): ChannelLimits | undefined {
     const limits = this.#channels?.limits(to.channel);
-    const { textChunkLimit } = accountOf(this.#live.config, to);
-    if (!limits || textChunkLimit === undefined) return limits;
-    return { ...limits, text: Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit)) };
+    return limits && lowerLimits(limits, accountOf(this.#live.config, to));
   }
 
   connectTo(core: Core): void {
@@ -225,9 +223,6 @@ export class ChannelRoom {
       .map((row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`);
   }
 }
-
-/** Characters; shorter messages would be labels more than text. */
-const LEAST_TEXT = 100;
 
 const EMPTY: Channels = {
   link: () => undefined,

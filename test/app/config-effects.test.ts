@@ -1,0 +1,317 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { accountOf, lowerLimits } from "../../src/app/accounts.ts";
+import { loadConfigText } from "../../src/app/config/load.ts";
+import { resolvePaths } from "../../src/app/config/paths.ts";
+import { keysBelow, schemaKeys } from "../../src/app/config/schema-keys.ts";
+import { describeSchema } from "../../src/app/config/schema.ts";
+import { Live } from "../../src/app/live.ts";
+import { createRules } from "../../src/app/rules.ts";
+import { telegramConfig } from "../../extensions/telegram/config.ts";
+import { peer } from "../outbox/stage.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Which file obeys which key: below `agents.list.[]` and `channels.*.accounts.*` the same files do. */
+const READERS: Readonly<Record<string, readonly string[]>> = {
+  "src/app/gateway/server-options.ts": [
+    "gateway.port",
+    "gateway.bind",
+    "gateway.customBindHost",
+    "gateway.auth.mode",
+    "gateway.auth.password",
+    "gateway.auth.rateLimit",
+    "gateway.controlUi.enabled",
+    "gateway.controlUi.allowedOrigins",
+    "gateway.http.endpoints.chatCompletions.enabled",
+    "gateway.handshakeTimeoutMs",
+    "agents.list.name",
+  ],
+  "src/server/auth.ts": [
+    "gateway.auth.rateLimit.maxAttempts",
+    "gateway.auth.rateLimit.windowMs",
+    "gateway.auth.rateLimit.lockoutMs",
+  ],
+  "src/app/config/gateway-token.ts": ["gateway.auth.token"],
+  "src/app/config/load.ts": ["gateway.mode"],
+  "src/app/gateway/reload.ts": ["gateway.reload.mode", "gateway.reload.debounceMs"],
+  "src/app/gateway/foreign.ts": ["gateway.adopt"],
+  "src/app/config/settings.ts": [
+    "agents.defaults.model.primary",
+    "agents.defaults.model.fallbacks",
+    "agents.defaults.thinkingDefault",
+    "agents.defaults.timeoutSeconds",
+    "agents.defaults.workspace",
+    "agents.defaults.systemPromptOverride",
+    "agents.defaults.skipBootstrap",
+    "agents.defaults.bootstrapMaxChars",
+    "agents.defaults.bootstrapTotalMaxChars",
+    "agents.defaults.skills",
+    "agents.defaults.userTimezone",
+    "agents.defaults.contextTokens",
+    "agents.defaults.blockStreamingDefault",
+    "agents.defaults.blockStreamingBreak",
+    "agents.defaults.blockStreamingChunk.minChars",
+    "agents.defaults.blockStreamingChunk.maxChars",
+    "agents.defaults.blockStreamingChunk.breakPreference",
+    "agents.list.id",
+    "agents.list.default",
+    "agents.list.workspace",
+    "agents.list.systemPromptOverride",
+    "agents.list.skills",
+    "agents.list.model.primary",
+    "agents.list.model.fallbacks",
+    "agents.list.thinkingDefault",
+    "agents.list.contextTokens",
+    "agents.list.bootstrapMaxChars",
+    "agents.list.bootstrapTotalMaxChars",
+    ...["agents.list.", ""].flatMap((of) => [
+      `${of}tools.profile`,
+      `${of}tools.allow`,
+      `${of}tools.alsoAllow`,
+      `${of}tools.deny`,
+      `${of}tools.exec.security`,
+      `${of}tools.exec.ask`,
+      `${of}tools.exec.timeoutSec`,
+      `${of}tools.exec.safeBins`,
+      `${of}tools.exec.pathPrepend`,
+      `${of}tools.fs.workspaceOnly`,
+    ]),
+  ],
+  "src/app/rules.ts": [
+    "agents.defaults.maxConcurrent",
+    "agents.defaults.blockStreamingCoalesce",
+    "agents.defaults.humanDelay.mode",
+    "agents.defaults.humanDelay.minMs",
+    "agents.defaults.humanDelay.maxMs",
+    "session.resetTriggers",
+    "messages.responsePrefix",
+    "messages.queue.mode",
+    "messages.queue.byChannel",
+    "messages.inbound.debounceMs",
+    "messages.inbound.byChannel",
+    "messages.ackReaction",
+    "messages.ackReactionScope",
+    "messages.removeAckAfterReply",
+    "commands.text",
+    "commands.ownerAllowFrom",
+    "channels.dmHistoryLimit",
+    "channels.mediaMaxMb",
+    "channels.streaming.mode",
+    "channels.replyToMode",
+    "channels.responsePrefix",
+    "channels.ackReaction",
+  ],
+  "src/reply/coalesce.ts": [
+    "agents.defaults.blockStreamingCoalesce.minChars",
+    "agents.defaults.blockStreamingCoalesce.maxChars",
+    "agents.defaults.blockStreamingCoalesce.idleMs",
+  ],
+  "src/app/accounts.ts": ["channels.textChunkLimit"],
+  "src/channels/config.ts": ["channels.accounts"],
+  "src/channels/policy.ts": [
+    "channels.dmPolicy",
+    "channels.allowFrom",
+    "channels.groupPolicy",
+    "channels.groupAllowFrom",
+    "channels.groups",
+    "channels.requireMention",
+    "channels.historyLimit",
+    "messages.groupChat.mentionPatterns",
+    "messages.groupChat.historyLimit",
+  ],
+  "src/channels/gating.ts": ["channels.groups.enabled", "channels.groups.requireMention", "channels.groups.allowFrom"],
+  "src/app/gateway/channel-room.ts": ["channels.enabled"],
+  "src/dispatch/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
+  "src/dispatch/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
+  "src/sessions/keys.ts": ["session.dmScope", "session.identityLinks"],
+  "src/sessions/expiry.ts": [
+    "session.idleMinutes",
+    ...[
+      "reset",
+      "resetByType.direct",
+      "resetByType.dm",
+      "resetByType.group",
+      "resetByType.thread",
+      "resetByChannel",
+    ].flatMap((of) => [`session.${of}.mode`, `session.${of}.atHour`, `session.${of}.idleMinutes`]),
+  ],
+  "src/providers/catalog.ts": [
+    "models.mode",
+    "models.providers.baseUrl",
+    "models.providers.apiKey",
+    "models.providers.api",
+    "models.providers.headers",
+    "models.providers.models.id",
+    "models.providers.models.name",
+    "models.providers.models.reasoning",
+    "models.providers.models.input",
+    "models.providers.models.cost.input",
+    "models.providers.models.cost.output",
+    "models.providers.models.cost.cacheRead",
+    "models.providers.models.cost.cacheWrite",
+    "models.providers.models.contextWindow",
+    "models.providers.models.maxTokens",
+    "models.providers.models.compat",
+  ],
+  "src/app/prompting.ts": ["skills.load.extraDirs", "skills.entries.enabled"],
+  "src/app/gateway/run.ts": ["logging.level", "logging.file", "logging.consoleLevel", "logging.consoleStyle"],
+  "src/app/config/env-vars.ts": ["env.vars"],
+  "extensions/telegram/api.ts": [
+    "channels.telegram.botToken",
+    "channels.telegram.tokenFile",
+    "channels.telegram.apiRoot",
+    "channels.telegram.timeoutSeconds",
+    "channels.telegram.pollingStallThresholdMs",
+  ],
+  "extensions/telegram/send.ts": ["channels.telegram.linkPreview"],
+  "extensions/telegram/download.ts": ["channels.telegram.mediaMaxMb"],
+  "extensions/telegram/poll.ts": ["channels.telegram.takeOverWebhook"],
+};
+
+/** Obeyed elsewhere, in a way that no file can be searched for. */
+const FOR_EDITORS = ["$schema"];
+const OF_THE_CORE = ["channels.telegram.enabled"];
+
+/** Without names and indices that users choose, and without the parts of a secret reference. */
+const plain = (path: readonly string[]): string =>
+  path.filter((part) => !["*", "[]", "source", "provider"].includes(part)).join(".");
+
+const keys = [...schemaKeys(), ...keysBelow(describeSchema(telegramConfig), ["channels", "telegram"])].map(({ path }) =>
+  plain(path),
+);
+const leaves = [...new Set(keys)].filter((key) => !keys.some((other) => other.startsWith(`${key}.`)));
+const listed = new Map(Object.entries(READERS).flatMap(([file, own]) => own.map((key) => [key, file] as const)));
+
+describe("every key of the config", () => {
+  it("is obeyed by a file that names it: one without belongs to the keys that are warned of", () => {
+    const unread = leaves.filter((key) => !listed.has(key) && !FOR_EDITORS.includes(key) && !OF_THE_CORE.includes(key));
+    expect(unread).toEqual([]);
+  });
+
+  it("is in the schema, and its file is there and names it", () => {
+    const known = new Set(keys);
+    const wrong = [...listed].filter(([key, file]) => {
+      const name = key.split(".").at(-1) ?? "";
+      const path = join(root, file);
+      return !known.has(key) || !existsSync(path) || !new RegExp(`\\b${name}\\b`).test(readFileSync(path, "utf8"));
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+const load = (config: unknown) =>
+  loadConfigText(JSON.stringify(config), {
+    path: "openclaw.json",
+    env: {},
+    channelSchemas: { telegram: telegramConfig },
+  });
+
+const TELEGRAM = { enabled: true, botToken: "777000111:AAbench", dmPolicy: "open", allowFrom: ["*"] };
+
+describe("known keys without effect", () => {
+  const NONE = "is known, but has no effect here yet";
+  it("are named in warnings, also inside groups", async () => {
+    const { warnings } = await load({
+      auth: { profiles: { work: { provider: "anthropic", mode: "api_key" } } },
+      plugins: { entries: { "memory-core": { enabled: true } } },
+      commands: { native: true },
+      logging: { redactSensitive: "tools" },
+      agents: { list: [{ id: "main", description: "mine" }] },
+      skills: { entries: { tidy: { env: { A: "b" } } } },
+      channels: {
+        telegram: {
+          ...TELEGRAM,
+          name: "bot",
+          defaultAccount: "default",
+          streaming: { chunkMode: "newline" },
+          groups: { "-100": { requireMention: true, systemPrompt: "short" } },
+        },
+      },
+    });
+    expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
+    expect(warnings.map(({ key }) => key).toSorted()).toEqual(
+      [
+        "auth",
+        "plugins",
+        "agents.list[0].description",
+        "commands.native",
+        "logging.redactSensitive",
+        "skills.entries.tidy.env",
+        "channels.telegram.name",
+        "channels.telegram.defaultAccount",
+        "channels.telegram.groups.-100.systemPrompt",
+        "channels.telegram.streaming.chunkMode",
+      ].toSorted(),
+    );
+  });
+
+  it("are warnings and no more in a config that was written for OpenClaw", async () => {
+    const { config, warnings } = await load({
+      gateway: { mode: "local", port: 1, bind: "loopback", auth: { mode: "token", token: "bench-token" } },
+      models: {
+        mode: "merge",
+        providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "x", api: "openai-completions" } },
+      },
+      agents: { defaults: { model: { primary: "fake/fake-1" }, heartbeat: { every: "0m" } } },
+      session: { dmScope: "per-channel-peer" },
+      channels: { telegram: { ...TELEGRAM, apiRoot: "http://127.0.0.1:1" } },
+      update: { checkOnStart: false },
+    });
+    expect(warnings.map(({ key }) => key)).toEqual(["agents.defaults.heartbeat", "update"]);
+    expect(config.gateway.port).toBe(1);
+  });
+
+  it("include a place that the gateway cannot run at, and a password that is missing is an error", async () => {
+    const { warnings } = await load({ gateway: { mode: "remote" } });
+    expect(warnings.map(({ key }) => key)).toEqual(["gateway.mode"]);
+    await expect(load({ gateway: { auth: { mode: "password" } } })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+});
+
+describe("how a chat is answered", () => {
+  const rulesFor = async (config: unknown) => {
+    const loaded = { ...(await load(config)), path: "openclaw.json", exists: true, hash: "" };
+    const live = new Live(resolvePaths({ OPENCLAW_STATE_DIR: "/nowhere" }), "/home/ann", loaded);
+    return { rules: createRules(live)(), config: loaded.config };
+  };
+
+  it("follows the agents' defaults for blocks and pauses", async () => {
+    const agents = (humanDelay: unknown) => ({
+      agents: { defaults: { humanDelay, blockStreamingCoalesce: { minChars: 5, maxChars: 50, idleMs: 7 } } },
+    });
+    const style = async (humanDelay: unknown) => (await rulesFor(agents(humanDelay))).rules.chat(peer("1"));
+    expect(await style({ mode: "off" })).toEqual({
+      replyToMode: "off",
+      coalesce: { minChars: 5, maxChars: 50, idleMs: 7 },
+    });
+    expect(await style({ mode: "natural", minMs: 1 })).toMatchObject({ pause: { minMs: 800, maxMs: 2500 } });
+    expect(await style({ mode: "custom", minMs: 10, maxMs: 20 })).toMatchObject({ pause: { minMs: 10, maxMs: 20 } });
+  });
+
+  it("follows the channel, and an account of its own before it", async () => {
+    const { rules, config } = await rulesFor({
+      channels: {
+        telegram: {
+          streaming: { mode: "progress" },
+          dmHistoryLimit: 3,
+          textChunkLimit: 500,
+          accounts: {
+            default: { ...TELEGRAM, mediaMaxMb: 2, dmHistoryLimit: 1 },
+            small: { ...TELEGRAM, textChunkLimit: 1 },
+          },
+        },
+      },
+    });
+    expect(rules.chat(peer("1"))).toMatchObject({
+      streaming: "partial",
+      dmHistoryLimit: 1,
+      mostMediaBytes: 2 * 1024 * 1024,
+    });
+    const limits = { text: 4096, format: "plain", media: 1 } as const;
+    const lowered = (account: string) => lowerLimits(limits, accountOf(config, { channel: "telegram", account })).text;
+    expect([lowered("default"), lowered("small")]).toEqual([500, 100]);
+    expect(lowerLimits({ ...limits, text: 300 }, accountOf(config, peer("1"))).text).toBe(300);
+  });
+});

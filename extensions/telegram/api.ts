@@ -1,4 +1,5 @@
 import fs from "node:fs/promises";
+import os from "node:os";
 import { Api } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
@@ -31,7 +32,7 @@ export async function openBot(config: TelegramConfig): Promise<Bot> {
 async function readToken(config: TelegramConfig): Promise<string> {
   if (config.botToken !== undefined) return config.botToken.reveal().trim();
   if (config.tokenFile === undefined) throw noToken("Telegram has no bot token.");
-  const text = await fs.readFile(config.tokenFile, "utf8").catch((error: unknown) => {
+  const text = await fs.readFile(config.tokenFile.replace(/^~(?=\/)/, os.homedir()), "utf8").catch((error: unknown) => {
     throw noToken(`The Telegram token file ${config.tokenFile} cannot be read.`, error);
   });
   if (text.trim() === "") throw noToken(`The Telegram token file ${config.tokenFile} is empty.`);

@@ -4,6 +4,7 @@ import { createChatPort } from "../dispatch/chat.ts";
 import { noticeFor } from "../dispatch/words.ts";
 import { resolveAlias } from "../sessions/keys.ts";
 import { acquireStateLock } from "../store/lock.ts";
+import type { ChatPort } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
 import type { ModelRef, ThinkLevel, Usage } from "../types/model.ts";
 import { emptyUsage } from "../types/usage.ts";
@@ -22,7 +23,11 @@ export interface LocalRequest {
   readonly model?: string;
   readonly timeoutMs?: number;
   readonly onText?: (delta: string) => void;
+  /** May this command run? A denial when unset. */
+  readonly onApproval?: (command: string, signal: AbortSignal) => Promise<Decision>;
 }
+
+type Decision = "allow-once" | "allow-always" | "deny";
 
 export interface LocalAnswer {
   readonly runId: string;
@@ -81,9 +86,22 @@ async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   });
   const stream = chat.stream(runId);
   if (!stream) throw new Error("the run did not begin");
+  void answerQuestions(stream, chat, request.onApproval ?? (async () => "deny"));
   const answer = await follow(stream, request.onText);
   await core.dispatch.close(1000);
   return { runId, ...answer };
+}
+
+/** There is no page and no chat here: whoever started the command answers. */
+async function answerQuestions(stream: RunStream, chat: ChatPort, decide: NonNullable<LocalRequest["onApproval"]>) {
+  const over = new AbortController();
+  void stream.done.then(() => over.abort());
+  for await (const event of stream.watch()) {
+    if (event.type !== "approval_request") continue;
+    const { id, command } = event.approval;
+    const decision = await decide(command, over.signal).catch(() => "deny" as const);
+    chat.approvals.resolve(id, decision);
+  }
 }
 
 async function follow(

@@ -81,7 +81,6 @@ export class Replies {
   /** Kept in the transcript for people, unseen by the model: for the web the transcript is the delivery. */
   async #toOperator(log: RunLog, key: SessionKey, text: string, said: string): Promise<void> {
     endWith(log, text, "command", this.#ports.clock.now());
-    if (this.#ports.sessions.peek(key) === undefined) return;
     await this.note(key, { text, said, runId: log.facts.runId });
   }
 

@@ -87,6 +87,8 @@ function ownWords(text: string): string {
     .trim();
 }
 
+/** Slow enough to be seen growing, quick enough to wait for. */
+const WORD_MS = 8;
 const WORD = /\S+\s*|\s+/g;
 
 async function speak(stream: PiStream, model: PiModel, reply: Reply, options: PiStreamOptions | undefined) {
@@ -100,7 +102,7 @@ async function speak(stream: PiStream, model: PiModel, reply: Reply, options: Pi
     if (options?.signal?.aborted) return end(stream, partial, "aborted");
     block.text += word;
     stream.push({ type: "text_delta", contentIndex: 0, delta: word, partial });
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, WORD_MS));
   }
   stream.push({ type: "text_end", contentIndex: 0, content: block.text, partial });
   count(partial, reply.text);

@@ -126,4 +126,24 @@ describe.concurrent("the command line over a running gateway", () => {
     expect((await home.run(["config", "get", "gateway.auth.token"])).stdout).not.toContain(TOKEN);
     expect((await home.run(["config", "validate"])).code).toBe(0);
   });
+
+  test("delivers to a chat when asked to", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.telegram.say("hello");
+    await world.told("hello");
+    await outcomesOf(home, 1);
+    world.model.answer(() => ({ text: "the shell sends its regards" }));
+    const sent = await home.run([
+      "agent",
+      "--message",
+      "greet them",
+      "--channel",
+      "telegram",
+      "--to",
+      "1001",
+      "--deliver",
+    ]);
+    expect(sent.code, sent.stderr).toBe(0);
+    expect((await world.told("the shell sends its regards")).chatId).toBe("1001");
+  });
 });

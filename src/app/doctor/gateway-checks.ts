@@ -17,7 +17,10 @@ export function portCheck(config: Config, paths: StatePaths): Check {
     async run() {
       if (port === 0) return [{ status: "ok", message: "A free port is taken at the start." }];
       const lock = await readStateLock(paths.stateDir);
-      if (lock?.alive && lock.port === port) return [{ status: "ok", message: `${port} is held by this gateway.` }];
+      // A daemon that was started with --port holds another one; the config's is then nobody's concern.
+      if (lock?.alive && lock.port !== undefined) {
+        return [{ status: "ok", message: `${lock.port} is held by this gateway.` }];
+      }
       if (await isFree(port)) return [{ status: "ok", message: `${port} is free.` }];
       const owner = (await findPortOwner(port)) ?? "another program";
       return [

@@ -4,6 +4,7 @@ import { THINK_LEVELS, type ThinkLevel } from "../../../types/model.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { askGateway } from "./agent-gateway.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
+import { askAtTerminal, canAsk } from "./permission.ts";
 import { Printer } from "./printer.ts";
 
 /** Sends one message and prints the answer, as it comes on a terminal. 1 when the run failed. */
@@ -14,7 +15,8 @@ export async function agent(io: Io, flags: AgentFlags): Promise<number> {
   }
   const printer = new Printer(io, flags.json !== true && io.isTerminal);
   try {
-    const ask = flags.local === true ? askHere(message, flags, printer) : askGateway(io, message, flags, printer);
+    const ask =
+      flags.local === true ? askHere(io, message, { flags, printer }) : askGateway(io, message, flags, printer);
     return tellAnswer(io, await ask, flags, printer);
   } finally {
     printer.stop();
@@ -44,7 +46,11 @@ function jsonOf({ runId, text, error, sessionKey, usage, model }: AgentAnswer): 
   };
 }
 
-async function askHere(message: string, flags: AgentFlags, printer: Printer): Promise<AgentAnswer> {
+async function askHere(
+  io: Io,
+  message: string,
+  { flags, printer }: { flags: AgentFlags; printer: Printer },
+): Promise<AgentAnswer> {
   for (const name of ["to", "channel", "agent", "sessionId", "deliver", "url"] as const) {
     if (flags[name] !== undefined) throw notLocal(name);
   }
@@ -54,11 +60,22 @@ async function askHere(message: string, flags: AgentFlags, printer: Printer): Pr
   return runLocal({
     message,
     onText: (delta) => printer.add(delta),
+    onApproval: (command, signal) => decideHere(io, cleanText(command), { printer, signal }),
     ...(sessionKey !== undefined && { sessionKey }),
     ...(model !== undefined && { model }),
     ...(thinking !== undefined && { thinking }),
     ...(timeout !== undefined && timeout > 0 && { timeoutMs: timeout * 1000 }),
   });
+}
+
+/** Without anybody at the terminal the answer is no, at once: nobody else could give one. */
+async function decideHere(io: Io, command: string, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
+  if (canAsk(io)) {
+    printer.stop();
+    return askAtTerminal(command, signal);
+  }
+  printer.note(`Refused, since nobody is here to allow it: ${command}`);
+  return "deny" as const;
 }
 
 const thinkLevel = (text: string | undefined): ThinkLevel | undefined => THINK_LEVELS.find((level) => level === text);

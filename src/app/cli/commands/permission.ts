@@ -29,7 +29,7 @@ export class Permissions {
     if (approval?.request.runId !== runId) return;
     const { id, request } = approval;
     const command = cleanText(request.command);
-    if (this.#io.isErrTerminal && process.stdin.isTTY === true) {
+    if (canAsk(this.#io)) {
       this.#prompt(id, command).catch((error: unknown) => this.#tell(error));
       return;
     }
@@ -47,14 +47,10 @@ export class Permissions {
     this.#printer.stop();
     const abort = new AbortController();
     this.#asking.set(id, abort);
-    const prompt = createInterface({ input: process.stdin, output: process.stderr });
-    prompt.on("SIGINT", () => process.emit("SIGINT"));
     try {
-      const question = `May it run this?\n  ${command}\n[o]nce, [a]lways, [N]o: `;
-      const decision = decisionOf(await prompt.question(question, { signal: abort.signal }));
+      const decision = await askAtTerminal(command, abort.signal);
       await this.#client.call("exec.approval.resolve", { id, decision }, z.unknown());
     } finally {
-      prompt.close();
       this.#asking.delete(id);
     }
   }
@@ -66,7 +62,23 @@ export class Permissions {
   }
 }
 
-function decisionOf(text: string): "allow-once" | "allow-always" | "deny" {
+/** Somebody sits there who can read the question and type an answer. */
+export const canAsk = (io: Io): boolean => io.isErrTerminal && process.stdin.isTTY === true;
+
+/** Anything but a clear yes is a no. Rejects when `signal` aborts. */
+export async function askAtTerminal(command: string, signal: AbortSignal): Promise<Decision> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  prompt.on("SIGINT", () => process.emit("SIGINT"));
+  try {
+    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n[o]nce, [a]lways, [N]o: `, { signal }));
+  } finally {
+    prompt.close();
+  }
+}
+
+type Decision = "allow-once" | "allow-always" | "deny";
+
+function decisionOf(text: string): Decision {
   const word = text.trim().toLowerCase();
   if (word === "o" || word === "once" || word === "y" || word === "yes") return "allow-once";
   return word === "a" || word === "always" ? "allow-always" : "deny";

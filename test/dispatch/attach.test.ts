@@ -29,6 +29,14 @@ describe("what an answer names as media", () => {
     expect(Buffer.from(await ports.media.read(block.media.source.id))).toEqual(PNG);
   });
 
+  it("is refused when it is larger than the channel's limit", async () => {
+    await writeFile(join(dir, "workspace/big.txt"), "x".repeat(2 * 1_048_576));
+    expect(await attach(["big.txt"], false, { ...ports, mostBytes: 1_048_576 })).toMatchObject([
+      { kind: "notice", markdown: expect.stringContaining("larger than 1 MB") },
+    ]);
+    expect(await attach(["big.txt"], false, ports)).toMatchObject([{ kind: "media" }]);
+  });
+
   it("stays a link when it is a web address", async () => {
     expect(await attach(["https://example.org/a.png"], false, ports)).toEqual([
       { kind: "text", markdown: "https://example.org/a.png" },

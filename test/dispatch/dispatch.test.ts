@@ -158,6 +158,55 @@ describe("an answer that grows", () => {
   });
 });
 
+describe("an answer in blocks", () => {
+  const paragraphs = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
+  const chunk = { minChars: 40, maxChars: 80, breakPreference: "paragraph" } as const;
+  const streaming = { blocks: true, breakAt: "text_end", chunk, coalesceIdleMs: 0 } as const;
+  beforeEach(() => {
+    hall.model.answer(() => ({ text: paragraphs.join("\n\n") }));
+  });
+
+  it("is the agent's choice where the channel does not say", async () => {
+    hall.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off" }) };
+    await boot.ask("hello");
+    expect(hall.platform.texts).toEqual(paragraphs);
+    hall.rules = { agent: { streaming }, chat: () => ({ replyToMode: "off", streaming: "off" }) };
+    await boot.ask("again");
+    expect(hall.platform.texts.slice(3)).toEqual([paragraphs.join("\n\n")]);
+  });
+
+  it("quotes the message in its first block, or in all of them", async () => {
+    const quotes = async (replyToMode: "first" | "all") => {
+      hall.rules = { chat: () => ({ replyToMode, streaming: "block" }) };
+      const before = hall.platform.messages.length;
+      const row = await boot.tell("hello");
+      await boot.outcome(row);
+      return hall.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
+    };
+    expect(await quotes("first")).toEqual([true, false, false]);
+    expect(await quotes("all")).toEqual([true, true, true]);
+  });
+
+  it("joins small blocks where the config says so", async () => {
+    const coalesce = { minChars: 5000, maxChars: 6000, idleMs: 60_000 };
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", coalesce }) };
+    await boot.ask("hello");
+    expect(hall.platform.texts).toEqual([paragraphs.join("\n\n")]);
+  });
+});
+
+describe("a direct chat with a history limit", () => {
+  it("shows the model so many earlier turns and the present one", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "off", dmHistoryLimit: 1 }) };
+    for (const text of ["one", "two", "three"]) await boot.ask(text);
+    const users = hall.model.calls.at(-1)!.messages.filter(({ role }) => role === "user");
+    expect(users.map(({ content }) => JSON.stringify(content)).map((text) => /one|two|three/.exec(text)?.[0])).toEqual([
+      "two",
+      "three",
+    ]);
+  });
+});
+
 describe("messages that come during a run", () => {
   const during = async (mode: "collect" | "followup" | "interrupt" | "steer", texts: readonly string[]) => {
     hall.rules = { queueMode: () => mode };
@@ -189,6 +238,35 @@ describe("messages that come during a run", () => {
     ]);
     expect(said().at(-1)).toBe("[Queued messages while agent was busy]\n---\nQueued #1\nsecond\n---\nQueued #2\nthird");
     expect(hall.platform.messages).toHaveLength(2);
+  });
+
+  it("wait for their neighbours as long as their channel says", async () => {
+    const wait = 7777;
+    const waits: number[] = [];
+    await boot.stop();
+    boot = await hall.boot({
+      clock: {
+        now: () => Date.now(),
+        after: (ms, call) => {
+          waits.push(ms);
+          const timer = setTimeout(call, ms === wait ? 0 : ms);
+          return () => clearTimeout(timer);
+        },
+      },
+    });
+    const queue = { cap: 20, debounceMs: 5, debounceMsByChannel: { telegram: wait }, drop: "summarize" } as const;
+    hall.rules = { queue };
+    const model = heldModel();
+    const first = await boot.tell("first");
+    await until(() => model.waiting() === 1);
+    const second = await boot.tell("second");
+    await quiet();
+    model.next();
+    await until(() => model.waiting() === 1);
+    model.next();
+    await boot.outcome(first);
+    await boot.outcome(second);
+    expect(waits).toContain(wait);
   });
 
   it("become a turn each, in order (followup)", async () => {

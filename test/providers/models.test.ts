@@ -77,6 +77,18 @@ describe("a model by name", () => {
     expect((await handleOf(quietly({}, { own: settings }), { provider: "own", id: "x" })).apiKey).not.toBe("");
   });
 
+  it("is one that the config names, where its providers take the catalogue's place", async () => {
+    const own = { baseUrl: "http://localhost:9/v1", api: "openai-completions", models: [{ id: "x" }] };
+    const env = { ANTHROPIC_API_KEY: "k" };
+    const only = createModels({ providers: { own }, mode: "replace", env, probeLocal: false });
+    const listed = (await only.list()).map(({ provider, id }) => `${provider}/${id}`);
+    expect(listed).toEqual(["own/x", "demo/echo-agent"]);
+    expect(await only.find({ provider: "anthropic", id: "claude-sonnet-4-6" })).toHaveProperty("missing");
+    expect(await only.choose()).toEqual({ provider: "own", id: "x" });
+    const none = createModels({ providers: {}, mode: "replace", env, probeLocal: false });
+    expect(await none.choose()).toEqual({ provider: "demo", id: "echo-agent" });
+  });
+
   it("names what is missing: the variable of the key, or the provider", async () => {
     const models = quietly({});
     expect(await models.find({ provider: "mistral", id: "mistral-large-latest" })).toEqual({

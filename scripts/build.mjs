@@ -17,35 +17,11 @@ const staleAfterMs = 24 * 3600 * 1000;
 
 // Native or optional modules: asked for at run time where installed, never part of a bundle.
 const external = [
-  "koffi",
-  "@mariozechner/clipboard",
-  "@silvia-odwyer/photon-node",
   "@opentelemetry/api",
   "bufferutil",
   "utf-8-validate",
-  "zlib-sync",
   "@vscode/ripgrep",
 ];
-
-// What pi-coding-agent loads for its terminal and its own plugin loader, neither of which runs here.
-const stubs = {
-  "jiti/static": "export const createJiti = () => { throw new Error('pi extensions are off'); };",
-  "cli-highlight": "export const highlight = (text) => text; export const supportsLanguage = () => false;",
-};
-
-const leanPi = {
-  name: "lean-pi",
-  setup(build) {
-    build.onResolve({ filter: /^(jiti\/static|cli-highlight)$/ }, (args) => ({ path: args.path, namespace: "stub" }));
-    build.onLoad({ filter: /.*/, namespace: "stub" }, (args) => ({ contents: stubs[args.path], loader: "js" }));
-    build.onResolve({ filter: /^\.\.\/\.\.\/index\.js$/ }, (args) =>
-      /pi-coding-agent[\\/]dist[\\/]core[\\/]extensions[\\/]loader\.js$/.test(args.importer)
-        ? { path: "pi-index", namespace: "empty" }
-        : undefined,
-    );
-    build.onLoad({ filter: /.*/, namespace: "empty" }, () => ({ contents: "export {};", loader: "js" }));
-  },
-};
 
 /**
  * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the
@@ -146,7 +122,7 @@ async function bundleNode(esbuild) {
     target: "node22.19",
     conditions: ["source"],
     external,
-    plugins: [leanPi, namedExports],
+    plugins: [namedExports],
     // Node warns on its own punycode, which an old dependency of grammY asks for.
     alias: { punycode: "punycode.js" },
     banner: { js: banner },

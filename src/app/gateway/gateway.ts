@@ -15,6 +15,7 @@ import type { Parts, StartOptions } from "./parts.ts";
 import { defaultModel, describeModel } from "./model-text.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
+import { keepUp } from "./upkeep.ts";
 import { watchDisk } from "./disk.ts";
 
 /** A gateway at work. */
@@ -55,6 +56,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   channels.open();
   void followConfig(parts, options.load, stop.signal);
   void watchDisk(parts, stop.signal);
+  void keepUp(parts, stop.signal);
   void warmUp(parts);
   return {
     port: server.port,

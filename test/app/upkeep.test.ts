@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { resolvePaths } from "../../src/app/config/paths.ts";
+import { openCore } from "../../src/app/core.ts";
+import { clearAway } from "../../src/app/gateway/upkeep.ts";
+import { Live } from "../../src/app/live.ts";
+import { openLog } from "../../src/app/log/log.ts";
+
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "upkeep-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function put(folder: string, name: string, days: number): Promise<void> {
+  await mkdir(join(dir, folder), { recursive: true });
+  await writeFile(join(dir, folder, name), "x");
+  const then = new Date(Date.now() - days * 24 * 3600 * 1000);
+  await utimes(join(dir, folder, name), then, then);
+}
+
+it("removes old logs and received files, and nothing else", async () => {
+  await put("logs", "openclaw-2026-01-01.log", 31);
+  await put("logs", "openclaw-2026-01-30.log", 29);
+  await put("logs", "mine.txt", 400);
+  await put("media", "old.png", 91);
+  await put("media", "new.png", 89);
+  await put("sessions", "a.jsonl", 900);
+  const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };
+  const paths = resolvePaths(env);
+  const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env }));
+  const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const alone = { link: () => undefined, limits: () => undefined };
+  const core = await openCore(live, log, {
+    links: alone,
+    gate: async () => ({ kind: "drop", why: "test" }),
+    statusLines: () => [],
+  });
+  await clearAway({ live, core, log });
+  await core.close();
+  expect((await readdir(join(dir, "logs"))).toSorted()).toEqual(["mine.txt", "openclaw-2026-01-30.log"]);
+  expect(await readdir(join(dir, "media"))).toEqual(["new.png"]);
+  expect(await readdir(join(dir, "sessions"))).toContain("a.jsonl");
+});

@@ -29,7 +29,7 @@ const coalesce = z
     }),
     idleMs: z.int().min(0).default(1000).meta({
       title: "Waiting time",
-      description: "Milliseconds without a new block after which what waits is sent.",
+      description: "Milliseconds without a new block after which what waits is sent with the next sign of the model.",
     }),
   })
   .prefault({});
@@ -60,7 +60,7 @@ export const replyDefaultsShape = {
   }),
   blockStreamingBreak: z.enum(["text_end", "message_end"]).default("text_end").meta({
     title: "Block streaming break",
-    description: "Whether what is left goes out at the end of each text or at the end of the whole message.",
+    description: "`text_end` sends blocks while a text grows, `message_end` only when the model has ended its message.",
   }),
   blockStreamingChunk: chunk.meta({
     title: "Block size",

@@ -8,6 +8,7 @@ import { keysBelow, schemaKeys } from "../../src/app/config/schema-keys.ts";
 import { describeSchema } from "../../src/app/config/schema.ts";
 import { Live } from "../../src/app/live.ts";
 import { createRules } from "../../src/app/rules.ts";
+import { accountId } from "../../src/types/ids.ts";
 import { telegramConfig } from "../../extensions/telegram/config.ts";
 import { peer } from "../outbox/stage.ts";
 
@@ -310,7 +311,8 @@ describe("how a chat is answered", () => {
       mostMediaBytes: 2 * 1024 * 1024,
     });
     const limits = { text: 4096, format: "plain", media: 1 } as const;
-    const lowered = (account: string) => lowerLimits(limits, accountOf(config, { channel: "telegram", account })).text;
+    const lowered = (account: string) =>
+      lowerLimits(limits, accountOf(config, { ...peer("1"), account: accountId(account) })).text;
     expect([lowered("default"), lowered("small")]).toEqual([500, 100]);
     expect(lowerLimits({ ...limits, text: 300 }, accountOf(config, peer("1"))).text).toBe(300);
   });

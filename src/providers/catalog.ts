@@ -148,10 +148,16 @@ function baseModel(
   settings: ProviderSettings | undefined,
   known: PiModel | undefined,
 ): PiModel | undefined {
-  const api: Api | undefined = settings?.api ?? known?.api;
-  const baseUrl = settings?.baseUrl ?? known?.baseUrl;
+  const { api = known?.api, baseUrl = known?.baseUrl } = spokenWith(settings);
   if (api === undefined || baseUrl === undefined) return undefined;
   return { ...(known ?? unknownModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
+}
+
+/** Ollama speaks OpenAI's API below `/v1`; for Copilot only the catalogue knows the API of a model. */
+function spokenWith(settings: ProviderSettings | undefined): { api?: Api | undefined; baseUrl?: string | undefined } {
+  const { api, baseUrl } = settings ?? {};
+  if (api === "ollama") return { api: "openai-completions", baseUrl: baseUrl?.replace(/\/*(?:v1\/*)?$/, "/v1") };
+  return { api: api === "github-copilot" ? undefined : api, baseUrl };
 }
 
 function unknownModel(ref: ModelRef, api: Api, baseUrl: string): PiModel {

@@ -265,8 +265,11 @@ describe("known keys without effect", () => {
   });
 
   it("include a place that the gateway cannot run at, and a password that is missing is an error", async () => {
-    const { warnings } = await load({ gateway: { mode: "remote" } });
-    expect(warnings.map(({ key }) => key)).toEqual(["gateway.mode"]);
+    const { warnings } = await load({
+      gateway: { mode: "remote" },
+      models: { providers: { copilot: { api: "github-copilot" } } },
+    });
+    expect(warnings.map(({ key }) => key)).toEqual(["gateway.mode", "models.providers.copilot.api"]);
     await expect(load({ gateway: { auth: { mode: "password" } } })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   });
 });

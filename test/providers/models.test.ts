@@ -77,6 +77,14 @@ describe("a model by name", () => {
     expect((await handleOf(quietly({}, { own: settings }), { provider: "own", id: "x" })).apiKey).not.toBe("");
   });
 
+  it.each(["http://localhost:9", "http://localhost:9/", "http://localhost:9/v1", "http://localhost:9/v1/"])(
+    "of Ollama is asked as OpenAI's (%s)",
+    async (baseUrl) => {
+      const { pi } = await handleOf(quietly({}, { own: { baseUrl, api: "ollama" } }), { provider: "own", id: "x" });
+      expect([pi.api, pi.baseUrl]).toEqual(["openai-completions", "http://localhost:9/v1"]);
+    },
+  );
+
   it("is one that the config names, where its providers take the catalogue's place", async () => {
     const own = { baseUrl: "http://localhost:9/v1", api: "openai-completions", models: [{ id: "x" }] };
     const env = { ANTHROPIC_API_KEY: "k" };

@@ -88,7 +88,7 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
 }
 
 /** Values that load but are not done as written. */
-function doubtful({ gateway }: Config): RawNote[] {
+function doubtful({ gateway, models }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
   if (gateway.mode === "remote")
@@ -98,5 +98,8 @@ function doubtful({ gateway }: Config): RawNote[] {
       path: ["gateway", "auth", "mode"],
       message: `"${mode}" is not offered here: a token is asked for all the same`,
     });
+  for (const [name, { api }] of Object.entries(models.providers))
+    if (api === "github-copilot")
+      notes.push({ path: ["models", "providers", name, "api"], message: `"${api}" has no effect here yet` });
   return notes;
 }

@@ -14,7 +14,7 @@ describe("a conversation begins anew", () => {
     ["at an hour of one's own", { atHour: 6 }, at(2, 5), at(2, 6, 1), true],
     ["not twice on one day", { mode: "daily" }, at(2, 4, 1), at(2, 23), false],
     ["by pause or hour, whichever comes first", { mode: "daily", idleMinutes: 30 }, at(2, 9), at(2, 9, 31), true],
-  ] as const)("%s", (_name, rule, last, now, expected) => {
+  ] as const)("%s", (...[, rule, last, now, expected]) => {
     expect(isOver(rule, last, now)).toBe(expected);
   });
 

@@ -65,13 +65,17 @@ function styleOf(account: AccountConfig, config: Config): ChatStyle {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
   const { mode } = account.streaming;
   const { mediaMaxMb, dmHistoryLimit } = account;
-  const { blockStreamingCoalesce, humanDelay } = config.agents.defaults;
+  const { blockStreamingChunk: chunk, blockStreamingCoalesce, humanDelay } = config.agents.defaults;
   const pause = pauseOf(humanDelay);
   return {
     replyToMode: account.replyToMode === "batched" ? "first" : account.replyToMode,
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
     ...(prefix !== undefined && { responsePrefix: prefix }),
-    coalesce: blockStreamingCoalesce,
+    coalesce: {
+      minChars: blockStreamingCoalesce.minChars ?? chunk.minChars,
+      maxChars: blockStreamingCoalesce.maxChars ?? chunk.maxChars,
+      idleMs: blockStreamingCoalesce.idleMs,
+    },
     ...(pause && { pause }),
     ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
     ...(dmHistoryLimit !== undefined && { dmHistoryLimit }),

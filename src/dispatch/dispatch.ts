@@ -161,6 +161,7 @@ export class Dispatch {
     await Promise.race([this.#order.idle(), late.promise]);
     cancel();
     await this.lanes.close(ms);
+    await this.replies.settle();
   }
 
   /** Ends what runs in a session. */

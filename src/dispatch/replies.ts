@@ -10,6 +10,7 @@ import { pairingText } from "./words.ts";
 /** What the gateway itself says: answers of commands, pairing codes, errors. */
 export class Replies {
   readonly #ports: DispatchPorts;
+  readonly #notes = new Set<Promise<void>>();
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports;
@@ -94,7 +95,15 @@ export class Replies {
         session.release();
       }
     };
-    void write().catch((error: unknown) => this.#ports.log.warn("notice not kept", { session: key, error }));
+    const writing = write()
+      .catch((error: unknown) => this.#ports.log.warn("notice not kept", { session: key, error }))
+      .finally(() => this.#notes.delete(writing));
+    this.#notes.add(writing);
+  }
+
+  /** Resolves when the notes under way are written. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#notes);
   }
 
   async #toChat(row: InboxRow, text: string, because: NoticeCause): Promise<void> {

@@ -19,13 +19,14 @@ const chunk = z
 
 const coalesce = z
   .strictObject({
-    minChars: z.int().min(1).default(800).meta({
+    minChars: z.int().min(1).optional().meta({
       title: "Enough to send",
-      description: "Characters from which on a joined block is sent without waiting for more.",
+      description:
+        "Characters from which on a joined block is sent without waiting for more; as in `blockStreamingChunk` when unset.",
     }),
-    maxChars: z.int().min(1).default(1200).meta({
+    maxChars: z.int().min(1).optional().meta({
       title: "Largest joined block",
-      description: "Characters that joined blocks do not exceed.",
+      description: "Characters that joined blocks do not exceed; as in `blockStreamingChunk` when unset.",
     }),
     idleMs: z.int().min(0).default(1000).meta({
       title: "Waiting time",

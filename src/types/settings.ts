@@ -34,7 +34,6 @@ export interface AgentSettings {
     readonly blocks: boolean;
     readonly breakAt: "text_end" | "message_end";
     readonly chunk: ChunkLimits;
-    readonly coalesceIdleMs: number;
   };
 }
 

@@ -8,7 +8,7 @@ const coalesce = { minChars: 60, maxChars: 100, idleMs: 1000 };
 
 function open(more: Partial<BlockFeedOptions> & { breakAt?: "text_end" | "message_end" } = {}) {
   const { breakAt = "text_end", ...rest } = more;
-  const streaming = { blocks: true, breakAt, chunk, coalesceIdleMs: 0 };
+  const streaming = { blocks: true, breakAt, chunk };
   return createBlockFeed({ streaming, clock: handClock(), earlier: [], ...rest });
 }
 

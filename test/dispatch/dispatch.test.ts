@@ -161,7 +161,7 @@ describe("an answer that grows", () => {
 describe("an answer in blocks", () => {
   const paragraphs = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
   const chunk = { minChars: 40, maxChars: 80, breakPreference: "paragraph" } as const;
-  const streaming = { blocks: true, breakAt: "text_end", chunk, coalesceIdleMs: 0 } as const;
+  const streaming = { blocks: true, breakAt: "text_end", chunk } as const;
   beforeEach(() => {
     hall.model.answer(() => ({ text: paragraphs.join("\n\n") }));
   });

@@ -65,7 +65,6 @@ export function settingsFor(workspace: string): AgentSettings {
       blocks: false,
       breakAt: "text_end",
       chunk: { minChars: 40, maxChars: 200, breakPreference: "paragraph" },
-      coalesceIdleMs: 0,
     },
   };
 }

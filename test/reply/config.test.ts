@@ -11,7 +11,7 @@ describe("replyDefaultsShape", () => {
       blockStreamingDefault: "off",
       blockStreamingBreak: "text_end",
       blockStreamingChunk: { minChars: 800, maxChars: 1200, breakPreference: "paragraph" },
-      blockStreamingCoalesce: { minChars: 800, maxChars: 1200, idleMs: 1000 },
+      blockStreamingCoalesce: { idleMs: 1000 },
       humanDelay: { mode: "off", minMs: 800, maxMs: 2500 },
     });
     expect(schema.parse({ blockStreamingChunk: { minChars: 5 } }).blockStreamingChunk.maxChars).toBe(1200);

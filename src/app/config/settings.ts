@@ -121,7 +121,6 @@ function streamingOf(defaults: Defaults): AgentSettings["streaming"] {
     blocks: defaults.blockStreamingDefault === "on",
     breakAt: defaults.blockStreamingBreak,
     chunk: { minChars, maxChars, breakPreference },
-    coalesceIdleMs: defaults.blockStreamingCoalesce.idleMs,
   };
 }
 

@@ -184,7 +184,7 @@ class Answering {
       inboxId,
       to: message.from,
       blocks,
-      isRepeat: isKnown,
+      isRepeat: isKnown || (name === "reply" && this.#preview?.mayStand === true),
       ...(more.editOf !== undefined && { editOf: more.editOf }),
       ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
       pauseMs: more.pauseMs ?? 0,

@@ -31,6 +31,7 @@ export class Preview {
   #busy: Promise<void> | undefined;
   #messageId: string | undefined;
   #closed = false;
+  #mayStand = false;
 
   constructor(deps: PreviewDeps) {
     this.#deps = deps;
@@ -38,9 +39,20 @@ export class Preview {
     this.#nextAt = this.#startedAt + FIRST_AFTER_MS;
   }
 
-  /** Goes on with a preview of an earlier boot. */
+  /** Goes on with a preview of an earlier boot. One without an id may stand in the chat: nothing is shown beside it. */
   adopt(messageId: string): void {
-    this.#messageId = messageId;
+    if (messageId === "") this.#leave();
+    else this.#messageId = messageId;
+  }
+
+  /** A preview may stand in the chat that cannot be edited: the final then says that it may repeat. */
+  get mayStand(): boolean {
+    return this.#mayStand;
+  }
+
+  #leave(): void {
+    this.#mayStand = true;
+    this.#closed = true;
   }
 
   /** Shows the text so far when it is time; otherwise a later call will. */
@@ -72,6 +84,7 @@ export class Preview {
 
   async #begin(part: Awaited<ReturnType<typeof renderText>>[number]) {
     const { links, to, replyTo, inboxId, journal } = this.#deps;
+    await journal.notePreview(inboxId, to, "");
     const result = await links.link(to)?.send(to, part, {
       idempotencyKey: `preview:${inboxId}`,
       silent: true,
@@ -81,8 +94,8 @@ export class Preview {
       this.#messageId = result.messageId;
       await journal.notePreview(inboxId, to, result.messageId);
     }
-    // It may stand there all the same: another one would be a second message.
-    if (result?.kind === "unknown" || result?.kind === "refused") this.#closed = true;
+    if (result?.kind === "unknown") this.#leave();
+    if (result?.kind === "refused") this.#closed = true;
     return result;
   }
 

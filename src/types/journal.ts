@@ -94,7 +94,10 @@ export interface OutboxJournal {
   /** Rows that are neither sent nor failed, oldest first. */
   open(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
-  /** Remembers the preview message of a turn, so that its final can be an edit of it after a crash. */
+  /**
+   * Remembers the preview message of a turn, so that its final can be an edit of it after a crash. Noted with an empty id
+   * before the platform is asked: a crash in between leaves a preview that nobody can edit.
+   */
   notePreview(inboxId: number, to: Peer, messageId: string): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
 }

@@ -91,6 +91,21 @@ test("(b) killed in mid-stream with a preview shown: the answer is an edit of it
   await expectWhole(stage(), "count");
 });
 
+test("(b) killed while Telegram had the preview and its message id was not known: the answer says that it may repeat", async () => {
+  const first = await stage().start();
+  stage().model.answer(() => ({ text: "one two three four five six ".repeat(200), everyMs: 20 }));
+  stage().telegram.fail("sendMessage", "stuck");
+  stage().telegram.say("count");
+  await stage().telegram.waitFor((call) => call.method === "sendMessage");
+  await first.kill("SIGKILL");
+
+  stage().model.answer(() => ({ text: "All six, counted." }));
+  await stage().start();
+  const final = await stage().telegram.waitFor((call) => call.text.includes("All six"));
+  expect(final).toMatchObject({ method: "sendMessage", text: "(possible repeat) All six, counted." });
+  await expectWhole(stage(), "count");
+});
+
 test("(c) killed between the last token and the send: sent once, without a label, the model not asked again", async () => {
   const first = await stage().start();
   stage().telegram.fail("sendMessage", "429", 1, 600);

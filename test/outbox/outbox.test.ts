@@ -327,7 +327,35 @@ describe("preview", () => {
       await quiet();
     }
     expect(await preview.finish()).toBeUndefined();
+    expect(preview.mayStand).toBe(true);
     expect(platform.messages).toHaveLength(1);
+  });
+
+  it("is noted before it is sent, so that a crash in between is known", async () => {
+    let noted: string | undefined;
+    link = {
+      ...platform,
+      edit: (to, id, part) => platform.edit(to, id, part),
+      close: async () => undefined,
+      send: async (to, part, options) => {
+        noted = await journal.outbox.previewOf(7);
+        return platform.send(to, part, options);
+      },
+    };
+    const preview = outbox.preview(peer("8001"), 7)!;
+    clock.pass(800);
+    preview.update(words(10));
+    await until(() => platform.messages.length === 1);
+    expect(await preview.finish()).toBe("m1");
+    expect(noted).toBe("");
+    const afterCrash = outbox.preview(peer("8001"), 7)!;
+    afterCrash.adopt("");
+    clock.pass(5000);
+    afterCrash.update(words(20));
+    await quiet();
+    expect(platform.calls).toHaveLength(1);
+    expect(await afterCrash.finish()).toBeUndefined();
+    expect(afterCrash.mayStand).toBe(true);
   });
 
   it("waits the time that a 429 asks for", async () => {

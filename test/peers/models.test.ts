@@ -1,0 +1,92 @@
+import { LLMock } from "@copilotkit/aimock";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createModels } from "../../src/providers/catalog.ts";
+import { runId } from "../../src/types/ids.ts";
+import { startRun } from "../../src/harness/run.ts";
+import { done, eventsOf, makeTool, NOBODY, openStage, settingsFor, turn, type Stage } from "../harness/stage.ts";
+
+let mock: LLMock;
+let stage: Stage;
+
+beforeEach(async () => {
+  mock = new LLMock({ port: 0 });
+  mock.on({ hasToolResult: true }, { content: "the tool said so" });
+  mock.onMessage(/hello/, { content: "Hello from the model, in several words." });
+  await mock.start();
+  stage = await openStage();
+});
+afterEach(async () => {
+  await stage.close();
+  await mock.stop();
+});
+
+const APIS = [
+  ["openai-completions", () => `${mock.url}/v1`],
+  ["openai-responses", () => `${mock.url}/v1`],
+  ["anthropic-messages", () => mock.url],
+  ["google-generative-ai", () => `${mock.url}/v1beta`],
+] as const;
+
+/** One run against the provider's own protocol, as a third party imitates it. */
+async function ask(api: string, baseUrl: string, text: string) {
+  const models = createModels({
+    providers: { peer: { baseUrl, api, apiKey: "sk-peer-0123456789", models: [{ id: "peer-1" }] } },
+    env: {},
+    probeLocal: false,
+  });
+  const facts = {
+    runId: runId(`run-${text}`),
+    sessionKey: stage.session.key,
+    sessionId: stage.session.id,
+    agentId: stage.session.agentId,
+    trigger: "message" as const,
+  };
+  const run = startRun(
+    {
+      facts,
+      settings: settingsFor(stage.dir),
+      conversation: stage.session,
+      turn: turn(text, `turn-${text}`),
+      candidates: [{ provider: "peer", id: "peer-1" }],
+      thinking: "off",
+      timeoutMs: 10_000,
+      tools: [makeTool("look", async ({ text: where }) => done(`saw ${where}`))],
+      systemPrompt: async () => "You are a test.",
+    },
+    { models, approvals: NOBODY, log: stage.log, clock: stage.clock },
+  );
+  return eventsOf(run.stream);
+}
+
+describe.each(APIS)("a model behind %s", (api, baseUrl) => {
+  it("answers in deltas", async () => {
+    const events = await ask(api, baseUrl(), "hello");
+    expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
+    const deltas = events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : []));
+    expect(deltas.join("")).toBe("Hello from the model, in several words.");
+  });
+
+  it("calls a tool and goes on from its result", async () => {
+    // The peer ends Gemini's tool calls with a reason that the real service does not have.
+    const finish = api === "google-generative-ai" ? { finishReason: "STOP" } : {};
+    mock.onMessage("use it", { toolCalls: [{ name: "look", arguments: '{"text":"here"}' }], ...finish });
+    const events = await ask(api, baseUrl(), "use it");
+    expect(events.find((event) => event.type === "tool_end")).toMatchObject({ name: "look", text: "saw here" });
+    expect(events.findLast((event) => event.type === "message_end")).toMatchObject({ text: "the tool said so" });
+    expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
+  });
+
+  it.each([
+    [401, "invalid api key", "auth"],
+    [429, "rate limit reached", "rate_limit"],
+    [529, "overloaded_error: Overloaded", "overloaded"],
+  ])("is known to fail with %i", async (status, message, kind) => {
+    for (let tries = 0; tries < 4; tries += 1) mock.nextRequestError(status, { message });
+    const events = await ask(api, baseUrl(), `hello ${status}`);
+    const end = events.at(-1);
+    mock.clearRequests();
+    expect(
+      events.some((event) => event.type === "retry" && event.because === kind) || JSON.stringify(end).includes(kind),
+    ).toBe(true);
+  });
+});

@@ -184,11 +184,16 @@ class Answering {
       inboxId,
       to: message.from,
       blocks,
-      isRepeat: isKnown || (name === "reply" && this.#preview?.mayStand === true),
+      isRepeat: isKnown || this.#mayRepeat(name),
       ...(more.editOf !== undefined && { editOf: more.editOf }),
       ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
       pauseMs: more.pauseMs ?? 0,
     });
+  }
+
+  /** A preview that nobody can edit may stand in the chat beside the whole answer. */
+  #mayRepeat(name: string): boolean {
+    return name === "reply" && this.#preview?.mayStand === true;
   }
 
   #prefixed(text: string): string {

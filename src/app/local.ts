@@ -39,10 +39,11 @@ export interface LocalAnswer {
 
 /** One turn in this process, without a daemon. Throws `STATE_LOCKED` while one runs on the same state directory. */
 export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
+  process.umask(0o077);
   const paths = resolvePaths(process.env);
+  await makeStateDirs(paths);
   const loaded = await loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
   applyEnv(loaded.config, process.env);
-  await makeStateDirs(paths);
   const lock = await acquireStateLock(paths.stateDir);
   try {
     const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);

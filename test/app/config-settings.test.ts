@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -116,8 +116,26 @@ describe("paths", () => {
       expect((await ensureGatewayToken(paths, config)).reveal()).toBe(token.reveal());
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       expect(readFileSync(gatewayTokenFile(paths), "utf8").trim()).toBe(token.reveal());
+      chmodSync(gatewayTokenFile(paths), 0o644);
+      await ensureGatewayToken(paths, config);
+      expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       const own = configSchema.parse({ gateway: { auth: { token: "mine" } } });
       expect((await ensureGatewayToken(paths, own)).reveal()).toBe("mine");
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
+
+  it.each(["", "credentials", "state"])("are refused when everybody may write them: <state>/%s", async (name) => {
+    const home = mkdtempSync(join(tmpdir(), "paths-"));
+    try {
+      const paths = resolvePaths({ HOME: home });
+      const open = join(paths.stateDir, name);
+      mkdirSync(open, { recursive: true });
+      chmodSync(open, 0o777);
+      await expect(makeStateDirs(paths)).rejects.toMatchObject({ code: "STATE_PERMISSIONS" });
+      chmodSync(open, 0o775);
+      await makeStateDirs(paths);
     } finally {
       rmSync(home, { recursive: true, force: true });
     }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
@@ -26,7 +26,10 @@ export async function readGatewayToken(paths: StatePaths, config: Config): Promi
 /** The same, made at the first call: 32 random bytes in a file that only this user reads. Throws `STATE_UNWRITABLE`. */
 export async function ensureGatewayToken(paths: StatePaths, config: Config): Promise<Secret> {
   const known = await readGatewayToken(paths, config);
-  if (known) return known;
+  if (known) {
+    if (known !== config.gateway.auth.token) await closeFile(gatewayTokenFile(paths));
+    return known;
+  }
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   try {
     await mkdir(paths.credentials, { recursive: true, mode: 0o700 });
@@ -36,6 +39,13 @@ export async function ensureGatewayToken(paths: StatePaths, config: Config): Pro
     throw unusable(paths, error);
   }
   return new Secret(token);
+}
+
+/** A copy or a restored backup may have left it readable for others. */
+async function closeFile(path: string): Promise<void> {
+  if (process.platform === "win32" || ((await stat(path)).mode & 0o077) === 0) return;
+  // A file of somebody else's keeps its mode, which doctor tells.
+  await chmod(path, 0o600).catch(() => undefined);
 }
 
 function unusable(paths: StatePaths, cause: unknown): OpenClawError {

@@ -1,4 +1,4 @@
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { lockPath } from "../../store/lock.ts";
@@ -42,9 +42,13 @@ export function resolvePaths(env: Env): StatePaths {
   };
 }
 
-/** Makes the directories, 0700 each; those that exist keep their mode. Throws `STATE_UNWRITABLE`. */
+/**
+ * Makes the directories, 0700 each; those that exist keep their mode. Throws `STATE_UNWRITABLE`, and `STATE_PERMISSIONS`
+ * when everybody on the machine may write what decides about commands and secrets.
+ */
 export async function makeStateDirs(paths: StatePaths): Promise<void> {
   const { stateDir, lockFile, configPath, ...others } = paths;
+  await refuseOpen([stateDir, paths.credentials, paths.stateSub, paths.extensions, configPath]);
   try {
     for (const dir of new Set([stateDir, ...Object.values(others), dirname(lockFile), dirname(configPath)])) {
       const made = await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -57,6 +61,19 @@ export async function makeStateDirs(paths: StatePaths): Promise<void> {
       message: `The state directory ${stateDir} cannot be written: ${reason}`,
       fix: "Make it writable for this user, or set OPENCLAW_STATE_DIR to a directory that is.",
       cause: error,
+    });
+  }
+}
+
+async function refuseOpen(places: readonly string[]): Promise<void> {
+  if (process.platform === "win32") return;
+  for (const place of places) {
+    // What cannot be looked at, or is not there, is told by whoever needs it.
+    const mode = (await stat(place).catch(() => undefined))?.mode ?? 0;
+    if ((mode & 0o002) === 0) continue;
+    throw new OpenClawError("STATE_PERMISSIONS", {
+      message: `Everybody on this machine may change ${place} (mode ${(mode & 0o777).toString(8)}).`,
+      fix: `Look whether somebody did, then run: chmod o-w ${place}`,
     });
   }
 }

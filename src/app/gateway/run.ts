@@ -29,11 +29,12 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   const paths = resolvePaths(process.env);
   // Plugins and child processes look for the state directory here.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
+  // Before the config is read: it may name commands that give secrets.
+  await makeStateDirs(paths);
   const load = async () =>
     loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
   const loaded = await load();
   applyEnv(loaded.config, process.env);
-  await makeStateDirs(paths);
   const lock = await takeLock(paths, options.force === true);
   try {
     const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);

@@ -1,3 +1,4 @@
+import { emptyUsage } from "../types/usage.ts";
 import type { AssistantMessage, ToolCallContent } from "../types/model.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
 
@@ -144,14 +145,7 @@ function emptyMessage(model: PiModel): AssistantMessage {
     api: model.api,
     provider: model.provider,
     model: model.id,
-    usage: {
-      input: 0,
-      output: 0,
-      cacheRead: 0,
-      cacheWrite: 0,
-      totalTokens: 0,
-      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-    },
+    usage: emptyUsage(),
     stopReason: "stop",
     timestamp: Date.now(),
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { AssistantMessage, ChatMessage, ImageContent, TextContent, Usage } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
+import { emptyUsage } from "../../types/usage.ts";
 import type { ApiMessage, Content, ToolCall } from "./request.ts";
 
 /** What a stateless run begins with. */
@@ -50,17 +51,15 @@ function assistant(text: string, calls: readonly ToolCall[], timestamp: number):
   }));
   const stopReason = calls.length === 0 ? "stop" : "toolUse";
   const origin = { api: "openai-completions", provider: "openclaw", model: "openclaw" };
-  return { role: "assistant", content: [...words, ...toolCalls], ...origin, usage: NO_USAGE, stopReason, timestamp };
+  return {
+    role: "assistant",
+    content: [...words, ...toolCalls],
+    ...origin,
+    usage: emptyUsage(),
+    stopReason,
+    timestamp,
+  };
 }
-
-const NO_USAGE: Usage = {
-  input: 0,
-  output: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  totalTokens: 0,
-  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};
 
 const jsonObject = z.record(z.string(), z.unknown());
 

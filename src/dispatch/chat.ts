@@ -8,6 +8,7 @@ import type { ChatMessage } from "../types/model.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
+import { compactedText } from "./compaction.ts";
 import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
@@ -29,6 +30,12 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
     },
     oneShot: (request) => oneShot(request, dispatch, ports),
     abort: (key, only) => dispatch.stop(key, only),
+    compact: async (key) => {
+      const done = await dispatch.compact(key);
+      if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
+      const { tokensBefore, tokensAfter } = done;
+      return { compacted: true, tokensBefore, tokensAfter };
+    },
     active: (key) => activeRuns(dispatch, key),
     stream: (id) => dispatch.board.find(id),
     runs: (signal) => dispatch.board.watch(signal),

@@ -1,3 +1,4 @@
+import type { Compacted } from "../harness/compact.ts";
 import { SystemEventQueue } from "../prompt/system-events.ts";
 import { isDiskError } from "../store/disk.ts";
 import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
@@ -8,6 +9,7 @@ import { Approvals } from "./approvals.ts";
 import { findCommand } from "./commands/table.ts";
 import { parseCommand, type CommandCall } from "./commands/parse.ts";
 import type { Command } from "./commands/command.ts";
+import { compactSession } from "./compaction.ts";
 import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
@@ -130,6 +132,7 @@ export class Dispatch {
 
   async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {
     const log = row.message.options?.operator === true ? this.board.open(row, key, this.#ports) : undefined;
+    const stopped = new AbortController();
     const context = {
       args: call.args,
       message: row.message,
@@ -137,6 +140,7 @@ export class Dispatch {
       isOwner: this.#ports.settings().isOwner(row.message),
       ports: this.#ports,
       approvals: this.approvals,
+      signal: stopped.signal,
       stop: () => this.lanes.stop(key),
     };
     if (command.at === "once") {
@@ -150,7 +154,8 @@ export class Dispatch {
       if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
       this.lanes.enterFirst(key, { rows: [row], pending: [], text: answer.turn, ...(log && { log }) });
     };
-    this.lanes.occupy(key, { kind: "work", rows: [row], work, ...(log && { log }) }, command.at);
+    const abort = () => stopped.abort();
+    this.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, command.at);
   }
 
   /** Decides about what came in, then lets runs end within `ms`. What is left goes on after the next start. */
@@ -162,6 +167,22 @@ export class Dispatch {
     cancel();
     await this.lanes.close(ms);
     await this.replies.settle();
+  }
+
+  /** Compacts a conversation when it is its turn in the lane. Rejects when the transcript cannot be written. */
+  compact(key: SessionKey): Promise<Compacted> {
+    const stopped = new AbortController();
+    return new Promise((resolve, reject) => {
+      const work = async () => {
+        const session = await this.#ports.sessions.acquire(key);
+        const asked = { signal: stopped.signal };
+        await compactSession(session, asked, this.#ports)
+          .then(resolve, reject)
+          .finally(() => session.release());
+      };
+      stopped.signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
+      this.lanes.occupy(key, { kind: "work", rows: [], work, abort: () => stopped.abort() }, "lane");
+    });
   }
 
   /** Ends what runs in a session. */

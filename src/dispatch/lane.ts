@@ -9,7 +9,13 @@ import { runIdOf } from "./turn.ts";
 /** Something that needs the session to itself. */
 export type LaneTask =
   | { readonly kind: "turn"; readonly waiting: Waiting; readonly merge: boolean }
-  | { readonly kind: "work"; readonly rows: readonly InboxRow[]; readonly log?: RunLog; work(): Promise<void> };
+  | {
+      readonly kind: "work";
+      readonly rows: readonly InboxRow[];
+      readonly log?: RunLog;
+      work(): Promise<void>;
+      abort?(): void;
+    };
 
 /** What waits and runs for one session. */
 export class Lane {
@@ -68,6 +74,7 @@ export class Lane {
 
   /** Ends the turn under way, also while it is being prepared. */
   abort(by: AbortCause): void {
+    if (this.#current?.kind === "work") this.#current.abort?.();
     if (this.#current?.kind !== "turn") return;
     this.#aborted ??= by;
     this.run?.abort(by);

@@ -79,7 +79,7 @@ export class Lanes {
     const lane = this.#lanes.get(key);
     if (!lane) return [];
     const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
-    if (ended.length > 0) lane.abort("user");
+    if (ended.length > 0 || only === undefined) lane.abort("user");
     const dropped = lane.clear(only);
     for (const task of dropped) await this.#shed(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
@@ -194,6 +194,7 @@ export class Lanes {
   }
 
   async #shed(key: SessionKey, task: LaneTask, why: ShedCause): Promise<void> {
+    if (task.kind === "work") task.abort?.();
     try {
       await this.#ports.shed(task, why);
     } catch (error) {

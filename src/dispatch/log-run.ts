@@ -1,3 +1,4 @@
+import { logCompaction } from "../harness/compact.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
 import type { Log } from "../types/log.ts";
 
@@ -28,6 +29,9 @@ function logEvent(event: RunEvent, log: Log): void {
       return;
     case "retry":
       log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });
+      return;
+    case "compaction":
+      logCompaction(event, log);
       return;
     case "notice":
       log.info(event.text, { because: event.because });

@@ -12,6 +12,7 @@ import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import { chatFacts } from "./chat-facts.ts";
 import type { LaneTask } from "./lane.ts";
+import { noteCompaction } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import type { ShedCause } from "./lanes.ts";
@@ -92,6 +93,18 @@ export class TurnRunner {
     const atRest = showAtWork(prepared.message, this.#ports);
     const outcome = await this.#followToEnd(prepared, run).finally(atRest);
     await this.#settle(prepared, session, run, outcome);
+    await this.#makeRoom(session, run);
+  }
+
+  /** While the session is still this turn's, so that the next one never races it. */
+  async #makeRoom(session: Session, run: Run): Promise<void> {
+    try {
+      const compacted = await run.compactWhenFull();
+      if (compacted?.kind === "done") await noteCompaction(session, compacted.tokensAfter);
+    } catch (error) {
+      // The turn has its outcome; the next one looks again.
+      this.#ports.log.error("conversation not compacted", { session: session.key, error });
+    }
   }
 
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
@@ -172,12 +185,13 @@ export class TurnRunner {
     await session.append({ type: "custom", customType: "openclaw.notice", data });
   }
 
-  async #keepCounters(session: Session, { result, receipt, filled }: RunEnd): Promise<void> {
+  async #keepCounters(session: Session, { result, receipt, filled, compactions }: RunEnd): Promise<void> {
     const { usage } = receipt;
     await session.update({
       inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
       outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
       ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
+      ...(compactions > 0 && { compactionCount: (session.entry.compactionCount ?? 0) + compactions }),
       abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
       updatedAt: this.#ports.clock.now(),
     });
@@ -250,13 +264,17 @@ interface RunEnd {
   readonly result: RunResult;
   /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
   readonly filled: number | undefined;
+  /** Compactions that were needed on the way. */
+  readonly compactions: number;
 }
 
 async function endOf(run: Run): Promise<RunEnd> {
   let filled: number | undefined;
+  let compactions = 0;
   for await (const event of run.stream.watch()) {
     if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
-    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled };
+    if (event.type === "compaction" && event.phase === "end" && event.ok) compactions += 1;
+    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled, compactions };
   }
   throw new Error("a run's log ended without run_end");
 }

@@ -134,12 +134,12 @@ function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {
 
 /** Message's own choice, then the session's, then the agent's with its fallbacks, then what is there. */
 export async function candidatesFor(
-  message: InboundMessage,
+  message: InboundMessage | undefined,
   session: Pick<Session, "entry">,
   agent: AgentSettings,
   ports: Pick<DispatchPorts, "models">,
 ): Promise<readonly ModelRef[]> {
-  const asked = parseRef(message.options?.model);
+  const asked = parseRef(message?.options?.model);
   if (asked) return [asked];
   const { providerOverride, modelOverride } = session.entry;
   if (providerOverride !== undefined && modelOverride !== undefined)

@@ -4,6 +4,7 @@ import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
+import { fixedTokens, roomIn, windowOf } from "./budget.ts";
 import { EventTranslator } from "./events.ts";
 import type { RunLog } from "./log.ts";
 import type { RunRequest } from "./request.ts";
@@ -26,6 +27,19 @@ export interface RunParts {
   readonly log: RunLog;
   readonly setting: ToolSetting;
   readonly steering: Steering;
+  /** Told what a model is about to be shown. */
+  shown(what: Shown): void;
+}
+
+/** How full a model's window is before it is asked. */
+export interface Shown {
+  readonly handle: ModelHandle;
+  /** Estimated, with all that stands around the conversation. */
+  readonly tokens: number;
+  /** The last entry of it. */
+  readonly lastId: string | undefined;
+  /** Older turns did not fit. */
+  readonly isCut: boolean;
 }
 
 export type AttemptOutcome =
@@ -33,8 +47,6 @@ export type AttemptOutcome =
   | { readonly kind: "aborted" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** Tokens kept free for the answer: the field's floor, but never more than a quarter of a small window. */
-const RESERVE = 20_000;
 /** After an abort a run ends within a second, whatever a tool or a socket does. */
 const ABORT_GRACE_MS = 900;
 
@@ -44,8 +56,15 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle, signal } = plan;
   const systemPrompt = await request.systemPrompt(handle.info);
-  const budget = historyBudget(plan, request, systemPrompt);
-  const history = assemble(await request.conversation.window(budget), {
+  const fixed = fixedTokens(systemPrompt, request.tools.length);
+  const window = await request.conversation.window(historyBudget(plan, request, fixed));
+  run.shown({
+    handle,
+    tokens: window.estimatedTokens + fixed,
+    lastId: window.messages.at(-1)?.entryId,
+    isCut: window.older,
+  });
+  const history = assemble(window, {
     images: plan.images && handle.info.input.includes("image"),
     earlierTurns: request.settings.dmHistoryLimit,
   });
@@ -87,12 +106,9 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   return outcomeOf(agent, translator, plan);
 }
 
-function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string): number {
-  const { contextWindow } = plan.handle.info;
-  const window = Math.min(contextWindow, request.settings.contextTokens ?? contextWindow);
-  const fixed = Math.ceil(systemPrompt.length / 4) + request.tools.length * 200;
-  const free = window - Math.min(RESERVE, window / 4) - fixed;
-  return Math.max(1000, Math.floor(free * plan.share));
+function historyBudget({ handle, share }: Attempt, { settings }: RunRequest, fixed: number): number {
+  const free = roomIn(windowOf(handle.info, settings), settings) - fixed;
+  return Math.max(1000, Math.floor(free * share));
 }
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */

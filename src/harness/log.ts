@@ -13,6 +13,7 @@ export class RunLog implements RunStream {
   #ended = false;
   #calls = 0;
   #usage = emptyUsage();
+  #filled = 0;
   #finish: (result: RunResult) => void = () => undefined;
 
   constructor(facts: RunFacts) {
@@ -31,12 +32,22 @@ export class RunLog implements RunStream {
     return { calls: this.#calls, usage: this.#usage };
   }
 
+  /** Tokens of the last model call: what the conversation fills of the window. 0 when none came through. */
+  get filled(): number {
+    return this.#filled;
+  }
+
   /** Nothing follows `run_end`: what comes after it is forgotten. */
   emit(body: RunEventBody): void {
     if (this.#ended) return;
     this.#events.push({ ...body, seq: this.#events.length + 1, ts: Date.now() });
     if (body.type === "usage") {
       this.#calls += 1;
+      this.#usage = addUsage(this.#usage, body.usage);
+      if (body.usage.totalTokens > 0) this.#filled = body.usage.totalTokens;
+    }
+    if (body.type === "compaction" && body.phase === "end") {
+      this.#calls += body.calls;
       this.#usage = addUsage(this.#usage, body.usage);
     }
     if (body.type === "run_end") {

@@ -1,13 +1,13 @@
 import type { Failure, FailureKind } from "../types/run.ts";
 
 /** What is done about a failure before the next attempt. */
-export type Remedy = "wait" | "lower_thinking" | "shrink_window" | "drop_images" | "fallback_model";
+export type Remedy = "wait" | "lower_thinking" | "compact" | "shrink_window" | "drop_images" | "fallback_model";
 
 type Row = readonly [remedy: Remedy, limit: number];
 
 /**
  * Which remedies a failure gets, in their order, and how often each within one run.
- * A kind without a row does not compile. Keys, compaction and more candidates join the rows as they come.
+ * A kind without a row does not compile. Keys and more candidates join the rows as they come.
  */
 export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   auth: [["fallback_model", 9]],
@@ -28,7 +28,10 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
     ["wait", 3],
     ["fallback_model", 9],
   ],
-  context_overflow: [["shrink_window", 3]],
+  context_overflow: [
+    ["compact", 3],
+    ["shrink_window", 3],
+  ],
   thinking_unsupported: [["lower_thinking", 5]],
   image_size: [["drop_images", 1]],
   format: [["fallback_model", 9]],
@@ -58,6 +61,12 @@ export type Step =
   | { readonly kind: "give_up" };
 
 export const FRESH: PolicyState = { used: {}, candidate: 0, touched: false };
+
+/** The state in which a remedy, found to be of no use, is not taken again. */
+export const without = (state: PolicyState, remedy: Remedy): PolicyState => ({
+  ...state,
+  used: { ...state.used, [remedy]: Number.POSITIVE_INFINITY },
+});
 
 const BACKOFF_MS = 1000;
 /** A provider that asks for a longer pause is not waited for: the user is told instead. */

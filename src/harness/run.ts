@@ -3,14 +3,16 @@ import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import type { Failure, Receipt, RunResult } from "../types/run.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import type { ApprovalDesk } from "../types/tool.ts";
-import { attempt, type Attempt, type AttemptOutcome } from "./attempt.ts";
+import { attempt, type Attempt, type AttemptOutcome, type Shown } from "./attempt.ts";
+import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
 import { Deadline } from "./deadline.ts";
 import { RunLog } from "./log.ts";
-import { FRESH, next, type PolicyState } from "./policy.ts";
+import { FRESH, next, type PolicyState, without } from "./policy.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { openTurn, progressOf, repeat } from "./resume.ts";
 import { Steering } from "./steering.ts";
 import type { ToolSetting } from "./tools.ts";
+import { isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export type AbortCause = "user" | "timeout" | "shutdown";
 
@@ -21,13 +23,23 @@ export interface Run {
   abort(by: AbortCause): void;
   /** Puts a turn before the next model call. False when the run ended first: the message waits for a run of its own. */
   steer(turn: UserTurn): Promise<boolean>;
+  /**
+   * After the run, before its session goes to the next: compacts a conversation that fills its window. An abort ends it.
+   * Undefined when there was nothing to do. Rejects when the transcript cannot be written.
+   */
+  compactWhenFull(): Promise<Compacted | undefined>;
 }
 
 /** Starts a run of one agent over one user turn. Never throws; everything that happens is in the stream. */
 export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(request.facts)): Run {
   const runner = new Runner(request, deps, log);
   void runner.run();
-  return { stream: runner.log, abort: (by) => runner.abort(by), steer: (turn) => runner.steer(turn) };
+  return {
+    stream: runner.log,
+    abort: (by) => runner.abort(by),
+    steer: (turn) => runner.steer(turn),
+    compactWhenFull: () => runner.compactWhenFull(),
+  };
 }
 
 class Runner {
@@ -41,6 +53,7 @@ class Runner {
   #state: PolicyState = FRESH;
   #thinking: ThinkLevel;
   #model: ModelRef;
+  #shown: Shown | undefined;
 
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
     this.#request = request;
@@ -102,6 +115,9 @@ class Runner {
       log: this.log,
       setting,
       steering: this.#steering,
+      shown: (what) => {
+        this.#shown = what;
+      },
     });
   }
 
@@ -128,8 +144,41 @@ class Runner {
     }
     this.log.emit({ type: "retry", because: failure.kind, remedy: step.remedy, message: failure.message });
     this.#state = step.state;
+    if (step.remedy === "compact") return this.#compactOrElse(failure);
     await this.#pause(step.waitMs);
     return true;
+  }
+
+  /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
+  async #compactOrElse(failure: Failure): Promise<boolean> {
+    const { kind } = await this.#compact("overflow", (event) => this.log.emit(event));
+    if (kind !== "nothing") return true;
+    this.#state = without(this.#state, "compact");
+    return this.#recover(failure);
+  }
+
+  async compactWhenFull(): Promise<Compacted | undefined> {
+    const shown = this.#shown;
+    const { conversation, settings } = this.#request;
+    if (!shown || this.#stop.signal.aborted) return undefined;
+    if (!(await isFull(shown, { conversation, filled: this.log.filled }, settings))) return undefined;
+    // The run's own log has ended.
+    return this.#compact("full", (event) => logCompaction(event, this.#deps.log));
+  }
+
+  async #compact(why: "full" | "overflow", emit: Compaction["emit"]): Promise<Compacted> {
+    const { conversation, turn, settings, candidates } = this.#request;
+    if (!this.#shown) return { kind: "nothing", because: "small" };
+    return compact({
+      conversation,
+      writers: await writersFor(candidates.slice(this.#state.candidate), settings, this.#deps.models),
+      ...sizesFor(this.#shown.handle, settings),
+      clock: this.#deps.clock,
+      signal: this.#stop.signal,
+      why,
+      keepFrom: turn.entryId,
+      emit,
+    });
   }
 
   #pause(ms: number): Promise<void> {

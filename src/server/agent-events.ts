@@ -1,4 +1,4 @@
-import type { RunEvent } from "../types/events.ts";
+import type { CompactionEvent, RunEvent } from "../types/events.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { GatewayEvent } from "../types/method.ts";
 
@@ -47,12 +47,17 @@ function sideData(event: RunEvent): AgentData | undefined {
       return { stream: "usage", data: { usage: event.usage, provider: event.model.provider, model: event.model.id } };
     case "retry":
       return { stream: "retry", data: { because: event.because, remedy: event.remedy, message: event.message } };
+    case "compaction":
+      return { stream: "compaction", data: compactionData(event) };
     case "notice":
       return { stream: "notice", data: { text: event.text, because: event.because } };
     default:
       return undefined;
   }
 }
+
+const compactionData = (event: CompactionEvent): Record<string, unknown> =>
+  event.phase === "start" ? { phase: "start" } : { phase: "end", willRetry: event.willRetry };
 
 type ToolEvent = Extract<RunEvent, { type: "tool_start" | "tool_update" | "tool_end" }>;
 

@@ -33,7 +33,7 @@ export class Hub {
   }
 
   /** Tells the followers of the session list that a row is not what it was. */
-  tellSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run", ts: number): void {
+  tellSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run" | "compact", ts: number): void {
     this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });
   }
 

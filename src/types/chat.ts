@@ -37,6 +37,13 @@ export interface ChatPort {
   oneShot(request: OneShotRequest): Promise<RunStream>;
   /** Ends runs of a session; the ids of those that it ended. */
   abort(key: SessionKey, only?: RunId): Promise<readonly RunId[]>;
+  /** Makes the older part of a conversation a summary, once its lane is free; `reason` tells why not. */
+  compact(key: SessionKey): Promise<{
+    readonly compacted: boolean;
+    readonly reason?: string;
+    readonly tokensBefore?: number;
+    readonly tokensAfter?: number;
+  }>;
   active(key?: SessionKey): readonly RunFacts[];
   /** A running or lately ended run. */
   stream(runId: RunId): RunStream | undefined;

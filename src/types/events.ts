@@ -3,6 +3,25 @@ import type { FailureKind, Receipt, RunFacts, RunResult } from "./run.ts";
 import type { NoticeCause } from "./reply.ts";
 import type { Approval, ApprovalDecision } from "./tool.ts";
 
+/** The older part of a conversation becomes a summary. Tokens are estimates of what the model is shown of it. */
+export type CompactionEvent =
+  | { readonly type: "compaction"; readonly phase: "start"; readonly tokensBefore: number }
+  | {
+      readonly type: "compaction";
+      readonly phase: "end";
+      /** False: nothing was changed. */
+      readonly ok: boolean;
+      readonly tokensBefore: number;
+      readonly tokensAfter?: number;
+      /** The model is asked again at once. */
+      readonly willRetry: boolean;
+      /** Why no model wrote the summary; a plain list of what was said stands in its place. */
+      readonly listedBecause?: string;
+      /** Model calls of the summary and their tokens. */
+      readonly calls: number;
+      readonly usage: Usage;
+    };
+
 /** What happens in a run, in order. Text is already free of think and final tags. */
 export type RunEventBody =
   | { readonly type: "run_start"; readonly facts: RunFacts; readonly startedAt: number }
@@ -43,6 +62,7 @@ export type RunEventBody =
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
   | { readonly type: "retry"; readonly because: FailureKind; readonly remedy: string; readonly message: string }
+  | CompactionEvent
   | { readonly type: "notice"; readonly text: string; readonly because: "window" | "steered" | "repair" }
   /** Text for the user that no model wrote: a command's answer, an error told kindly. */
   | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }

@@ -20,6 +20,8 @@ export interface AgentSettings {
   /** Cap on the model's window, tokens. */
   readonly contextTokens?: number;
   readonly dmHistoryLimit?: number;
+  /** The usual figures when unset. */
+  readonly compaction?: CompactionSettings;
   readonly timezone: string;
   readonly prompt: {
     readonly override?: string;
@@ -35,6 +37,19 @@ export interface AgentSettings {
     readonly breakAt: "text_end" | "message_end";
     readonly chunk: ChunkLimits;
   };
+}
+
+/** How a conversation is made smaller. */
+export interface CompactionSettings {
+  /** Tokens of the window that stay free for the next turn and its answer. */
+  readonly reserveTokens: number;
+  /** Tokens of the newest turns that stay as they are. */
+  readonly keepRecentTokens: number;
+  /** The model that writes the summary; the conversation's own when unset. */
+  readonly model?: ModelRef;
+  /** Milliseconds that a compaction may take. */
+  readonly timeoutMs: number;
+  readonly instructions?: string;
 }
 
 export interface ToolPolicySettings {

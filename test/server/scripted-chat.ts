@@ -130,6 +130,10 @@ export class ScriptedChat implements ChatPort {
     return ended.map((item) => item.runId);
   }
 
+  async compact() {
+    return { compacted: false, reason: "Nothing to compact." };
+  }
+
   active(key?: SessionKey) {
     const all = [...this.#runs.values()].map((run) => run.facts);
     return key === undefined ? all : all.filter((item) => item.sessionKey === key);

@@ -4,7 +4,7 @@ import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import type { ModelRef, ThinkLevel } from "../../types/model.ts";
-import type { AgentSettings, ExecSettings, ToolPolicySettings } from "../../types/settings.ts";
+import type { AgentSettings, CompactionSettings, ExecSettings, ToolPolicySettings } from "../../types/settings.ts";
 import type { Config } from "./schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
@@ -47,12 +47,24 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),
+    compaction: compactionOf(defaults.compaction),
     timezone: defaults.userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     prompt: promptOf(entry, defaults),
     tools: toolPolicyOf(config.tools, entry.tools),
     exec: execOf(config.tools.exec, entry.tools?.exec),
     streaming: streamingOf(defaults),
   });
+}
+
+function compactionOf(given: Defaults["compaction"]): CompactionSettings {
+  const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds, customInstructions } = given;
+  return {
+    reserveTokens: Math.max(reserveTokens, reserveTokensFloor),
+    keepRecentTokens,
+    ...(model !== undefined && { model: readModelRef(model) }),
+    timeoutMs: timeoutSeconds * 1000,
+    ...(customInstructions !== undefined && { instructions: customInstructions }),
+  };
 }
 
 function promptOf(entry: Entry, defaults: Defaults): AgentSettings["prompt"] {

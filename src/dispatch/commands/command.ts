@@ -12,6 +12,8 @@ export interface CommandContext {
   readonly isOwner: boolean;
   readonly ports: DispatchPorts;
   readonly approvals: Approvals;
+  /** Aborted when somebody stops the session's work. */
+  readonly signal: AbortSignal;
   /** Ends the runs of this session and drops what waits in its lane; how many ended. */
   stop(): Promise<readonly RunId[]>;
 }

@@ -1,5 +1,6 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
+import { compactedText, compactSession } from "../compaction.ts";
 import { NOT_OWNER } from "../words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 import { switchModel } from "./model.ts";
@@ -31,6 +32,12 @@ export const COMMANDS: readonly Command[] = [
     help: "Show or choose the model: /model provider/id, /model default.",
     at: "lane",
     run: switchModel,
+  },
+  {
+    name: "compact",
+    help: "Make the older part of the conversation a summary: /compact, or /compact and what to keep.",
+    at: "lane",
+    run: compactNow,
   },
   { name: "approve", help: "Answer a waiting command: /approve <id> once, always or deny.", at: "once", run: approve },
 ];
@@ -75,6 +82,12 @@ async function setThinking(context: CommandContext, session: Session): Promise<C
   if (!level) return { text: `"${context.args}" is no thinking level. There are: ${THINK_LEVELS.join(", ")}.` };
   await session.update({ thinkingLevel: level }, { now: true });
   return { text: `Thinking level: ${level}.` };
+}
+
+async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {
+  const { args, signal, message } = context;
+  const asked = { signal, message, ...(args !== "" && { instructions: args }) };
+  return { text: compactedText(await compactSession(session, asked, context.ports)) };
 }
 
 const DECISIONS = new Map([

@@ -55,13 +55,13 @@ export function sessionMethods(ports: Ports, hub: Hub): readonly Method[] {
       name: "sessions.compact",
       scope: "operator.admin",
       params: keyParams,
-      run: async ({ key }) => ({
-        ok: true,
-        key: ports.resolveSessionKey(key),
-        compacted: false,
-        reason:
-          "This gateway keeps the whole transcript and leaves the oldest turns out of a request that would not fit.",
-      }),
+      run: async ({ key: text }) => {
+        const key = ports.resolveSessionKey(text);
+        if (!ports.sessions.peek(key)) return { ok: true, key, compacted: false, reason: "There is no such session." };
+        const done = await ports.chat.compact(key);
+        if (done.compacted) hub.tellSession(key, "compact", ports.clock.now());
+        return { ok: true, key, ...done };
+      },
     }),
     ...followMethods(hub),
   ];

@@ -1,0 +1,217 @@
+import { listConversation } from "../history/compaction/fallback.ts";
+import { chunk, cutAt, type Cut } from "../history/compaction/plan.ts";
+import { shortenResult } from "../history/compaction/render.ts";
+import { summarise, type Complete } from "../history/compaction/summarise.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
+import { withoutKey } from "../providers/failure.ts";
+import { estimateTextTokens } from "../sessions/tokens.ts";
+import type { Clock } from "../types/clock.ts";
+import type { CompactionEvent } from "../types/events.ts";
+import type { Log } from "../types/log.ts";
+import type { Usage } from "../types/model.ts";
+import type { SessionWindow } from "../types/session.ts";
+import type { CompactionSettings } from "../types/settings.ts";
+import { addUsage, emptyUsage } from "../types/usage.ts";
+import type { Conversation } from "./request.ts";
+
+export interface Compaction {
+  readonly conversation: Conversation;
+  /** Who may write the summary, in the order in which they are tried. */
+  readonly writers: readonly ModelHandle[];
+  /** Tokens of the conversation's model. */
+  readonly window: number;
+  readonly settings: CompactionSettings;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /**
+   * `full`: the window is nearly full. `overflow`: the model refused it, so it is smaller than thought, and the model is
+   * asked again. `asked`: a person wants it, whatever the figures. The latter two keep less.
+   */
+  readonly why: "full" | "overflow" | "asked";
+  /** The turn under way: it stays. */
+  readonly keepFrom?: string | undefined;
+  /** A person's wishes for this summary. */
+  readonly instructions?: string | undefined;
+  emit(event: CompactionEvent): void;
+}
+
+export type Compacted =
+  | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter: number; readonly isListed: boolean }
+  | { readonly kind: "nothing"; readonly because: "small" | "unchanged" | "no_gain" | "no_model" }
+  | { readonly kind: "aborted" };
+
+/** Below this nothing is gained by a compaction: what follows must be at least a tenth smaller. */
+const LEAST_GAIN = 0.1;
+/** What the summary may take of the window, and at most in tokens. */
+const SUMMARY_SHARE = 1 / 8;
+const MOST_SUMMARY_TOKENS = 8000;
+/** How far back a conversation that never was compacted is read, in windows. */
+const READ_WINDOWS = 2;
+/** Small windows keep at most this part of themselves. */
+const KEPT_SHARE = 0.25;
+
+/**
+ * Makes the older part of a conversation a summary: one `compaction` entry is appended, durably, and the file keeps all.
+ * When no model writes the summary in time, a plain list of what was said is it. Throws only when the transcript cannot
+ * be read or written.
+ */
+export async function compact(job: Compaction): Promise<Compacted> {
+  const { conversation, window } = job;
+  const shown = await conversation.window(window * READ_WINDOWS);
+  if (shown.messages.length === 0) return { kind: "nothing", because: "small" };
+  if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
+  const before = shown.estimatedTokens;
+  const usual = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
+  const keepTokens = job.why === "full" ? usual : Math.min(usual, before * KEPT_SHARE);
+  const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom });
+  if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
+  job.emit({ type: "compaction", phase: "start", tokensBefore: before });
+  const written = await write(cut, shown, job);
+  const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
+  const isGain = tokensAfter <= before * (1 - LEAST_GAIN);
+  const ok = isGain && !job.signal.aborted;
+  if (ok) await append(conversation, written, { cut, before });
+  const { calls, usage, failure } = written;
+  job.emit({
+    type: "compaction",
+    phase: "end",
+    ok,
+    tokensBefore: before,
+    ...(ok && { tokensAfter }),
+    willRetry: ok && job.why === "overflow",
+    ...(failure !== undefined && { listedBecause: failure }),
+    calls,
+    usage,
+  });
+  if (ok) return { kind: "done", tokensBefore: before, tokensAfter, isListed: failure !== undefined };
+  return job.signal.aborted ? { kind: "aborted" } : { kind: "nothing", because: "no_gain" };
+}
+
+/** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */
+async function hasGrown(conversation: Conversation, shown: SessionWindow): Promise<boolean> {
+  const last = shown.messages.at(-1);
+  const behind = last && (await conversation.after(last.entryId));
+  return behind !== undefined && behind.every((entry) => entry.type !== "compaction");
+}
+
+interface Written {
+  readonly summary: string;
+  /** Why it is a list. */
+  readonly failure?: string;
+  readonly author?: ModelHandle | undefined;
+  readonly calls: number;
+  readonly usage: Usage;
+}
+
+async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Written> {
+  const { settings, window } = job;
+  const late = new AbortController();
+  const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
+  const scribe = new Scribe(job.writers, summaryTokens(window));
+  // A model that refused the whole takes less than the whole.
+  const size = job.why === "overflow" ? Math.min(window, shown.estimatedTokens) : window;
+  const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
+  try {
+    const said = await summarise(
+      { chunks: chunk(cut.before.map(shortenResult), size), earlier: shown.summary, instructions },
+      scribe.complete,
+      AbortSignal.any([job.signal, late.signal]),
+    );
+    if (typeof said === "string") return { summary: said, ...scribe.spent };
+    const failure = late.signal.aborted ? "the time was over" : said.failure;
+    const summary = listConversation(cut.before, { earlier: shown.summary, mostTokens: summaryTokens(window) });
+    return { summary, failure, ...scribe.spent };
+  } finally {
+    cancel();
+  }
+}
+
+const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE));
+
+async function append(
+  conversation: Conversation,
+  { summary, author }: Written,
+  { cut, before }: { cut: Cut; before: number },
+): Promise<void> {
+  const details = author ? { provider: author.info.provider, model: author.info.id } : { provider: "openclaw" };
+  await conversation.append(
+    { type: "compaction", summary, firstKeptEntryId: cut.firstKeptEntryId, tokensBefore: before, details },
+    { durable: true },
+  );
+}
+
+/** Asks the writers in turn, through the same stream as a run; one that failed is not asked again. */
+class Scribe {
+  #writers: readonly ModelHandle[];
+  readonly #maxTokens: number;
+  #author: ModelHandle | undefined;
+  #calls = 0;
+  #usage = emptyUsage();
+
+  constructor(writers: readonly ModelHandle[], maxTokens: number) {
+    // The demo only repeats what it is told.
+    this.#writers = writers.filter((writer) => writer.info.demo !== true);
+    this.#maxTokens = maxTokens;
+  }
+
+  get spent(): { readonly calls: number; readonly usage: Usage; readonly author: ModelHandle | undefined } {
+    return { calls: this.#calls, usage: this.#usage, author: this.#author };
+  }
+
+  readonly complete: Complete = async (prompt, signal) => {
+    let failure = "no model is there to write it";
+    for (const writer of this.#writers) {
+      const said = await this.#ask(writer, prompt, signal);
+      if (typeof said === "string") return said;
+      failure = said.failure;
+      if (signal.aborted) break;
+      this.#writers = this.#writers.slice(1);
+    }
+    return { failure };
+  };
+
+  async #ask(
+    writer: ModelHandle,
+    { system, text }: { readonly system: string; readonly text: string },
+    signal: AbortSignal,
+  ): Promise<string | { failure: string }> {
+    const { info, pi, apiKey } = writer;
+    const maxTokens = Math.min(info.maxTokens, this.#maxTokens);
+    const context = {
+      systemPrompt: system,
+      messages: [{ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 0 }],
+    };
+    const stream = writer.stream(pi, context, { apiKey, maxTokens, maxRetries: 0, signal });
+    const message = await untilAborted(stream.result(), signal);
+    if (!message) return { failure: "aborted" };
+    this.#calls += 1;
+    this.#usage = addUsage(this.#usage, message.usage);
+    if (message.stopReason === "error" || message.stopReason === "aborted")
+      return { failure: withoutKey(message.errorMessage ?? message.stopReason, apiKey) };
+    this.#author = writer;
+    return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  }
+}
+
+/** Undefined soon after an abort, also when the stream does not heed it. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const stopped = Promise.withResolvers<undefined>();
+  const stop = () => stopped.resolve(undefined);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** One line per compaction, for the operator. */
+export function logCompaction(event: CompactionEvent, log: Log): void {
+  if (event.phase === "start") return log.info("compaction begins", { tokens: event.tokensBefore });
+  const { ok, tokensBefore, tokensAfter, calls, usage, listedBecause } = event;
+  const fields = { before: tokensBefore, after: tokensAfter, calls, input: usage.input, output: usage.output };
+  if (!ok) log.warn("compaction of no use", fields);
+  else if (listedBecause !== undefined) log.warn("compacted without a model", { ...fields, why: listedBecause });
+  else log.info("compacted", fields);
+}

@@ -1,0 +1,39 @@
+import { estimateTextTokens } from "../../sessions/tokens.ts";
+import type { ChatMessage } from "../../types/model.ts";
+import { shorten, textIn } from "./render.ts";
+
+const USER_CHARS = 400;
+const ANSWER_CHARS = 200;
+/** UTF-16 units of the earlier summary per token of room: even one token a character leaves some of it. */
+const EARLIER_CHARS_PER_TOKEN = 0.8;
+
+/**
+ * A summary that needs no model: the lines of the conversation, shortened, with the results of tools cleared. The newest
+ * that `mostTokens` hold; the number of those left out is said.
+ */
+export function listConversation(
+  messages: readonly ChatMessage[],
+  { earlier, mostTokens }: { readonly earlier?: string | undefined; readonly mostTokens: number },
+): string {
+  const head = earlier === undefined ? [] : [shorten(earlier, Math.floor(mostTokens * EARLIER_CHARS_PER_TOKEN)), ""];
+  const lines = messages.flatMap(lineOf);
+  let room = mostTokens - estimateTextTokens(head.join("\n"));
+  const kept: string[] = [];
+  for (const line of lines.toReversed()) {
+    room -= estimateTextTokens(line) + 1;
+    if (room < 0) break;
+    kept.unshift(line);
+  }
+  const left = lines.length - kept.length;
+  const note = left === 0 ? [] : [`(${left} earlier lines are left out.)`];
+  return [...head, "What was said, shortened; the results of tools are left out:", ...note, ...kept].join("\n");
+}
+
+function lineOf(message: ChatMessage): string[] {
+  const text = textIn(message).replace(/\s+/g, " ").trim();
+  if (message.role === "user") return text === "" ? [] : [`- User: ${shorten(text, USER_CHARS)}`];
+  if (message.role === "toolResult") return [];
+  const tools = message.content.flatMap((part) => (part.type === "toolCall" ? [part.name] : []));
+  const used = tools.length === 0 ? [] : [`- Assistant used ${[...new Set(tools)].join(", ")}.`];
+  return [...(text === "" ? [] : [`- Assistant: ${shorten(text, ANSWER_CHARS)}`]), ...used];
+}

@@ -1,0 +1,134 @@
+import { estimateTextTokens, estimateTokens } from "../../sessions/tokens.ts";
+import type { ChatMessage } from "../../types/model.ts";
+import type { SessionWindow } from "../../types/session.ts";
+import { callsOf } from "../passes.ts";
+
+type Row = SessionWindow["messages"][number];
+
+export interface CutLimits {
+  /** Tokens of the newest whole turns that stay as they are. */
+  readonly keepTokens: number;
+  /** An entry that stays, with all behind it: the turn under way. */
+  readonly keepFrom?: string | undefined;
+}
+
+export interface Cut {
+  readonly before: readonly ChatMessage[];
+  readonly firstKeptEntryId: string;
+  /** Estimated tokens of what stays. */
+  readonly keptTokens: number;
+}
+
+/**
+ * Where a conversation is cut: whole turns stay, the newest ones that `keepTokens` hold, and the last one however big.
+ * A call and its result stay on one side. Undefined when there is nothing before the cut.
+ */
+export function cutAt(rows: readonly Row[], { keepTokens, keepFrom }: CutLimits): Cut | undefined {
+  const latest = keepFrom === undefined ? rows.length : rows.findIndex((row) => row.entryId === keepFrom);
+  const starts = turnStarts(rows.map((row) => row.message)).filter((at) => at <= latest);
+  let at: number | undefined;
+  let kept = 0;
+  for (let end = rows.length; starts.length > 0; end = at) {
+    const start = starts.pop() ?? 0;
+    const turn = rows.slice(start, end).reduce((sum, row) => sum + estimateTokens(row.message), 0);
+    if (at !== undefined && kept + turn > keepTokens) break;
+    at = start;
+    kept += turn;
+  }
+  const first = at === undefined ? undefined : rows[at];
+  if (!first || at === undefined || at === 0) return undefined;
+  const before = rows.slice(0, at).map((row) => row.message);
+  return { before, firstKeptEntryId: first.entryId, keptTokens: kept };
+}
+
+/** User messages in a row are one turn; none begins while a call still waits for its result further on. */
+function turnStarts(messages: readonly ChatMessage[]): number[] {
+  const ends = pairEnds(messages);
+  let open = -1;
+  return messages.flatMap((message, at) => {
+    const isStart = message.role === "user" && messages[at - 1]?.role !== "user" && at > open;
+    open = Math.max(open, ends[at] ?? at);
+    return isStart ? [at] : [];
+  });
+}
+
+/** For each message the place of the last result of its calls; its own place when there is none. */
+function pairEnds(messages: readonly ChatMessage[]): number[] {
+  const resultAt = new Map<string, number>();
+  // From the end: providers use an id again in a later turn, and a call's result is the next one behind it.
+  const ends = messages.toReversed().map((message, back) => {
+    const at = messages.length - 1 - back;
+    if (message.role === "toolResult") resultAt.set(message.toolCallId, at);
+    const answers = callsOf(message).map((call) => {
+      const found = resultAt.get(call.id) ?? at;
+      resultAt.delete(call.id);
+      return found;
+    });
+    return Math.max(at, ...answers);
+  });
+  return ends.toReversed();
+}
+
+const BASE_RATIO = 0.4;
+const LEAST_RATIO = 0.15;
+/** Above this part of the window an average message makes chunks smaller. */
+const BIG_AVERAGE = 0.1;
+/** Above this part of the window a message is not summarised but only named. */
+const OVERSIZED = 0.5;
+
+/** The part of the window that one chunk may take: the larger the messages, the smaller. */
+export function chunkRatio(messages: readonly ChatMessage[], window: number): number {
+  if (messages.length === 0) return BASE_RATIO;
+  const average = messages.reduce((sum, message) => sum + estimateTokens(message), 0) / messages.length / window;
+  return average <= BIG_AVERAGE ? BASE_RATIO : Math.max(LEAST_RATIO, BASE_RATIO - 2 * average);
+}
+
+/**
+ * Pieces that are summarised one by one, in order: together they hold every message, oversized ones as a note of their
+ * role and size. A call and its result are in one piece.
+ */
+export function chunk(messages: readonly ChatMessage[], window: number): readonly (readonly ChatMessage[])[] {
+  const most = Math.max(1, Math.floor(window * chunkRatio(messages, window)));
+  const chunks: ChatMessage[][] = [];
+  let size = 0;
+  for (const group of groupsOf(messages)) {
+    const shown = group.map((message) => noted(message, (window * OVERSIZED) / group.length));
+    const tokens = shown.reduce((sum, message) => sum + estimateTokens(message), 0);
+    const last = chunks.at(-1);
+    if (last && size + tokens <= most) {
+      last.push(...shown);
+      size += tokens;
+    } else {
+      chunks.push(shown);
+      size = tokens;
+    }
+  }
+  return chunks;
+}
+
+/** Messages that stand together: a call, its results, and what came in between. */
+function groupsOf(messages: readonly ChatMessage[]): readonly (readonly ChatMessage[])[] {
+  const groups: ChatMessage[][] = [];
+  const ends = pairEnds(messages);
+  let open = -1;
+  for (const [at, message] of messages.entries()) {
+    const last = groups.at(-1);
+    if (last && at <= open) last.push(message);
+    else groups.push([message]);
+    open = Math.max(open, ends[at] ?? at);
+  }
+  return groups;
+}
+
+const ROLE_NAMES = { user: "message of the user", assistant: "message of the assistant", toolResult: "tool result" };
+
+function noted(message: ChatMessage, most: number): ChatMessage {
+  const tokens = estimateTokens(message);
+  if (tokens <= most) return message;
+  const text = `[A ${ROLE_NAMES[message.role]} of about ${tokens} tokens was too large to be summarised.]`;
+  if (estimateTextTokens(text) >= tokens) return message;
+  const content = [{ type: "text" as const, text }];
+  return message.role === "assistant"
+    ? { ...message, content: [...content, ...callsOf(message).map((call) => ({ ...call, arguments: {} }))] }
+    : { ...message, content };
+}

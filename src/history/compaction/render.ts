@@ -1,0 +1,47 @@
+import type { ChatMessage } from "../../types/model.ts";
+
+/** UTF-16 units of a tool's result that a summariser is shown. */
+const MOST_RESULT_CHARS = 2000;
+
+/** A tool's result with its middle cut out; every other message as it is. */
+export function shortenResult(message: ChatMessage): ChatMessage {
+  if (message.role !== "toolResult") return message;
+  const text = textIn(message);
+  if (text.length <= MOST_RESULT_CHARS) return message;
+  return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
+}
+
+/** Head and tail of a text, at most so many UTF-16 units, with the number of those left out between them. */
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const note = ` […${text.length - most} characters left out…] `;
+  const room = Math.max(0, most - note.length);
+  const head = Math.ceil(room * 0.7);
+  return `${text.slice(0, head)}${note}${text.slice(text.length - (room - head))}`.toWellFormed();
+}
+
+/** One message as a summariser reads it. Thinking is left out. */
+export function renderMessage(message: ChatMessage): string {
+  if (message.role === "toolResult") {
+    const failed = message.isError ? ", failed" : "";
+    return `[result of ${message.toolName}${failed}]\n${textIn(message)}`;
+  }
+  const calls =
+    message.role === "assistant"
+      ? message.content.flatMap((part) =>
+          part.type === "toolCall" ? [`[calls ${part.name}] ${JSON.stringify(part.arguments)}`] : [],
+        )
+      : [];
+  return [`[${message.role}]`, textIn(message), ...calls].filter((line) => line !== "").join("\n");
+}
+
+/** The words of a message; images are named. */
+export function textIn(message: ChatMessage): string {
+  if (typeof message.content === "string") return message.content;
+  return message.content
+    .flatMap((part) => {
+      if (part.type === "text") return [part.text];
+      return part.type === "image" ? ["[image]"] : [];
+    })
+    .join("\n");
+}

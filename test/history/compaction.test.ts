@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { listConversation } from "../../src/history/compaction/fallback.ts";
+import { chunk, chunkRatio, cutAt } from "../../src/history/compaction/plan.ts";
+import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
+import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
+import { callsOf } from "../../src/history/passes.ts";
+import { estimateTextTokens } from "../../src/sessions/tokens.ts";
+import type { AssistantMessage, ChatMessage } from "../../src/types/model.ts";
+import { emptyUsage } from "../../src/types/usage.ts";
+
+const user = (text: string): ChatMessage => ({ role: "user", content: text, timestamp: 1 });
+const answer = (content: AssistantMessage["content"]): AssistantMessage => ({
+  role: "assistant",
+  content,
+  api: "a",
+  provider: "p",
+  model: "m",
+  usage: emptyUsage(),
+  stopReason: "stop",
+  timestamp: 2,
+});
+const says = (text: string) => answer([{ type: "text", text }]);
+const call = (id: string) => answer([{ type: "toolCall", id, name: "read", arguments: {} }]);
+const result = (id: string, text: string): ChatMessage => ({
+  role: "toolResult",
+  toolCallId: id,
+  toolName: "read",
+  content: [{ type: "text", text }],
+  isError: false,
+  timestamp: 3,
+});
+const rowsOf = (messages: readonly ChatMessage[]) =>
+  messages.map((message, index) => ({ entryId: `e${index}`, message }));
+
+const text = fc.oneof(
+  fc.string(),
+  fc.nat(3000).map((length) => "x".repeat(length)),
+);
+const id = fc.constantFrom("a", "b", "functions.exec:0");
+const message: fc.Arbitrary<ChatMessage> = fc.oneof(
+  text.map(user),
+  text.map(says),
+  id.map(call),
+  fc.tuple(id, text).map(([of, said]) => result(of, said)),
+);
+const chat = fc.array(message, { maxLength: 40 });
+
+/** Pairs of a call and the next result behind it, as places. */
+function pairsIn(messages: readonly ChatMessage[]): [number, number][] {
+  return messages.flatMap((each, at) =>
+    callsOf(each).flatMap(({ id: wanted }): [number, number][] => {
+      const after = messages.slice(at + 1);
+      const found = after.findIndex((other) => other.role === "toolResult" && other.toolCallId === wanted);
+      const again = after.findIndex((other) => callsOf(other).some((one) => one.id === wanted));
+      return found >= 0 && (again < 0 || found < again) ? [[at, at + 1 + found]] : [];
+    }),
+  );
+}
+
+describe("where a conversation is cut", () => {
+  it("keeps whole turns, the last one always, and never parts a call from its result", () => {
+    fc.assert(
+      fc.property(chat, fc.nat(2000), (messages, keepTokens) => {
+        const cut = cutAt(rowsOf(messages), { keepTokens });
+        if (!cut) return;
+        const at = cut.before.length;
+        expect(cut.before).toEqual(messages.slice(0, at));
+        expect(cut.firstKeptEntryId).toBe(`e${at}`);
+        expect(messages[at]?.role).toBe("user");
+        expect(messages[at - 1]?.role).not.toBe("user");
+        for (const [from, to] of pairsIn(messages)) expect(from < at && to >= at).toBe(false);
+      }),
+    );
+  });
+
+  it("keeps the newest turns that fit, and the turn under way however big", () => {
+    const turns = ["one", "two", "three"].flatMap((name) => [user(name), says("y".repeat(400))]);
+    expect(cutAt(rowsOf(turns), { keepTokens: 250 })?.firstKeptEntryId).toBe("e2");
+    expect(cutAt(rowsOf(turns), { keepTokens: 0 })).toMatchObject({ firstKeptEntryId: "e4", keptTokens: 102 });
+    expect(cutAt(rowsOf(turns), { keepTokens: 0, keepFrom: "e2" })?.firstKeptEntryId).toBe("e2");
+    expect(cutAt(rowsOf(turns), { keepTokens: 9999 })).toBeUndefined();
+    expect(cutAt(rowsOf(turns.slice(0, 2)), { keepTokens: 0 })).toBeUndefined();
+    expect(cutAt(rowsOf(turns), { keepTokens: 0, keepFrom: "gone" })).toBeUndefined();
+  });
+});
+
+describe("chunks", () => {
+  it("hold every message once and in order, or a note of it, and both ends of each pair", () => {
+    fc.assert(
+      fc.property(chat, fc.integer({ min: 50, max: 5000 }), (messages, window) => {
+        const chunks = chunk(messages, window);
+        const flat = chunks.flat();
+        expect(flat).toHaveLength(messages.length);
+        for (const [index, shown] of flat.entries()) {
+          const original = messages[index]!;
+          const isNote = /\[A .* of about \d+ tokens was too large/.test(textIn(shown));
+          if (isNote) expect(shown.role).toBe(original.role);
+          else expect(shown).toEqual(original);
+        }
+        const places = chunks.flatMap((piece, at) => piece.map(() => at));
+        for (const [from, to] of pairsIn(messages)) expect(places[from]).toBe(places[to]);
+      }),
+    );
+  });
+
+  it("are smaller the larger the messages are, down to a floor", () => {
+    const ratio = (tokens: number) => chunkRatio([user("x".repeat(tokens * 4))], 1000);
+    expect(ratio(50)).toBe(0.4);
+    expect(ratio(110)).toBeCloseTo(0.18);
+    expect(ratio(400)).toBe(0.15);
+  });
+
+  it("name a message that fills more than half the window", () => {
+    const [[noted] = []] = chunk([user("x".repeat(4 * 600))], 1000);
+    expect(noted && textIn(noted)).toBe("[A message of the user of about 600 tokens was too large to be summarised.]");
+  });
+});
+
+describe("a summary", () => {
+  const never = new AbortController().signal;
+
+  it("is made piece by piece and merged, the earlier one first, instructions last", async () => {
+    const prompts: SummaryPrompt[] = [];
+    const summary = await summarise(
+      { chunks: [[user("one")], [says("two")], [user("three")]], earlier: "long ago", instructions: "keep colours" },
+      async (prompt) => {
+        prompts.push(prompt);
+        return `part ${prompts.length}`;
+      },
+      never,
+    );
+    expect(summary).toBe("part 4");
+    expect(prompts[0]?.text).toMatch(/long ago[^]*one[^]*keep colours$/);
+    expect(prompts[1]?.text).not.toContain("long ago");
+    expect(prompts[3]?.text).toMatch(/part 1[^]*part 2[^]*part 3/);
+  });
+
+  it("ends with the first failure, and asks nothing after an abort", async () => {
+    const fail = async () => ({ failure: "no" });
+    expect(await summarise({ chunks: [[user("a")]] }, fail, never)).toEqual({ failure: "no" });
+    expect(await summarise({ chunks: [[user("a")]] }, async () => " ", never)).toHaveProperty("failure");
+    expect(await summarise({ chunks: [[user("a")]] }, async () => "s", AbortSignal.abort())).toHaveProperty("failure");
+  });
+
+  it("ends however many pieces there are", async () => {
+    const chunks = Array.from({ length: 23 }, (_, index) => [user(`${index}`)]);
+    expect(await summarise({ chunks }, async () => "s", never)).toBe("s");
+  });
+
+  it("is shown tool results shortened", () => {
+    const short = shortenResult(result("a", `head${"x".repeat(9000)}tail`));
+    expect(textIn(short).length).toBeLessThanOrEqual(2000);
+    expect(textIn(short)).toMatch(/^head.*left out.*tail$/);
+  });
+});
+
+describe("the list that stands in for a summary", () => {
+  it("says what was said, newest first to stay, without tool results", () => {
+    const list = listConversation([user("first"), call("a"), result("a", "secret stuff"), says("done")], {
+      earlier: "long ago",
+      mostTokens: 500,
+    });
+    expect(list).toMatch(/long ago[^]*User: first[^]*used read[^]*Assistant: done$/);
+    expect(list).not.toContain("secret stuff");
+  });
+
+  it("stays small", () => {
+    fc.assert(
+      fc.property(chat, text, fc.integer({ min: 100, max: 1000 }), (messages, earlier, mostTokens) => {
+        const list = listConversation(messages, { earlier, mostTokens });
+        expect(estimateTextTokens(list)).toBeLessThanOrEqual(mostTokens + 40);
+      }),
+    );
+  });
+});

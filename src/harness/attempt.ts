@@ -1,5 +1,5 @@
 import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
-import { assemble } from "../history/assemble.ts";
+import { assemble, type Assembled } from "../history/assemble.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
@@ -56,24 +56,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle, signal } = plan;
   const systemPrompt = await request.systemPrompt(handle.info);
-  const fixed = fixedTokens(systemPrompt, request.tools.length);
-  const window = await request.conversation.window(historyBudget(plan, request, fixed));
-  run.shown({
-    handle,
-    tokens: window.estimatedTokens + fixed,
-    lastId: window.messages.at(-1)?.entryId,
-    isCut: window.older,
-  });
-  const history = assemble(window, {
-    images: plan.images && handle.info.input.includes("image"),
-    earlierTurns: request.settings.dmHistoryLimit,
-  });
-  if (history.trimmed)
-    log.emit({
-      type: "notice",
-      because: "window",
-      text: "Older turns do not fit the model's window and were left out.",
-    });
+  const history = await historyFor(plan, request, run, systemPrompt);
   log.emit({
     type: "attempt_start",
     number: plan.number,
@@ -104,6 +87,35 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   steering.connect((message) => agent.steer(message));
   await drive(agent, signal);
   return outcomeOf(agent, translator, plan);
+}
+
+/** What of the conversation fits. */
+async function historyFor(
+  plan: Attempt,
+  request: RunRequest,
+  { log, shown }: RunParts,
+  systemPrompt: string,
+): Promise<Assembled> {
+  const { handle } = plan;
+  const fixed = fixedTokens(systemPrompt, request.tools.length);
+  const window = await request.conversation.window(historyBudget(plan, request, fixed));
+  shown({
+    handle,
+    tokens: window.estimatedTokens + fixed,
+    lastId: window.messages.at(-1)?.entryId,
+    isCut: window.older,
+  });
+  const history = assemble(window, {
+    images: plan.images && handle.info.input.includes("image"),
+    earlierTurns: request.settings.dmHistoryLimit,
+  });
+  if (history.trimmed)
+    log.emit({
+      type: "notice",
+      because: "window",
+      text: "Older turns do not fit the model's window and were left out.",
+    });
+  return history;
 }
 
 function historyBudget({ handle, share }: Attempt, { settings }: RunRequest, fixed: number): number {

@@ -65,25 +65,22 @@ export async function compact(job: Compaction): Promise<Compacted> {
   const keepTokens = job.why === "full" ? usual : Math.min(usual, before * KEPT_SHARE);
   const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom });
   if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
-  job.emit({ type: "compaction", phase: "start", tokensBefore: before });
+  return carryOut(cut, shown, job);
+}
+
+async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
+  const tokensBefore = shown.estimatedTokens;
+  job.emit({ type: "compaction", phase: "start", tokensBefore });
   const written = await write(cut, shown, job);
   const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
-  const isGain = tokensAfter <= before * (1 - LEAST_GAIN);
-  const ok = isGain && !job.signal.aborted;
-  if (ok) await append(conversation, written, { cut, before });
+  const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !job.signal.aborted;
+  if (ok) await append(job.conversation, written, { cut, before: tokensBefore });
   const { calls, usage, failure } = written;
-  job.emit({
-    type: "compaction",
-    phase: "end",
-    ok,
-    tokensBefore: before,
-    ...(ok && { tokensAfter }),
-    willRetry: ok && job.why === "overflow",
-    ...(failure !== undefined && { listedBecause: failure }),
-    calls,
-    usage,
-  });
-  if (ok) return { kind: "done", tokensBefore: before, tokensAfter, isListed: failure !== undefined };
+  const willRetry = ok && job.why === "overflow";
+  const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
+  const listed = failure !== undefined && { listedBecause: failure };
+  job.emit({ type: "compaction", phase: "end", ok, ...sizes, willRetry, ...listed, calls, usage });
+  if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined };
   return job.signal.aborted ? { kind: "aborted" } : { kind: "nothing", because: "no_gain" };
 }
 

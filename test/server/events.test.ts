@@ -65,6 +65,19 @@ test.each([
   expectShape("ChatEvent", last);
 });
 
+test("a compaction is told by the agent's stream of that name", () => {
+  const { usage, calls } = { usage: USAGE, calls: 1 };
+  const told = show([
+    begin,
+    { type: "compaction", phase: "start", tokensBefore: 900 },
+    { type: "compaction", phase: "end", ok: true, tokensBefore: 900, tokensAfter: 90, willRetry: true, usage, calls },
+  ]);
+  expect(payloads(told, "agent").filter((payload) => payload["stream"] === "compaction")).toMatchObject([
+    { data: { phase: "start" } },
+    { data: { phase: "end", willRetry: true } },
+  ]);
+});
+
 test("a command's answer is the final, a silent run has one without words", () => {
   const answer: RunEventBody = { type: "answer", text: "Status: fine", because: "command" };
   expect(chat([begin, answer, ends()]).at(-1)).toMatchObject({

@@ -4,7 +4,18 @@ import type { Conversation } from "../../src/harness/request.ts";
 import type { ModelHandle } from "../../src/providers/catalog.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import type { CompactionEvent } from "../../src/types/events.ts";
-import { done, eventsOf, makeTool, MODEL, modelsAt, openedByPi, openStage, type Stage, turn } from "./stage.ts";
+import {
+  done,
+  eventsOf,
+  makeTool,
+  MODEL,
+  modelsAt,
+  openedByPi,
+  openStage,
+  settingsFor,
+  type Stage,
+  turn,
+} from "./stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -154,4 +165,23 @@ it("goes on from the turn's tool results after an overflow in its middle", async
   const phases = events.flatMap((event) => (event.type === "compaction" ? [event] : []));
   expect(phases).toMatchObject([{ phase: "start" }, { phase: "end", ok: true, willRetry: true }]);
   expect(await going.compactWhenFull()).toBeUndefined();
+});
+
+it("keeps a long conversation inside a small window, and summarises each turn once", async () => {
+  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };
+  let compactions = 0;
+  for (let at = 1; at <= 60; at += 1) {
+    const going = stage.start({ settings, turn: turn(`turn-${at}; ${LONG}`, `t${at}`) });
+    await going.stream.done;
+    if ((await going.compactWhenFull())?.kind === "done") compactions += 1;
+  }
+  expect(compactions).toBeGreaterThan(5);
+  const calls = stage.model.calls.filter((call) => !isSummary(call.system));
+  expect(Math.max(...calls.map((call) => JSON.stringify(call.messages).length / 4))).toBeLessThan(6000);
+  const summarised = stage.model.calls.flatMap((call) =>
+    isSummary(call.system) ? [...call.said.matchAll(/turn-(\d+);/g)].map((found) => Number(found[1])) : [],
+  );
+  expect(summarised).toEqual(summarised.map((_, index) => index + 1));
+  expect(await stage.transcript()).toHaveLength(120);
 });

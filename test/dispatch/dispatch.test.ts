@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { allowanceFor } from "../../src/tools/exec-policy.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, openedByPi } from "../harness/stage.ts";
@@ -464,7 +465,7 @@ describe("asking before a command is run", () => {
     expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(hall.platform.texts.at(-1)).toBe("it was allow-once");
-    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(false);
+    expect(await boot.journal.approvals.isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(false);
     expect(boot.chat.approvals.list()).toEqual([]);
   });
 
@@ -483,7 +484,9 @@ describe("asking before a command is run", () => {
     const row = await boot.tell("do it", "owner");
     await boot.ask(`/approve ${(await question()).id} always`, "owner");
     await boot.outcome(row);
-    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(true);
+    const { isAllowed } = boot.journal.approvals;
+    expect(await isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(true);
+    expect(await isAllowed("main", allowanceFor("rm -rf x", "/elsewhere"))).toBe(false);
   });
 
   it("is a denial after five minutes", async () => {

@@ -121,6 +121,7 @@ export class TurnRunner {
         style: this.#ports.settings().chat(message.from),
         agent: prepared.agent,
         media: this.#ports.media,
+        closedPaths: this.#ports.closedPaths,
         clock: this.#ports.clock,
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,

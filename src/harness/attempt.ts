@@ -2,6 +2,7 @@ import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
 import { assemble } from "../history/assemble.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
+import { policyFor } from "../providers/quirks.ts";
 import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { EventTranslator } from "./events.ts";
@@ -45,8 +46,10 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   const { handle, signal } = plan;
   const systemPrompt = await request.systemPrompt(handle.info);
   const budget = historyBudget(plan, request, systemPrompt);
+  const policy = policyFor(handle.pi);
   const history = assemble(await request.conversation.window(budget), {
-    images: plan.images && handle.info.input.includes("image"),
+    ...policy,
+    images: plan.images && policy.images,
     earlierTurns: request.settings.dmHistoryLimit,
   });
   if (history.trimmed)

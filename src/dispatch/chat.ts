@@ -23,7 +23,10 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       const [accepted] = await ports.journal.inbox.accept([
         toInbound(request, deliverTo(request, ports), ports.clock.now()),
       ]);
-      if (!accepted?.isNew) return { runId: id, status: "duplicate" };
+      if (!accepted?.isNew) {
+        if (accepted) checkSame(accepted.row.message, request);
+        return { runId: id, status: "duplicate" };
+      }
       await dispatch.admit(accepted.row);
       return { runId: id, status: busy ? "queued" : "started" };
     },
@@ -37,6 +40,14 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
     },
   };
+}
+
+/** Two clients that count from one must not lose each other's messages. Throws `MethodError`. */
+function checkSame(known: InboundMessage, request: ChatRequest): void {
+  if (known.text === request.text && known.options?.sessionKey === request.sessionKey) return;
+  throw new MethodError("INVALID_REQUEST", "this idempotency key was used for another message", {
+    details: { code: "IDEMPOTENCY_KEY_REUSED" },
+  });
 }
 
 /** A run that has ended and whose reply is still on its way to a channel is not active any more. */

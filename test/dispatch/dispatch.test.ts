@@ -534,6 +534,7 @@ describe("a client", () => {
   it("follows its run by its own key, and the same key starts nothing", async () => {
     expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "started" });
     expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "duplicate" });
+    await expect(send("another", "k1")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
     expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "echo: hello" });
     expect(hall.platform.messages).toEqual([]);

@@ -67,9 +67,9 @@ const userText = (messages: readonly ChatMessage[]): string =>
       typeof content === "string" ? [content] : content.map((part) => (part.type === "text" ? part.text : "")),
     )
     .filter((text) => !text.startsWith("[image:") && !STAND_INS.includes(text))
-    .join("")
-    // A block of nothing that can be seen goes.
-    .replaceAll(/[\s\p{Cc}\p{Cs}]/gu, "");
+    .join("");
+/** A block of nothing that can be seen goes. */
+const visible = (text: string): string => text.replaceAll(/[\s\p{Cc}\p{Cs}]/gu, "");
 
 describe("the history passes, over any transcript", () => {
   it("put exactly one result right behind every call, in the order of the calls", () => {
@@ -103,7 +103,7 @@ describe("the history passes, over any transcript", () => {
       fc.property(transcript, policy, (messages, rules) => {
         const before = structuredClone(messages);
         const passed = applyPasses(messages, rules);
-        expect(userText(passed)).toBe(userText(messages));
+        expect(visible(userText(passed))).toBe(visible(userText(messages)));
         expect(passed.some((one, at) => one.role === "user" && passed[at - 1]?.role === "user")).toBe(false);
         expect(messages).toEqual(before);
       }),

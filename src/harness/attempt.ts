@@ -1,5 +1,6 @@
 import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
 import { assemble } from "../history/assemble.ts";
+import { canThink } from "../history/can-think.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { policyFor } from "../providers/quirks.ts";
@@ -70,7 +71,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     initialState: {
       systemPrompt,
       model: handle.pi,
-      thinkingLevel: handle.info.reasoning ? plan.thinking : "off",
+      thinkingLevel: handle.info.reasoning && canThink(history.messages, policy) ? plan.thinking : "off",
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: history.messages,
     },

@@ -22,7 +22,7 @@ function mended(call: ToolCallContent): ToolCallContent {
 }
 
 function mend(call: ToolCallContent): ToolCallContent {
-  const name = call.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unknown";
+  const name = safeName(call.name);
   const given = wellFormed(asObject(call.arguments));
   return name === call.name && given === call.arguments ? call : { ...call, name, arguments: given };
 }
@@ -50,4 +50,10 @@ function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
     typeof value === "string" ? value.toWellFormed() : value,
   );
   return isRecord(whole) && JSON.stringify(whole) !== json ? whole : given;
+}
+
+/** Gemini wants a letter or an underscore first. */
+function safeName(name: string): string {
+  const safe = name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").replace(/^(?![a-zA-Z_])(?=.)/, "_");
+  return safe.slice(0, 64) || "unknown";
 }

@@ -84,20 +84,15 @@ function soundImage(image: ImageContent): ImageContent | undefined {
 /** For models that see images of user turns only: those of tool results follow their group of results. */
 export function moveResultImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (policy.toolResultImages || !messages.some((one) => one.role === "toolResult" && hasImages(one))) return messages;
-  const moved: ChatMessage[] = [];
   let waiting: ImageContent[] = [];
-  for (const message of messages) {
-    if (message.role === "toolResult") {
-      waiting.push(...imagesOf(message));
-      moved.push(withoutImages(message));
-      continue;
-    }
-    if (waiting.length > 0) moved.push(imageTurn(waiting, message.timestamp));
+  return messages.flatMap((message, index) => {
+    if (message.role !== "toolResult") return [message];
+    waiting.push(...imagesOf(message));
+    if (messages[index + 1]?.role === "toolResult" || waiting.length === 0) return [withoutImages(message)];
+    const turn = imageTurn(waiting, message.timestamp);
     waiting = [];
-    moved.push(message);
-  }
-  const last = messages.at(-1);
-  return waiting.length > 0 && last ? [...moved, imageTurn(waiting, last.timestamp)] : moved;
+    return [withoutImages(message), turn];
+  });
 }
 
 const imageTurn = (images: readonly ImageContent[], timestamp: number): ChatMessage => ({

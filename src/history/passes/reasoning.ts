@@ -41,7 +41,10 @@ function itemId(part: AnswerPart, reasoned: boolean): string | undefined {
 function textId(part: object): string | undefined {
   if (!("textSignature" in part) || typeof part.textSignature !== "string") return undefined;
   const item = part.textSignature.startsWith("{") ? parsed(part.textSignature) : { id: part.textSignature };
-  return item && "id" in item && typeof item.id === "string" && /^msg_[\w-]{1,60}$/.test(item.id) ? item.id : undefined;
+  // Short ones are the SDK's own for texts without an id.
+  return item && "id" in item && typeof item.id === "string" && /^msg_[\w-]{12,60}$/.test(item.id)
+    ? item.id
+    : undefined;
 }
 
 /** Nothing is kept on OpenAI's side, so the item has to hold its content. */

@@ -51,7 +51,7 @@ const FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_
 function isTaken(part: ThinkingContent, { ownThinking }: TranscriptPolicy): boolean {
   const signature = part.thinkingSignature ?? "";
   if (ownThinking === "item") return true;
-  if ("redacted" in part && part.redacted === true) return ownThinking !== "field" && signature !== "";
+  if ("redacted" in part && part.redacted === true) return ownThinking === "signed" && !isBlank(signature);
   if (isBlank(part.thinking)) return false;
   if (ownThinking === "field") return signature === "" || FIELDS.includes(signature);
   return ownThinking !== "signed" || !isBlank(signature);

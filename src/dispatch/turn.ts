@@ -11,7 +11,6 @@ import type { RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk } from "../types/tool.ts";
-import { collectedText } from "./collected.ts";
 import { fetchMedia, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 
@@ -77,8 +76,9 @@ function bodyFor(
   const [first, ...rest] = waiting.rows.map((row) => row.message);
   if (!first) throw new Error("a turn needs a message");
   return buildBody({
-    message: { ...first, text: collectedText(waiting, more.ports.settings().queue.cap) },
-    also: rest.map((message) => ({ ...message, text: "" })),
+    message: { ...first, text: rest.length === 0 ? (waiting.text ?? first.text) : first.text },
+    also: rest,
+    queueCap: more.ports.settings().queue.cap,
     rawText: first.text,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,

@@ -49,7 +49,8 @@ function textId(part: object): string | undefined {
 
 /** Nothing is kept on OpenAI's side, so the item has to hold its content. */
 function reasoningId(signature: string | undefined): string | undefined {
-  const item = parsed(signature ?? "");
+  // Half a surrogate pair stands escaped, and the SDK sends it as it is.
+  const item = /\\ud[89a-f]/i.test(signature ?? "") ? undefined : parsed(signature ?? "");
   if (!item || !("type" in item) || item.type !== "reasoning") return undefined;
   if (!("encrypted_content" in item) || typeof item.encrypted_content !== "string") return undefined;
   return "id" in item && typeof item.id === "string" && item.id.startsWith("rs_") ? item.id : undefined;

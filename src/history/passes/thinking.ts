@@ -53,6 +53,7 @@ function isTaken(part: ThinkingContent, { ownThinking }: TranscriptPolicy): bool
   if (ownThinking === "item") return true;
   if ("redacted" in part && part.redacted === true) return ownThinking === "signed" && !isBlank(signature);
   if (isBlank(part.thinking)) return false;
-  if (ownThinking === "field") return signature === "" || FIELDS.includes(signature);
+  // The SDK sends it as it is.
+  if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));
   return ownThinking !== "signed" || !isBlank(signature);
 }

@@ -173,12 +173,13 @@ export class TurnRunner {
     await session.append({ type: "custom", customType: "openclaw.notice", data });
   }
 
-  async #keepCounters(session: Session, { result, receipt, filled }: RunEnd): Promise<void> {
+  async #keepCounters(session: Session, { result, receipt, filled, window }: RunEnd): Promise<void> {
     const { usage } = receipt;
     await session.update({
       inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
       outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
       ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
+      ...(window !== undefined && { contextTokens: window, systemSent: true }),
       abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
       updatedAt: this.#ports.clock.now(),
     });
@@ -251,13 +252,17 @@ interface RunEnd {
   readonly result: RunResult;
   /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
   readonly filled: number | undefined;
+  /** Tokens of the last model's window; undefined when no model was asked. */
+  readonly window: number | undefined;
 }
 
 async function endOf(run: Run): Promise<RunEnd> {
   let filled: number | undefined;
+  let window: number | undefined;
   for await (const event of run.stream.watch()) {
     if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
-    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled };
+    if (event.type === "attempt_start") ({ window } = event);
+    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled, window };
   }
   throw new Error("a run's log ended without run_end");
 }

@@ -64,6 +64,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     number: plan.number,
     model: { provider: handle.info.provider, id: handle.info.id },
     thinking: plan.thinking,
+    window: windowOf(plan, request),
     messages: history.messages.length,
     estimatedTokens: history.estimatedTokens,
   });
@@ -91,9 +92,13 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   return outcomeOf(agent, translator, plan);
 }
 
-function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string): number {
+function windowOf(plan: Attempt, request: RunRequest): number {
   const { contextWindow } = plan.handle.info;
-  const window = Math.min(contextWindow, request.settings.contextTokens ?? contextWindow);
+  return Math.min(contextWindow, request.settings.contextTokens ?? contextWindow);
+}
+
+function historyBudget(plan: Attempt, request: RunRequest, systemPrompt: string): number {
+  const window = windowOf(plan, request);
   const fixed = Math.ceil(systemPrompt.length / 4) + request.tools.length * 200;
   const free = window - Math.min(RESERVE, window / 4) - fixed;
   return Math.max(1000, Math.floor(free * plan.share));

@@ -55,6 +55,8 @@ describe.each(WIRES)("a request of $model.api", ({ model, faults }) => {
         const first = applyPasses(frozen([...before, ...turn]), policy);
         const then = applyPasses(frozen([...before, ...turn, answered, ...next]), policy);
         expect(then.slice(0, first.length)).toEqual(first);
+        // Within a run the passes get what they gave.
+        expect(applyPasses([...first, answered, ...next], policy)).toEqual(then);
       }),
       { numRuns: RUNS },
     );

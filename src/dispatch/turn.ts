@@ -3,6 +3,7 @@ import { startRun, type Run } from "../harness/run.ts";
 import type { RunRequest, UserTurn } from "../harness/request.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
+import { isMainKey } from "../sessions/keys.ts";
 import { runId, type RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
@@ -82,13 +83,20 @@ function bodyFor(
     rawText: first.text,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: more.ports.events.drain(session.key),
+    systemEvents: [...greetingEvents(session, more.ports), ...more.ports.events.drain(session.key)],
     pendingHistory: waiting.pending,
     media: more.media.files,
     hasMessageTool: false,
     timezone: agent.timezone,
     now: more.ports.clock.now(),
   });
+}
+
+/** A new conversation of the operator's own begins with what is connected. */
+function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
+  if (!session.isNew || !isMainKey(session.key)) return [];
+  const at = ports.clock.now();
+  return ports.statusLines().map((text) => ({ at, text }));
 }
 
 /** Starts the run of a prepared turn. */

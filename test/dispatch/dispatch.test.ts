@@ -536,9 +536,20 @@ describe("a client", () => {
     expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "duplicate" });
     await expect(send("another", "k1")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
-    expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "echo: hello" });
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({
+      text: expect.stringMatching(/^echo: [^]*hello$/),
+    });
     expect(hall.platform.messages).toEqual([]);
     expect(hall.model.calls).toHaveLength(1);
+  });
+
+  it("begins the operator's own conversation with what is connected, once", async () => {
+    await send("hello", "k1");
+    await boot.chat.stream(runId("k1"))!.done;
+    await send("again", "k2");
+    await boot.chat.stream(runId("k2"))!.done;
+    const said = hall.model.calls.map((call) => call.said);
+    expect(said).toEqual([expect.stringMatching(/^System: \[[-\d: ]+\] Channels: telegram ok\n\nhello$/), "again"]);
   });
 
   it("ends one run that waits without ending the one that runs", async () => {

@@ -1,6 +1,7 @@
 import { RunLog } from "../harness/log.ts";
 import { startRun } from "../harness/run.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
+import type { RunStream } from "../types/events.ts";
 import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import { MethodError } from "../types/method.ts";
@@ -10,6 +11,7 @@ import type { SessionWindow } from "../types/session.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
 import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 const WEBCHAT = { channel: channelId("webchat"), account: accountId("default") };
@@ -30,16 +32,23 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       await dispatch.admit(accepted.row);
       return { runId: id, status: busy ? "queued" : "started" };
     },
-    oneShot: (request) => oneShot(request, dispatch, ports),
+    oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
     abort: (key, only) => dispatch.stop(key, only),
     active: (key) => activeRuns(dispatch, key),
-    stream: (id) => dispatch.board.find(id),
-    runs: (signal) => dispatch.board.watch(signal),
+    stream: (id) => {
+      const found = dispatch.board.find(id);
+      return found && plainStream(found);
+    },
+    runs: (signal) => plainStreams(dispatch.board.watch(signal)),
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
     },
   };
+}
+
+async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {
+  for await (const stream of streams) yield plainStream(stream);
 }
 
 /** Two clients that count from one must not lose each other's messages. Throws `MethodError`. */

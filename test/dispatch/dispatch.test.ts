@@ -543,6 +543,23 @@ describe("a client", () => {
     expect(hall.model.calls).toHaveLength(1);
   });
 
+  it("sees an answer without the directives that only a channel can follow", async () => {
+    hall.model.answer(() => ({ text: "[[reply_to_current]] Here it is. [[media:/tmp/a.png]]" }));
+    await send("hello", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    const deltas = events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : []));
+    expect(deltas.join("").trim()).toBe("Here it is.");
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "Here it is." });
+    expect(events.map((event) => event.seq)).toEqual(events.map((event) => event.seq).toSorted((a, b) => a - b));
+  });
+
+  it("sees no words of an answer that is to be silent", async () => {
+    hall.model.answer(() => ({ text: "NO_REPLY" }));
+    await send("hello", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    expect(events.filter((event) => event.type === "text_delta")).toEqual([]);
+  });
+
   it("begins the operator's own conversation with what is connected, once", async () => {
     await send("hello", "k1");
     await boot.chat.stream(runId("k1"))!.done;

@@ -67,7 +67,14 @@ async function cacheCode() {
   const { enableCompileCache, flushCompileCache } = await import("node:module");
   if (process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
   const base = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
-  enableCompileCache(path.join(base, "openclaw", "compile"));
+  const folder = path.join(base, "openclaw");
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    // Without a place for it nothing is kept, and the program runs all the same.
+    return;
+  }
+  enableCompileCache(path.join(folder, "compile"));
   // A daemon may be killed; what it compiled is worth keeping before that.
   if (args[0] === "gateway") setTimeout(() => flushCompileCache(), 20_000).unref();
 }

@@ -70,6 +70,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     sessions,
     outbox,
     media,
+    closedPaths: deniedPaths(live),
     models,
     clock,
     log,
@@ -124,5 +125,5 @@ function readablePaths({ paths, config }: Live): readonly string[] {
 
 /** File tools never touch what the gateway itself lives on. */
 function deniedPaths({ paths }: Live): readonly string[] {
-  return [paths.configPath, paths.credentials, paths.stateSub, paths.sessionsDir];
+  return [paths.configPath, `${paths.configPath}.bak`, paths.credentials, paths.stateSub, paths.sessionsDir];
 }

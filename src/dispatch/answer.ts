@@ -20,6 +20,7 @@ export interface AnswerRequest {
   readonly style: ChatStyle;
   readonly agent: AgentSettings;
   readonly media: MediaStore;
+  readonly closedPaths: readonly string[] | undefined;
   readonly clock: Clock;
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
@@ -148,6 +149,7 @@ class Answering {
     return attach(parsed.media, parsed.audioAsVoice, {
       media: this.#request.media,
       workspace: this.#request.agent.workspace,
+      closedPaths: this.#request.closedPaths,
       mostBytes: this.#request.style.mostMediaBytes,
     });
   }

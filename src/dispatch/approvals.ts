@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { allowanceFor } from "../tools/exec-policy.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { ApprovalRules } from "../types/journal.ts";
@@ -81,9 +82,9 @@ export class Approvals {
   }
 
   /** A rule that cannot be written down still allowed this one. */
-  async #remember({ agentId, command, id }: Approval): Promise<void> {
+  async #remember({ agentId, command, cwd, id }: Approval): Promise<void> {
     try {
-      await this.#rules.allow(agentId, command);
+      await this.#rules.allow(agentId, allowanceFor(command, cwd));
     } catch (error) {
       this.#log.error("approval not remembered", { approval: id, error });
     }
@@ -121,7 +122,7 @@ export function approvalText(approval: Approval): string {
   return [
     "The agent wants to run a command:",
     `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
-    `in \`${cwd}\` (${reason}).`,
+    `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
     `An owner answers within 5 minutes: /approve ${id} once, always or deny.`,
   ].join("\n");
 }

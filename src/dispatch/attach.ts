@@ -1,5 +1,6 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { basename, relative, resolve } from "node:path";
+import { basename, resolve } from "node:path";
+import { isInside } from "../tools/paths.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { MediaKind } from "../types/message.ts";
 import type { ReplyBlock } from "../types/reply.ts";
@@ -11,6 +12,8 @@ export interface AttachPorts {
   readonly media: MediaStore;
   /** Only files below it leave. */
   readonly workspace: string;
+  /** Files and directories of the gateway's own, which never leave, wherever the workspace lies. */
+  readonly closedPaths?: readonly string[] | undefined;
   /** Bytes of one file; never above 50 MB. */
   readonly mostBytes?: number | undefined;
 }
@@ -47,14 +50,18 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
   }
 }
 
-async function readBelow({ workspace, mostBytes }: AttachPorts, path: string): Promise<Uint8Array> {
+async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts, path: string): Promise<Uint8Array> {
   const root = await realpath(workspace);
   const file = await realpath(resolve(root, path)).catch(() => {
     throw new Error("there is no such file");
   });
-  const inside = relative(root, file);
-  if (inside === "" || inside.startsWith("..")) throw new Error("it lies outside the workspace");
-  const { size } = await stat(file);
+  if (!isInside(file, root)) throw new Error("it lies outside the workspace");
+  const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
+  if (closed.some((one) => isInside(file, one))) throw new Error("it belongs to the gateway itself");
+  const facts = await stat(file);
+  // Reading a named pipe would last until somebody writes to it.
+  if (!facts.isFile()) throw new Error("it is no file");
+  const { size } = facts;
   const most = Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES);
   if (size > most) throw new Error(`it is larger than ${most / 1_048_576} MB`);
   return readFile(file);

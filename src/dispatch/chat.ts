@@ -1,6 +1,7 @@
 import { RunLog } from "../harness/log.ts";
 import { startRun } from "../harness/run.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
+import type { RunStream } from "../types/events.ts";
 import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import { MethodError } from "../types/method.ts";
@@ -11,6 +12,7 @@ import { estimateTokens } from "../sessions/tokens.ts";
 import { compactedText } from "./compaction.ts";
 import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 const WEBCHAT = { channel: channelId("webchat"), account: accountId("default") };
@@ -24,11 +26,14 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       const [accepted] = await ports.journal.inbox.accept([
         toInbound(request, deliverTo(request, ports), ports.clock.now()),
       ]);
-      if (!accepted?.isNew) return { runId: id, status: "duplicate" };
+      if (!accepted?.isNew) {
+        if (accepted) checkSame(accepted.row.message, request);
+        return { runId: id, status: "duplicate" };
+      }
       await dispatch.admit(accepted.row);
       return { runId: id, status: busy ? "queued" : "started" };
     },
-    oneShot: (request) => oneShot(request, dispatch, ports),
+    oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
     abort: (key, only) => dispatch.stop(key, only),
     compact: async (key) => {
       const done = await dispatch.compact(key);
@@ -37,13 +42,28 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       return { compacted: true, tokensBefore, tokensAfter };
     },
     active: (key) => activeRuns(dispatch, key),
-    stream: (id) => dispatch.board.find(id),
-    runs: (signal) => dispatch.board.watch(signal),
+    stream: (id) => {
+      const found = dispatch.board.find(id);
+      return found && plainStream(found);
+    },
+    runs: (signal) => plainStreams(dispatch.board.watch(signal)),
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
     },
   };
+}
+
+async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {
+  for await (const stream of streams) yield plainStream(stream);
+}
+
+/** Two clients that count from one must not lose each other's messages. Throws `MethodError`. */
+function checkSame(known: InboundMessage, request: ChatRequest): void {
+  if (known.text === request.text && known.options?.sessionKey === request.sessionKey) return;
+  throw new MethodError("INVALID_REQUEST", "this idempotency key was used for another message", {
+    details: { code: "IDEMPOTENCY_KEY_REUSED" },
+  });
 }
 
 /** A run that has ended and whose reply is still on its way to a channel is not active any more. */

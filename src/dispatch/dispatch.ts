@@ -57,7 +57,7 @@ export class Dispatch {
     const accepted = await this.#ports.journal.inbox.accept(messages);
     for (const { row, isNew } of accepted) {
       if (isNew) void this.admit(row);
-      else this.#ports.log.info("dropped", { why: "seen before", event: row.message.eventKey });
+      else this.#logSeen(row);
     }
   }
 
@@ -96,11 +96,11 @@ export class Dispatch {
     const { message } = row;
     const verdict: Verdict =
       message.options?.operator === true ? { kind: "pass", pending: [] } : await this.#ports.gate(message);
-    this.#logVerdict(row, verdict);
+    const key = this.#keyOf(row.message);
+    this.#logVerdict(row, key, verdict);
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why });
     if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: "not mentioned" });
-    const key = message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
@@ -200,9 +200,19 @@ export class Dispatch {
     return this.#ports.journal.inbox.finish([row.id], outcome);
   }
 
-  #logVerdict(row: InboxRow, verdict: Verdict): void {
+  #keyOf(message: InboundMessage): SessionKey {
+    return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
+  }
+
+  #logSeen(row: InboxRow): void {
+    const session = row.sessionKey ?? this.#keyOf(row.message);
+    const fields = { run: row.runId, session, inbox: row.id, event: row.message.eventKey };
+    this.#ports.log.info("dropped", { ...fields, why: "seen before" });
+  }
+
+  #logVerdict(row: InboxRow, session: SessionKey, verdict: Verdict): void {
     const { from, sender } = row.message;
-    const fields = { inbox: row.id, channel: from.channel, chat: from.chat.id, sender: sender.id };
+    const fields = { session, inbox: row.id, channel: from.channel, chat: from.chat.id, sender: sender.id };
     if (verdict.kind === "pass") this.#ports.log.info("received", fields);
     else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
   }

@@ -10,6 +10,9 @@ export async function logRun(stream: RunStream, root: Log): Promise<void> {
 
 function logEvent(event: RunEvent, log: Log): void {
   switch (event.type) {
+    case "run_start":
+      log.info("run started", { agent: event.facts.agentId, trigger: event.facts.trigger });
+      return;
     case "attempt_start":
       log.info("model call", {
         model: `${event.model.provider}/${event.model.id}`,

@@ -73,6 +73,8 @@ export interface DispatchPorts {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly media: MediaStore;
+  /** Files and directories of the gateway's own, which no answer may bring. */
+  readonly closedPaths?: readonly string[];
   readonly models: Models;
   readonly clock: Clock;
   readonly log: Log;

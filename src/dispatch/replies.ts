@@ -29,7 +29,13 @@ export class Replies {
       this.#ports.onPairing?.(asked.request);
       await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
     }
-    this.#ports.log.info("pairing", { channel: from.channel, sender: sender.id, state: asked.kind });
+    this.#ports.log.info("pairing", {
+      session: this.#keyOf(row),
+      inbox: row.id,
+      channel: from.channel,
+      sender: sender.id,
+      state: asked.kind,
+    });
     await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` });
   }
 
@@ -112,7 +118,12 @@ export class Replies {
       inboxId: row.id,
       to: row.message.from,
       blocks: [{ kind: "notice", markdown: text, because }],
+      session: this.#keyOf(row),
     });
+  }
+
+  #keyOf({ message }: InboxRow): SessionKey {
+    return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
   #finish(row: InboxRow, outcome: Outcome): Promise<void> {

@@ -134,6 +134,7 @@ export class TurnRunner {
         style: this.#ports.settings().chat(message.from),
         agent: prepared.agent,
         media: this.#ports.media,
+        closedPaths: this.#ports.closedPaths,
         clock: this.#ports.clock,
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
@@ -185,12 +186,13 @@ export class TurnRunner {
     await session.append({ type: "custom", customType: "openclaw.notice", data });
   }
 
-  async #keepCounters(session: Session, { result, receipt, filled, compactions }: RunEnd): Promise<void> {
+  async #keepCounters(session: Session, { result, receipt, filled, window, compactions }: RunEnd): Promise<void> {
     const { usage } = receipt;
     await session.update({
       inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
       outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
       ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
+      ...(window !== undefined && { contextTokens: window, systemSent: true }),
       ...(compactions > 0 && { compactionCount: (session.entry.compactionCount ?? 0) + compactions }),
       abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
       updatedAt: this.#ports.clock.now(),
@@ -264,17 +266,21 @@ interface RunEnd {
   readonly result: RunResult;
   /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
   readonly filled: number | undefined;
+  /** Tokens of the last model's window; undefined when no model was asked. */
+  readonly window: number | undefined;
   /** Compactions that were needed on the way. */
   readonly compactions: number;
 }
 
 async function endOf(run: Run): Promise<RunEnd> {
   let filled: number | undefined;
+  let window: number | undefined;
   let compactions = 0;
   for await (const event of run.stream.watch()) {
     if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
+    if (event.type === "attempt_start") ({ window } = event);
     if (event.type === "compaction" && event.phase === "end" && event.ok) compactions += 1;
-    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled, compactions };
+    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled, window, compactions };
   }
   throw new Error("a run's log ended without run_end");
 }

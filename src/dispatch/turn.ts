@@ -3,6 +3,7 @@ import { startRun, type Run } from "../harness/run.ts";
 import type { RunRequest, UserTurn } from "../harness/request.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
+import { isMainKey } from "../sessions/keys.ts";
 import { runId, type RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
@@ -11,7 +12,6 @@ import type { RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk } from "../types/tool.ts";
-import { collectedText } from "./collected.ts";
 import { fetchMedia, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 
@@ -77,18 +77,26 @@ function bodyFor(
   const [first, ...rest] = waiting.rows.map((row) => row.message);
   if (!first) throw new Error("a turn needs a message");
   return buildBody({
-    message: { ...first, text: collectedText(waiting, more.ports.settings().queue.cap) },
-    also: rest.map((message) => ({ ...message, text: "" })),
+    message: { ...first, text: rest.length === 0 ? (waiting.text ?? first.text) : first.text },
+    also: rest,
+    queueCap: more.ports.settings().queue.cap,
     rawText: first.text,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: more.ports.events.drain(session.key),
+    systemEvents: [...greetingEvents(session, more.ports), ...more.ports.events.drain(session.key)],
     pendingHistory: waiting.pending,
     media: more.media.files,
     hasMessageTool: false,
     timezone: agent.timezone,
     now: more.ports.clock.now(),
   });
+}
+
+/** A new conversation of the operator's own begins with what is connected. */
+function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
+  if (!session.isNew || !isMainKey(session.key)) return [];
+  const at = ports.clock.now();
+  return ports.statusLines().map((text) => ({ at, text }));
 }
 
 /** Starts the run of a prepared turn. */

@@ -1,7 +1,9 @@
 import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
 import { assemble, type Assembled } from "../history/assemble.ts";
+import { canThink } from "../history/can-think.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
+import { policyFor } from "../providers/quirks.ts";
 import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { fixedTokens, roomIn, windowOf } from "./budget.ts";
@@ -62,6 +64,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     number: plan.number,
     model: { provider: handle.info.provider, id: handle.info.id },
     thinking: plan.thinking,
+    window: windowOf(handle.info, request.settings),
     messages: history.messages.length,
     estimatedTokens: history.estimatedTokens,
   });
@@ -69,7 +72,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     initialState: {
       systemPrompt,
       model: handle.pi,
-      thinkingLevel: handle.info.reasoning ? plan.thinking : "off",
+      thinkingLevel: handle.info.reasoning && canThink(history.messages, policyFor(handle.pi)) ? plan.thinking : "off",
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: history.messages,
     },
@@ -105,8 +108,10 @@ async function historyFor(
     lastId: window.messages.at(-1)?.entryId,
     isCut: window.older,
   });
+  const policy = policyFor(handle.pi);
   const history = assemble(window, {
-    images: plan.images && handle.info.input.includes("image"),
+    ...policy,
+    images: plan.images && policy.images,
     earlierTurns: request.settings.dmHistoryLimit,
   });
   if (history.trimmed)

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { textOf } from "../history/passes.ts";
+import { textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";

@@ -1,4 +1,4 @@
-import { callsOf, interruptedResult, textOf } from "../history/passes.ts";
+import { callsOf, interruptedResult, textOf } from "../history/parts.ts";
 import { createTagStripper } from "../reply/tags.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";

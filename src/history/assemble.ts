@@ -1,6 +1,8 @@
-import type { ChatMessage } from "../types/model.ts";
+import type { ChatMessage, UserMessage } from "../types/model.ts";
 import type { SessionWindow } from "../types/session.ts";
-import { applyPasses, limitTurns, type TranscriptPolicy } from "./passes.ts";
+import { applyPasses } from "./passes.ts";
+import { joinUserTurns } from "./passes/turns.ts";
+import type { TranscriptPolicy } from "../providers/quirks.ts";
 
 export interface Assembled {
   readonly messages: ChatMessage[];
@@ -11,20 +13,25 @@ export interface Assembled {
 
 /** What the model is shown of a conversation: the summary of what was compacted, then the turns that fit. */
 export function assemble(window: SessionWindow, policy: TranscriptPolicy): Assembled {
-  const kept = limitTurns(
+  const passed = applyPasses(
     window.messages.map((row) => row.message),
-    policy.earlierTurns,
+    policy,
   );
-  const start: ChatMessage[] =
-    window.summary === undefined ? [] : [summaryTurn(window.summary, kept[0]?.timestamp ?? 0)];
-  const messages = applyPasses([...start, ...kept], policy);
   return {
-    messages: [...messages],
+    messages: withSummary(passed, window.summary),
     estimatedTokens: window.estimatedTokens,
     trimmed: window.older && window.summary === undefined,
   };
 }
 
-function summaryTurn(summary: string, timestamp: number): ChatMessage {
+function withSummary(messages: readonly ChatMessage[], summary: string | undefined): ChatMessage[] {
+  if (summary === undefined) return [...messages];
+  const [first, ...rest] = messages;
+  const turn = summaryTurn(summary, first?.timestamp ?? 0);
+  if (first?.role === "user") return [joinUserTurns(turn, first), ...rest];
+  return [turn, ...messages];
+}
+
+function summaryTurn(summary: string, timestamp: number): UserMessage {
   return { role: "user", content: `Summary of the conversation so far:\n\n${summary}`, timestamp };
 }

@@ -1,4 +1,5 @@
 import type { ChannelLimits } from "../types/channel.ts";
+import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
@@ -23,6 +24,8 @@ export interface Reply {
   readonly isRepeat?: boolean;
   /** Milliseconds before the first message goes, once it is its turn. Not kept over a restart. */
   readonly pauseMs?: number;
+  /** For the log, where no claimed message tells it. Not kept over a restart. */
+  readonly session?: SessionKey;
 }
 
 /** Every reply leaves through here, once, in its chat's order. */
@@ -51,7 +54,7 @@ export class Outbox {
       ...(buttons && { buttons }),
       ...(editOf !== undefined && { editOf }),
     });
-    for (const row of rows) if (row.state === "planned") this.#enqueue(row, row.part === 0 ? reply.pauseMs : 0);
+    for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
     return rows;
   }
 
@@ -78,22 +81,28 @@ export class Outbox {
     this.#stop.abort();
   }
 
-  #enqueue(row: OutboxRow, pauseMs = 0): void {
+  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> = {}): void {
     if (this.#underway.has(row.id)) return;
     this.#underway.add(row.id);
-    const { signal } = this.#stop;
-    const ports: SendPorts = { ...this.#deps, journal: patientJournal(this.#deps, signal), signal };
+    const ports = this.#portsFor(row, reply.session);
+    const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
     void this.#chats.run(chatKey(row.to), async () => {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
       } catch (error) {
         // The journal could not be written: the row keeps its state and goes out after the next start.
-        this.#deps.log.error("reply left unsent", { reply: row.replyKey, error });
+        ports.log.error("reply left unsent", { reply: row.replyKey, error });
       } finally {
         this.#underway.delete(row.id);
       }
     });
+  }
+
+  #portsFor(row: OutboxRow, session: SessionKey | undefined): SendPorts {
+    const { signal } = this.#stop;
+    const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
+    return { ...this.#deps, log, journal: patientJournal({ ...this.#deps, log }, signal), signal };
   }
 
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {

@@ -17,6 +17,8 @@ export interface BodyContext {
   readonly message: InboundMessage;
   /** Later messages collected into the same turn, in order. */
   readonly also: readonly InboundMessage[];
+  /** How many messages of one turn are told whole; all when unset. */
+  readonly queueCap?: number;
   /** The text of `message` before a command was cut off it. */
   readonly rawText: string;
   readonly isNewSession: boolean;

@@ -34,15 +34,20 @@ export function demoStream(pi: Awaited<ReturnType<typeof loadPi>>): StreamModel 
 
 function answer(context: PiContext): Reply {
   const last = context.messages.at(-1);
-  if (last?.role === "toolResult") return { text: afterTool(textOf(last.content), last.isError) };
+  const label = wasLabelled(context) ? "" : `\n\n${LABEL}`;
+  if (last?.role === "toolResult") return { text: afterTool(textOf(last.content), last.isError) + label };
   const whole = last ? textOf(last.content) : "";
   const said = ownWords(whole);
   const wanted = match(said);
   const known = new Set((context.tools ?? []).map((tool) => tool.name));
   if (wanted && known.has(wanted.name)) return { call: wanted };
-  const isFirst = !context.messages.some((message) => message.role === "assistant");
   const reply = said === FRESH ? "Hello! This is a fresh conversation." : echo(said, filesIn(whole));
-  return { text: isFirst ? `${reply}\n\n${LABEL}` : reply };
+  return { text: reply + label };
+}
+
+/** A call of a tool is no reply yet: the label stands under the first words. */
+function wasLabelled(context: PiContext): boolean {
+  return context.messages.some((message) => message.role === "assistant" && textOf(message.content).trim() !== "");
 }
 
 function echo(said: string, files: readonly string[]): string {

@@ -63,7 +63,8 @@ function waitIn(text: string): number | undefined {
   return Math.round(Number(minutes ?? 0) * 60_000 + Number(amount ?? 0) * (unit === undefined ? 1000 : 1));
 }
 
-const KEY_LIKE = /\b(sk|pk|key|AIza|xox[abp]|ghp)[-_][\w-]{8,}\b/g;
+const KEY_LIKE =
+  /\b(?:(?:sk|pk|rk|key|xox[abp]|gh[posur]|glpat|hf|gsk)[-_][\w-]{8,}|AIza[\w-]{20,}|\d{8,10}:[\w-]{35})/g;
 
 /** Error texts may quote the request: cut short, and anything that looks like a key is masked. */
 function clip(text: string): string {

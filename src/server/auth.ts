@@ -25,11 +25,12 @@ export class Gate {
   }
 
   judge(given: Credentials, address: string): Verdict {
-    const retryAfterMs = this.#attempts.lockedFor(address);
+    const network = networkOf(address);
+    const retryAfterMs = this.#attempts.lockedFor(network);
     if (retryAfterMs > 0) return { kind: "locked", retryAfterMs };
     const verdict = this.#compare(given);
-    if (verdict.kind === "wrong") this.#attempts.fail(address);
-    if (verdict.kind === "ok") this.#attempts.forget(address);
+    if (verdict.kind === "wrong") this.#attempts.fail(network);
+    if (verdict.kind === "ok") this.#attempts.forget(network);
     return verdict;
   }
 
@@ -109,6 +110,14 @@ export function bearerOf(header: string | undefined): string | undefined {
 /** IPv4 inside IPv6 is told as IPv4, so that one peer has one name. */
 export function plainAddress(address: string | undefined): string {
   return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
+}
+
+/** What one guesser has: an IPv4 address, or an IPv6 network of 64 bits, in which addresses cost nothing. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
 }
 
 export const isLoopback = (address: string) => address === "::1" || address.startsWith("127.");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { MethodError, type Caller, type Method } from "../types/method.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
@@ -6,10 +7,16 @@ import { hasScope, missingScope } from "./scopes.ts";
 
 const MAX_REMEMBERED = 2_000;
 
+interface Remembered {
+  /** Of the params: another request under the same key must not get this one's answer. */
+  readonly print: string;
+  readonly answer: Promise<unknown>;
+}
+
 /** The methods by name, each with its scope checked and a repeated idempotency key answered from memory. */
 export class Calls {
   readonly #methods: ReadonlyMap<string, Method>;
-  readonly #remembered = new Map<string, Promise<unknown>>();
+  readonly #remembered = new Map<string, Remembered>();
   readonly #log: Log;
 
   constructor(methods: readonly Method[], log: Log) {
@@ -41,15 +48,18 @@ export class Calls {
       throw new MethodError("INVALID_REQUEST", `invalid ${method.name} params: ${problemsOf(checked.error)}`);
     }
     const key = keyOf(method, params);
-    return key === undefined ? method.run(params, caller) : this.#once(key, () => method.run(params, caller));
+    const run = () => method.run(params, caller);
+    return key === undefined ? run() : this.#once(key, JSON.stringify(params), run);
   }
 
   // A failed call did not happen, so the same key may try again.
-  #once(key: string, run: () => Promise<unknown>): Promise<unknown> {
+  #once(key: string, params: string, run: () => Promise<unknown>): Promise<unknown> {
     const known = this.#remembered.get(key);
+    const print = createHash("sha256").update(params).digest("base64");
+    if (known !== undefined && known.print !== print) throw keyTaken();
     this.#remembered.delete(key);
-    const answer = known ?? run();
-    this.#remembered.set(key, answer);
+    const answer = known?.answer ?? run();
+    this.#remembered.set(key, { print, answer });
     if (known === undefined) answer.catch(() => this.#remembered.delete(key));
     const oldest = this.#remembered.keys().next();
     if (this.#remembered.size > MAX_REMEMBERED && !oldest.done) this.#remembered.delete(oldest.value);
@@ -65,6 +75,11 @@ export class Calls {
     return new MethodError("UNAVAILABLE", `${frame.method} failed inside the gateway; its log has the cause`);
   }
 }
+
+const keyTaken = () =>
+  new MethodError("INVALID_REQUEST", "this idempotency key was used for another request", {
+    details: { code: "IDEMPOTENCY_KEY_REUSED" },
+  });
 
 function keyOf(method: Method, params: unknown): string | undefined {
   if (method.idempotencyKey === undefined || typeof params !== "object" || params === null) return undefined;

@@ -28,7 +28,7 @@ interface Parts {
 }
 
 /** What a socket meets: who may come in, what it is told, and who is told of it. */
-export function greeter(options: ServerOptions, parts: Parts): SocketRoom & { known(): number } {
+export function greeter(options: ServerOptions, parts: Parts): SocketRoom {
   const { calls, hub, presence, gate } = parts;
   const tell = () => hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
   return {
@@ -37,7 +37,6 @@ export function greeter(options: ServerOptions, parts: Parts): SocketRoom & { kn
     clock: options.clock,
     log: options.log,
     ...(options.handshakeMs !== undefined && { handshakeMs: options.handshakeMs }),
-    known: () => hub.size,
     hello: (caller) => hello(options, parts, caller),
     joined(connection, params, address) {
       presence.join(connection, params, address);

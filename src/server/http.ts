@@ -1,23 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { bearerOf, isLoopback, plainAddress, type Gate, type Verdict } from "./auth.ts";
 import type { ServerOptions } from "./options.ts";
-import { hasTokenInQuery, isHostAllowed, TOKEN_IN_QUERY } from "./origin.ts";
+import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "./page.ts";
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self' ws: wss:",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** Sockets to this host alone: not every browser counts them as `'self'`. */
+function contentSecurityPolicy(host: string | undefined): string {
+  const sockets = /^[\w.:[\]-]+$/.test(host ?? "") ? ` ws://${host} wss://${host}` : "";
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src 'self'${sockets}`,
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
 
 const SECURITY_HEADERS = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
@@ -29,12 +32,14 @@ type HttpOptions = Pick<ServerOptions, "host" | "allowedOrigins" | "pageDir" | "
 export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
   guardRequests(app, options);
   app.get("/healthz", () => ({ ok: true }));
-  app.get("/readyz", (_request, reply) => {
+  app.get("/readyz", (request, reply) => {
     const ready = options.ready();
-    return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, problems: ready.problems });
+    // What is wrong may name files and hosts of this machine.
+    const problems = isTrusted(request, gate).kind === "ok" ? { problems: ready.problems } : {};
+    return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, ...problems });
   });
   app.get("/metrics", (request, reply) => {
-    const verdict = isLocal(request) ? { kind: "ok" as const } : judgeRequest(request, gate);
+    const verdict = isTrusted(request, gate);
     if (verdict.kind !== "ok") return refuseText(reply, verdict);
     return reply.type("text/plain; version=0.0.4; charset=utf-8").send(options.metrics());
   });
@@ -43,13 +48,18 @@ export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Ga
 
 function guardRequests(app: FastifyInstance, options: HttpOptions): void {
   app.addHook("onRequest", (request, reply, next) => {
-    reply.headers(SECURITY_HEADERS);
+    reply.headers({ ...SECURITY_HEADERS, "content-security-policy": contentSecurityPolicy(request.headers.host) });
     const refusal = judgeAddress({ url: request.url, host: request.headers.host }, options);
-    if (refusal === undefined) next();
+    if (refusal === undefined && !request.is404) next();
+    // At once: nobody may make the gateway gather a body that no route wants.
+    else if (refusal === undefined) void sendNotFound(reply.header("connection", "close"));
     else void reply.code(refusal.status).type("text/plain; charset=utf-8").send(refusal.text);
   });
-  app.setNotFoundHandler((_request, reply) => reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n"));
+  app.setNotFoundHandler((_request, reply) => sendNotFound(reply));
 }
+
+const sendNotFound = (reply: FastifyReply): FastifyReply =>
+  reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n");
 
 /** Why a request is turned away before anything looks at it. The same for pages, calls and sockets. */
 export function judgeAddress(
@@ -64,9 +74,18 @@ export function judgeAddress(
 
 export const addressOf = (request: FastifyRequest) => plainAddress(request.socket.remoteAddress);
 
-/** A proxy on this machine makes strangers look local, so its mark counts as not local. */
+/**
+ * Whether the request comes from this machine, by a loopback name. A proxy here makes strangers look local, so its mark
+ * counts as not local; so does another name, under which a browser may have been sent.
+ */
 const isLocal = (request: FastifyRequest) =>
-  isLoopback(addressOf(request)) && request.headers["x-forwarded-for"] === undefined && !request.headers["forwarded"];
+  isLoopback(addressOf(request)) &&
+  isLoopbackName(request.headers.host) &&
+  request.headers["x-forwarded-for"] === undefined &&
+  !request.headers["forwarded"];
+
+const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
+  isLocal(request) ? { kind: "ok" } : judgeRequest(request, gate);
 
 export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
   return gate.judgeBearer(bearerOf(request.headers.authorization), addressOf(request));

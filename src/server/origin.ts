@@ -12,7 +12,7 @@ export function isOriginAllowed(
   allowed: readonly string[],
 ): boolean {
   if (origin === undefined || allowed.includes(origin)) return true;
-  if (host === undefined || !LOOPBACK_NAMES.has(hostName(host))) return false;
+  if (!isLoopbackName(host)) return false;
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
@@ -28,6 +28,10 @@ export function isHostAllowed(host: string | undefined, bind: string, allowedOri
     LOOPBACK_NAMES.has(name) || name === bind || allowedOrigins.some((origin) => URL.parse(origin)?.hostname === name)
   );
 }
+
+/** Whether the `Host` header is one of the names that every machine has for itself. */
+export const isLoopbackName = (host: string | undefined): boolean =>
+  host !== undefined && LOOPBACK_NAMES.has(hostName(host));
 
 /** The name without the port, in lower case. */
 function hostName(host: string): string {

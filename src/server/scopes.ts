@@ -26,3 +26,9 @@ export function missingScope(needed: Scope): MethodError {
     details: { code: "MISSING_SCOPE", missingScope: needed, requiredScopes: [needed] },
   });
 }
+
+/** A client that may write to a chat may not thereby answer for commands. Throws `FORBIDDEN`. */
+export function checkCommand(text: string, scopes: ReadonlySet<string>): void {
+  if (/^\s*\/approve\b/i.test(text) && !hasScope(scopes, "operator.approvals"))
+    throw missingScope("operator.approvals");
+}

@@ -16,12 +16,20 @@ import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./watch.ts";
 import { acceptSockets } from "./upgrade.ts";
 
+/** Milliseconds that a whole request may take to arrive; its answer may take longer. */
+const REQUEST_MS = 300_000;
+
 /**
  * Listens for pages, calls and sockets on one port. Throws `PORT_IN_USE` with the name of who has it, or `BIND_REFUSED`
  * when the address cannot be listened on.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const app = fastify({ logger: false, bodyLimit: POLICY.maxPayload, forceCloseConnections: false });
+  const app = fastify({
+    logger: false,
+    bodyLimit: POLICY.maxPayload,
+    requestTimeout: REQUEST_MS,
+    forceCloseConnections: false,
+  });
   const gate = new Gate(options, options.clock);
   const hub = new Hub();
   const presence = new Presence(options.version, options.clock.now());

@@ -27,8 +27,15 @@ export interface SocketRoom {
   left(connection: Connection): void;
 }
 
+interface Wire {
+  readonly raw: Socket;
+  readonly address: string;
+  /** To be called when the socket is a stranger's no more. */
+  settled(): void;
+}
+
 /** Serves one upgraded socket until it closes: challenge, handshake, then requests in any number at once. */
-export function serveSocket(socket: WebSocket, wire: { raw: Socket; address: string }, room: SocketRoom): void {
+export function serveSocket(socket: WebSocket, wire: Wire, room: SocketRoom): void {
   const connection = new Connection(randomUUID(), textSocket(socket), room.clock.now());
   const unguard = guardFirstBytes(socket, wire.raw);
   const cancelTimeout = room.clock.after(room.handshakeMs ?? HANDSHAKE_MS, () =>
@@ -37,6 +44,7 @@ export function serveSocket(socket: WebSocket, wire: { raw: Socket; address: str
   const settle = () => {
     unguard();
     cancelTimeout();
+    wire.settled();
   };
   socket.on("message", (data, isBinary) => {
     const text = isBinary ? undefined : textOf(data);

@@ -8,9 +8,7 @@ import { judgeAddress } from "./http.ts";
 import type { ServerOptions } from "./options.ts";
 import { isOriginAllowed } from "./origin.ts";
 import { serveSocket, type SocketRoom } from "./socket.ts";
-
-/** Sockets that have not shaken hands; more are turned away until some have. */
-const MAX_STRANGERS = 128;
+import { Strangers } from "./strangers.ts";
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -23,7 +21,7 @@ interface Refusal {
 export function acceptSockets(
   http: HttpServer,
   options: Pick<ServerOptions, "host" | "allowedOrigins" | "log">,
-  room: SocketRoom & { known(): number },
+  room: SocketRoom,
 ): { readonly sockets: WebSocketServer; stop(): void } {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -31,13 +29,16 @@ export function acceptSockets(
     perMessageDeflate: false,
     clientTracking: true,
   });
+  const strangers = new Strangers();
   let isStopped = false;
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    const isFull = isStopped || sockets.clients.size - room.known() > MAX_STRANGERS;
-    const refusal = isFull ? BUSY : judgeUpgrade(request, options);
-    if (refusal !== undefined) {
+    const address = plainAddress(raw.remoteAddress);
+    const refused = isStopped ? BUSY : judgeUpgrade(request, options);
+    const settled = refused === undefined ? strangers.admit(address) : undefined;
+    if (settled === undefined) {
+      const refusal = refused ?? BUSY;
       options.log.warn("upgrade refused", {
-        address: raw.remoteAddress,
+        address,
         origin: request.headers.origin,
         why: refusal.text,
       });
@@ -46,8 +47,9 @@ export function acceptSockets(
     }
     // A client whose network went away says no goodbye; the kernel asks whether it is still there.
     raw.setKeepAlive(true, KEEP_ALIVE_MS);
+    raw.once("close", settled);
     sockets.handleUpgrade(request, raw, head, (socket) => {
-      serveSocket(socket, { raw, address: plainAddress(raw.remoteAddress) }, room);
+      serveSocket(socket, { raw, address, settled }, room);
     });
   });
   return { sockets, stop: () => (isStopped = true) };

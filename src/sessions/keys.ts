@@ -32,6 +32,9 @@ export interface KeyRules {
 /** Who a web or RPC client means by `main`. */
 export const OPERATOR_KEY: SessionKey = sessionKey("webchat:default:operator");
 
+/** The operator's own conversation, whichever client writes into it. */
+export const isMainKey = (key: SessionKey): boolean => key === OPERATOR_KEY || parseKey(key).kind === "main";
+
 /** The session of a message. Different peers get different keys, unless the scope or a link joins them. */
 export function keyForPeer(peer: Peer, sender: Pick<Sender, "id">, rules: KeyRules): SessionKey {
   const place = placeOf(peer);

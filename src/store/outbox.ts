@@ -1,4 +1,5 @@
 import type { Clock } from "../types/clock.ts";
+import { runId, sessionKey } from "../types/ids.ts";
 import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyButton } from "../types/reply.ts";
@@ -7,9 +8,12 @@ import type { Commits } from "./commits.ts";
 import type { Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
-const OF_REPLY = "SELECT * FROM outbox WHERE reply_key = ? ORDER BY part";
-const OF_INBOX = "SELECT * FROM outbox WHERE inbox_id = ? ORDER BY id";
-const OPEN = "SELECT * FROM outbox WHERE state IN ('planned', 'sending', 'unknown') ORDER BY id";
+// A reply belongs to the session and the run that its message was claimed for.
+const ROWS = `
+  SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
+const OF_REPLY = `${ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part`;
+const OF_INBOX = `${ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
+const OPEN = `${ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, state)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
@@ -68,6 +72,8 @@ function markRow(sql: Statements, id: number, change: OutboxChange): void {
 
 function toRow(row: Row): OutboxRow {
   const inboxId = countOr(row, "inbox_id");
+  const key = textOr(row, "session_key");
+  const run = textOr(row, "run_id");
   const replyTo = textOr(row, "reply_to");
   const buttons = jsonOr<readonly ReplyButton[]>(row, "buttons");
   const messageId = textOr(row, "message_id");
@@ -83,6 +89,8 @@ function toRow(row: Row): OutboxRow {
     attempts: count(row, "attempts"),
     createdAt: count(row, "created_at"),
     ...(inboxId === undefined ? {} : { inboxId }),
+    ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
+    ...(run === undefined ? {} : { runId: runId(run) }),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(buttons === undefined ? {} : { buttons }),
     ...(messageId === undefined ? {} : { messageId }),

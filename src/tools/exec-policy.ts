@@ -21,8 +21,12 @@ const NEVER_SAFE = new Set(
   ).split(" "),
 );
 
-// A program of the operator's list may read its standard input: flags and numbers, but nothing that could name a file.
-const PLAIN_ARGUMENT = /^(?:-{1,2}[A-Za-z][A-Za-z-]*(?:=?\d+)?|[+-]?\d+)$/;
+// What changes the place or the meaning of the commands behind it.
+const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set unset hash umask .".split(" "));
+
+// A program of the operator's list may read its standard input: flags and numbers, but nothing that could name a file,
+// as `-ofile` and `-f/file` would.
+const PLAIN_ARGUMENT = /^(?:-[A-Za-z]\d*|--[A-Za-z][A-Za-z-]*(?:=\d+)?|[+-]?\d+)$/;
 
 function isSafe({ words: [program = "", ...rest] }: SimpleCommand, safeBins: readonly string[]): boolean {
   const rule = Object.hasOwn(SAFE, program) ? SAFE[program] : undefined;
@@ -37,7 +41,10 @@ function isOnList(command: string, safeBins: readonly string[], isAllowed: (comm
     return true;
   }
   const parts = splitCommand(command);
-  return parts !== undefined && parts.every((part) => isSafe(part, safeBins) || isAllowed(part.source));
+  if (parts === undefined || parts.some(({ words: [program = ""] }) => CHANGES_THE_REST.has(program))) {
+    return false;
+  }
+  return parts.every((part) => isSafe(part, safeBins) || isAllowed(part.source));
 }
 
 /**
@@ -67,4 +74,9 @@ export function decideExec(
 /** The texts that an allowance for good may be stored under: the whole command and each simple one in it. */
 export function allowanceTexts(command: string): readonly string[] {
   return [...new Set([trimCommand(command), ...(splitCommand(command) ?? []).map((part) => part.source)])];
+}
+
+/** The text that an allowance for good is kept under: the same command in another directory is another one. */
+export function allowanceFor(command: string, cwd: string): string {
+  return JSON.stringify([cwd, command]);
 }

@@ -7,8 +7,9 @@ import type { ExecSettings } from "../types/settings.ts";
 import type { ApprovalDecision, Tool, ToolContext, ToolResult } from "../types/tool.ts";
 import { defineTool, errorResult, textResult } from "./define.ts";
 import { commandEnvironment } from "./exec-env.ts";
-import { allowanceTexts, decideExec } from "./exec-policy.ts";
+import { allowanceFor, allowanceTexts, decideExec } from "./exec-policy.ts";
 import { runCommand, type CommandEnd } from "./exec-run.ts";
+import { whyUnreadable } from "./hidden.ts";
 import type { FileAccess } from "./paths.ts";
 import { trimCommand } from "./shell-words.ts";
 
@@ -36,9 +37,13 @@ const REFUSALS: Readonly<Record<Exclude<ApprovalDecision, "allow-once" | "allow-
 
 const REASON = "It is not on the list of commands that run without asking.";
 
-async function allowedTexts(command: string, rules: ApprovalRules, agent: string): Promise<ReadonlySet<string>> {
+async function allowedTexts(
+  { command, cwd }: { command: string; cwd: string },
+  rules: ApprovalRules,
+  agent: string,
+): Promise<ReadonlySet<string>> {
   const texts = allowanceTexts(command);
-  const answers = await Promise.all(texts.map((text) => rules.isAllowed(agent, text)));
+  const answers = await Promise.all(texts.map((text) => rules.isAllowed(agent, allowanceFor(text, cwd))));
   return new Set(texts.filter((_text, index) => answers[index] === true));
 }
 
@@ -50,7 +55,7 @@ async function refusal(
   context: ToolContext,
 ): Promise<string | undefined> {
   const { settings } = options;
-  const allowed = await allowedTexts(command, options.rules, context.agentId);
+  const allowed = await allowedTexts({ command, cwd }, options.rules, context.agentId);
   const decision = decideExec(command, settings, { isAllowed: (text) => allowed.has(text) });
   if (decision === "run") {
     return undefined;
@@ -58,6 +63,10 @@ async function refusal(
   if (decision === "deny") {
     const why = settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
     return `The command was not run: ${why} (tools.exec).`;
+  }
+  const unreadable = whyUnreadable(command, cwd);
+  if (unreadable !== undefined) {
+    return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
   }
   const reason = settings.ask === "always" ? "Every command is asked about." : REASON;
   // The desk itself remembers what is allowed for good.

@@ -30,6 +30,8 @@ export type RunEventBody =
       readonly number: number;
       readonly model: ModelRef;
       readonly thinking: ThinkLevel;
+      /** Tokens that the model may be sent: its own window, or what the config allows of it. */
+      readonly window: number;
       readonly messages: number;
       readonly estimatedTokens: number;
     }

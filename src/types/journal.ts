@@ -57,6 +57,9 @@ export interface OutboxRow {
   readonly replyKey: string;
   readonly part: number;
   readonly inboxId?: number;
+  /** Of the message that it answers, once that was claimed. */
+  readonly sessionKey?: SessionKey;
+  readonly runId?: RunId;
   readonly to: Peer;
   readonly body: OutboundPart;
   readonly replyTo?: string;

@@ -6,7 +6,7 @@ import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { parseConfigValue, setConfigValue, unsetConfigValue } from "../../src/app/config/edit.ts";
 import { readPath, showPath, valueAt, type KeyPath } from "../../src/app/config/problem.ts";
-import { removeConfigValue, writeConfigValue } from "../../src/app/config/write.ts";
+import { removeConfigValue, writeConfigValue, writeConfigValues } from "../../src/app/config/write.ts";
 
 const TEXT = `// my config
 {
@@ -167,6 +167,12 @@ describe("writing the file", () => {
         message: "Not written: gateway.prt: unknown key; did you mean gateway.port?",
       });
       expect(readFileSync(path, "utf8")).toBe(before);
+      const port = { path: ["gateway", "port"], value: 5 };
+      const wrong = { path: ["gateway", "prt"], value: 5 };
+      await expect(writeConfigValues(options, [port, wrong])).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+      expect(readFileSync(path, "utf8")).toBe(before);
+      await writeConfigValues(options, [port, { path: ["gateway", "reload", "mode"], value: "off" }]);
+      expect(JSON5.parse(readFileSync(path, "utf8"))).toEqual({ gateway: { port: 5, reload: { mode: "off" } } });
       expect(await removeConfigValue(options, ["gateway", "bind"])).toBe(false);
       // A file that is wrong already can be mended key by key, and a secret of the gateway's environment is no problem here.
       writeFileSync(path, '{ gateway: { prt: 1, bnd: 2, auth: { token: "${ONLY_THERE}" } } }');

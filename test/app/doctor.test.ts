@@ -202,6 +202,10 @@ describe("what is wrong", () => {
       session: { dmScope: "main" },
     };
     expect(found(await examine(wild), "policy").map(({ status }) => status)).toEqual(["warn", "warn", "fail", "fail"]);
+    const named = { allowFrom: ["7", "@ada"], groups: { "-1": { allowFrom: ["telegram:@bob"] } } };
+    expect(found(await examine({ channels: { telegram: named } }), "policy")).toMatchObject([
+      { status: "warn", message: expect.stringContaining("@ada, telegram:@bob") },
+    ]);
     const off = { ...wild, channels: { telegram: { ...telegram, enabled: false } } };
     expect(found(await examine(off), "policy")).toMatchObject([{ status: "ok" }]);
   });

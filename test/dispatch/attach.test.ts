@@ -37,6 +37,18 @@ describe("what an answer names as media", () => {
     expect(await attach(["big.txt"], false, ports)).toMatchObject([{ kind: "media" }]);
   });
 
+  it("never is one of the gateway's own files, wherever the workspace lies", async () => {
+    await mkdir(join(dir, "workspace/.openclaw/credentials"), { recursive: true });
+    await writeFile(join(dir, "workspace/.openclaw/credentials/gateway-token"), "secret");
+    await symlink(join(dir, "workspace/.openclaw/credentials"), join(dir, "workspace/harmless"));
+    const closed = { ...ports, closedPaths: [join(dir, "workspace/.openclaw/credentials")] };
+    const refs = [".openclaw/credentials/gateway-token", "harmless/gateway-token"];
+    for (const block of await attach(refs, false, closed)) {
+      expect(block).toMatchObject({ kind: "notice", markdown: expect.stringContaining("belongs to the gateway") });
+    }
+    expect(await attach(["."], false, ports)).toMatchObject([{ kind: "notice" }]);
+  });
+
   it("stays a link when it is a web address", async () => {
     expect(await attach(["https://example.org/a.png"], false, ports)).toEqual([
       { kind: "text", markdown: "https://example.org/a.png" },

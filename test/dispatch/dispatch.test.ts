@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { allowanceFor } from "../../src/tools/exec-policy.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, openedByPi } from "../harness/stage.ts";
@@ -464,7 +465,7 @@ describe("asking before a command is run", () => {
     expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(hall.platform.texts.at(-1)).toBe("it was allow-once");
-    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(false);
+    expect(await boot.journal.approvals.isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(false);
     expect(boot.chat.approvals.list()).toEqual([]);
   });
 
@@ -483,7 +484,9 @@ describe("asking before a command is run", () => {
     const row = await boot.tell("do it", "owner");
     await boot.ask(`/approve ${(await question()).id} always`, "owner");
     await boot.outcome(row);
-    expect(await boot.journal.approvals.isAllowed("main", "rm -rf x")).toBe(true);
+    const { isAllowed } = boot.journal.approvals;
+    expect(await isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(true);
+    expect(await isAllowed("main", allowanceFor("rm -rf x", "/elsewhere"))).toBe(false);
   });
 
   it("is a denial after five minutes", async () => {
@@ -531,10 +534,39 @@ describe("a client", () => {
   it("follows its run by its own key, and the same key starts nothing", async () => {
     expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "started" });
     expect(await send("hello", "k1")).toEqual({ runId: "k1", status: "duplicate" });
+    await expect(send("another", "k1")).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
-    expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "echo: hello" });
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({
+      text: expect.stringMatching(/^echo: [^]*hello$/),
+    });
     expect(hall.platform.messages).toEqual([]);
     expect(hall.model.calls).toHaveLength(1);
+  });
+
+  it("sees an answer without the directives that only a channel can follow", async () => {
+    hall.model.answer(() => ({ text: "[[reply_to_current]] Here it is. [[media:/tmp/a.png]]" }));
+    await send("hello", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    const deltas = events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : []));
+    expect(deltas.join("").trim()).toBe("Here it is.");
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({ text: "Here it is." });
+    expect(events.map((event) => event.seq)).toEqual(events.map((event) => event.seq).toSorted((a, b) => a - b));
+  });
+
+  it("sees no words of an answer that is to be silent", async () => {
+    hall.model.answer(() => ({ text: "NO_REPLY" }));
+    await send("hello", "k1");
+    const events = await eventsOf(boot.chat.stream(runId("k1"))!);
+    expect(events.filter((event) => event.type === "text_delta")).toEqual([]);
+  });
+
+  it("begins the operator's own conversation with what is connected, once", async () => {
+    await send("hello", "k1");
+    await boot.chat.stream(runId("k1"))!.done;
+    await send("again", "k2");
+    await boot.chat.stream(runId("k2"))!.done;
+    const said = hall.model.calls.map((call) => call.said);
+    expect(said).toEqual([expect.stringMatching(/^System: \[[-\d: ]+\] Channels: telegram ok\n\nhello$/), "again"]);
   });
 
   it("ends one run that waits without ending the one that runs", async () => {

@@ -29,7 +29,7 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
   const filler = (): string => join(stage().home.stateDir, "filler");
 
   beforeEach(async () => {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", stage().home.stateDir]);
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "tmpfs", stage().home.stateDir]);
     await stage().config({ tools: { exec: { security: "full", ask: "off" } } });
   });
   afterEach(() => {

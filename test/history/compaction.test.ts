@@ -4,7 +4,7 @@ import { listConversation } from "../../src/history/compaction/fallback.ts";
 import { chunk, chunkRatio, cutAt } from "../../src/history/compaction/plan.ts";
 import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
-import { callsOf } from "../../src/history/passes.ts";
+import { callsOf } from "../../src/history/parts.ts";
 import { estimateTextTokens } from "../../src/sessions/tokens.ts";
 import type { AssistantMessage, ChatMessage } from "../../src/types/model.ts";
 import { emptyUsage } from "../../src/types/usage.ts";

@@ -120,6 +120,19 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     expect(page.url()).toBe(`http://127.0.0.1:${port}/`);
   });
 
+  test("a link with a wrong token signs nobody out; one with a new token takes the place of an old one", async () => {
+    await open();
+    await page.goto("about:blank");
+    await page.goto(`http://127.0.0.1:${port}/#token=wrong`);
+    await page.getByRole("status").getByText("Connected").waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
+    await page.evaluate(() => localStorage.setItem("openclaw.token", "an old one"));
+    await page.goto("about:blank");
+    await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
+    await page.getByRole("status").getByText("Connected").waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
+  });
+
   test("streams Markdown and shows each message once", async () => {
     await open();
     const runId = await ask("hello");
@@ -413,6 +426,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await shoot("desktop-approval");
     await page.setViewportSize({ width: 390, height: 844 });
     await shoot("phone-approval");
+    await page.evaluate(() => localStorage.clear());
     await page.goto("about:blank");
     await page.goto(`http://127.0.0.1:${port}/#token=wrong`);
     await page.getByLabel("Token").waitFor();

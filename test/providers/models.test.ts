@@ -203,15 +203,23 @@ describe("the demo model", () => {
     expect(textOf(await ask(user(text)))).toMatch(/^You said: hello there/);
   });
 
+  const result: ChatMessage = {
+    role: "toolResult",
+    toolCallId: "c",
+    toolName: "ls",
+    content: [{ type: "text", text: "a.txt" }],
+    isError: false,
+    timestamp: 1,
+  };
+
+  it("says so too when the first thing it did was calling a tool", async () => {
+    const call = await ask(user("list the files"));
+    const first = await ask(user("list the files"), call, result);
+    expect(textOf(first)).toMatch(/a\.txt[^]*demo model/);
+    expect(textOf(await ask(user("list the files"), call, result, first, user("more")))).toBe("You said: more");
+  });
+
   it("tells what a tool gave", async () => {
-    const result: ChatMessage = {
-      role: "toolResult",
-      toolCallId: "c",
-      toolName: "ls",
-      content: [{ type: "text", text: "a.txt" }],
-      isError: false,
-      timestamp: 1,
-    };
     expect(textOf(await ask(user("list the files"), result))).toContain("a.txt");
     expect(textOf(await ask(user("list the files"), { ...result, isError: true }))).toContain("did not work");
   });

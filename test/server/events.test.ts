@@ -16,6 +16,7 @@ const numbered = (bodies: readonly RunEventBody[]): RunEvent[] =>
 const begin: RunEventBody = { type: "run_start", facts: FACTS, startedAt: 50 };
 const attempt: RunEventBody = {
   type: "attempt_start",
+  window: 200_000,
   number: 1,
   model: { provider: "demo", id: "echo" },
   thinking: "off",

@@ -1,5 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { request as rawRequest } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -46,6 +48,10 @@ test("life and readiness", async () => {
   const answer = await get("/readyz");
   expect(answer.status).toBe(503);
   expect(await answer.json()).toEqual({ ok: false, problems: ["the disk is full"] });
+  const proxied = { "x-forwarded-for": "203.0.113.9" };
+  expect(await (await get("/readyz", proxied)).json()).toEqual({ ok: false });
+  const trusted = await get("/readyz", { ...proxied, authorization: `Bearer ${TOKEN}` });
+  expect(await trusted.json()).toMatchObject({ problems: ["the disk is full"] });
   ready = true;
 });
 
@@ -55,7 +61,7 @@ test("the page comes with headers that let nothing else in", async () => {
   expect(answer.headers.get("content-type")).toContain("text/html");
   expect(answer.headers.get("content-security-policy")).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
-      "connect-src 'self' ws: wss:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      `connect-src 'self' ws://127.0.0.1:${gateway.server.port} wss://127.0.0.1:${gateway.server.port}; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );
   expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
@@ -95,6 +101,15 @@ test("without a build the page says what to run", async () => {
   await bare.server.close(100);
 });
 
+test.each(["/nowhere", "/v1/nowhere", "/", "/metrics"])("nobody can make it gather a body for %s", async (where) => {
+  const socket = connect(gateway.server.port, "127.0.0.1");
+  socket.write(`POST ${where} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
+  socket.write('Content-Length: 20000000\r\n\r\n{"a":"');
+  const [first] = await once(socket, "data");
+  expect(String(first)).toContain("HTTP/1.1 404");
+  socket.destroy();
+});
+
 test("a foreign host name is refused on a loopback bind", async () => {
   expect(await getRaw("/healthz", { host: "rebound.example" })).toBe(403);
   expect(await getRaw("/healthz", { host: "chat.example.org" })).toBe(200);
@@ -105,6 +120,7 @@ test("metrics are open to this machine and to the token, not to what a proxy bri
   expect(await (await get("/metrics")).text()).toBe("openclaw_up 1\n");
   const proxied = { "x-forwarded-for": "203.0.113.9" };
   expect((await get("/metrics", proxied)).status).toBe(401);
+  expect(await getRaw("/metrics", { host: "chat.example.org" })).toBe(401);
   expect((await get("/metrics", { ...proxied, authorization: `Bearer ${TOKEN}` })).status).toBe(200);
 });
 

@@ -101,6 +101,15 @@ test("a missing scope names what is missing", async () => {
   reader.close();
 });
 
+test.each(["chat.send", "agent"])("%s answers for no command without the scope for it", async (method) => {
+  const writer = new RawClient(gateway.url);
+  await writer.connect({ scopes: ["operator.write"] });
+  const params = { sessionKey: "main", message: " /Approve abcdef always", idempotencyKey: `approve-${method}` };
+  expect(await writer.request(method, params)).toMatchObject({ error: { code: "FORBIDDEN" } });
+  expect(await writer.request(method, { ...params, message: "/approved?" })).toMatchObject({ ok: true });
+  writer.close();
+});
+
 test("a repeated idempotency key never runs twice, not even at the same time or from elsewhere", async () => {
   const other = new RawClient(gateway.url);
   await other.connect();
@@ -111,6 +120,9 @@ test("a repeated idempotency key never runs twice, not even at the same time or 
   expect(answers.map((answer) => answer["payload"])).toEqual([{ run: 1 }, { run: 1 }, { run: 1 }]);
   expect(await client.request("test.slow", { key: "one" })).toMatchObject({ payload: { run: 1 } });
   expect(await client.request("test.slow", { key: "two" })).toMatchObject({ payload: { run: 2 } });
+  expect(await client.request("test.slow", { key: "two", other: true })).toMatchObject({
+    error: { code: "INVALID_REQUEST", details: { code: "IDEMPOTENCY_KEY_REUSED" } },
+  });
   other.close();
 });
 

@@ -45,6 +45,8 @@ describe("a command", () => {
     "wc < file",
     "wc -l file",
     "wc --files0-from=names",
+    "echo x | wc -ofile",
+    "echo x | head -cn",
     "echo x &",
     "echo x & rm y",
     "echo x\nrm y",

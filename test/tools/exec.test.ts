@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/tools/exec-env.ts";
+import { allowanceFor } from "../../src/tools/exec-policy.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import type { ApprovalRules } from "../../src/types/journal.ts";
@@ -156,10 +157,29 @@ describe("asking", () => {
     const asked: string[] = [];
     const rules: ApprovalRules = {
       ...noRules,
-      isAllowed: async (agent, text) => agent === "main" && text === "touch x",
+      isAllowed: async (agent, text) => agent === "main" && text === allowanceFor("touch x", workspace),
     };
     expect(textOf(await exec({ command: "echo hi" }, { exec: ask, asked }))).toContain("hi");
     expect(textOf(await exec({ command: "touch x && echo ok" }, { exec: ask, asked, rules }))).toContain("ok");
+    expect(asked).toEqual([]);
+    await mkdir(join(workspace, "other"));
+    await exec({ command: "touch x", cwd: "other" }, { exec: ask, asked, rules });
+    await exec({ command: "cd other && touch x" }, { exec: ask, asked, rules });
+    expect(asked).toEqual(["touch x", "cd other && touch x"]);
+  });
+
+  it.each([
+    "echo safe\u202E;hs.live",
+    "rm x\r# harmless",
+    "touch a\u200Bb",
+    "touch a\u001B[2K",
+    `ls${" ".repeat(200)};rm x`,
+    `ls${"\n".repeat(40)}rm x`,
+    `echo ${"x".repeat(9000)} $y`,
+  ])("nobody can answer for what they do not see: %j", async (command) => {
+    const asked: string[] = [];
+    const result = await exec({ command }, { exec: ask, asked, answer: "allow-once" });
+    expect(textOf(result)).toContain("nobody can be asked about it");
     expect(asked).toEqual([]);
   });
 
@@ -173,7 +193,14 @@ describe("asking", () => {
 });
 
 it("gives commands no secrets", () => {
-  const kept = { HOME: "/h", MAX_TOKENS: "5", SSH_AUTH_SOCK: "/s", KEYBOARD: "us", PATH: "/bin" };
+  const kept = {
+    HOME: "/h",
+    MAX_TOKENS: "5",
+    SSH_AUTH_SOCK: "/s",
+    KEYBOARD: "us",
+    https_proxy: "http://u:p@proxy",
+    PATH: "/bin",
+  };
   const dropped = {
     OPENCLAW_GATEWAY_TOKEN: "x",
     OPENCLAW_TOKEN_FILE: "x",
@@ -183,6 +210,9 @@ it("gives commands no secrets", () => {
     AWS_SECRET_ACCESS_KEY: "x",
     CLIENT_SECRET: "x",
     PGPASSWORD: "x",
+    STRIPE_KEY: "x",
+    GITHUB_PAT: "x",
+    DATABASE_URL: "postgres://ada:pass@db/x",
     openai_api_key: "x",
     BASH_ENV: "x",
     NODE_CHANNEL_FD: "3",

@@ -16,6 +16,25 @@ describe.concurrent("one chat", () => {
     expect(world.telegram.shown(1001)).toHaveLength(1);
   });
 
+  test("each line of the log names the session, and the run once there is one", async ({ world, expect }) => {
+    const { gateway } = await world.start();
+    world.model.answer((call) => (call.isAfterTool ? { text: "looked" } : { tool: "ls", args: { path: "." } }));
+    world.telegram.say("look around");
+    await world.told("looked");
+    const { session, run } = await gateway.logged("delivered");
+    expect(session).toBe("telegram:default:1001");
+    const about = (message: string) => gateway.lines.filter((line) => line["msg"] === message);
+    expect(about("received")).toMatchObject([{ session }]);
+    for (const decision of ["run started", "model call", "tool", "run ended", "delivered"]) {
+      expect(about(decision).length, decision).toBeGreaterThan(0);
+      for (const line of about(decision)) expect(line, decision).toMatchObject({ session, run });
+    }
+    expect(run).toMatch(/^\S+$/);
+    world.telegram.say("/help");
+    const answer = await gateway.logged((line) => line["msg"] === "delivered" && line["run"] === undefined);
+    expect(answer).toMatchObject({ session });
+  });
+
   test("the model asks for a file, gets it and answers; the transcript has the pair", async ({ world, expect }) => {
     const home = await world.home();
     await mkdir(join(home.stateDir, "workspace"), { recursive: true });

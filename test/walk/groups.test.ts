@@ -76,6 +76,7 @@ describe.concurrent("a group", () => {
     world.telegram.say("@test_bot hello", inGroup(1001, "Ada", {}, OTHER));
     const line = await gateway.logged("dropped");
     expect(line).toMatchObject({ channel: "telegram", chat: String(OTHER), why: "the group is not in groups" });
+    expect(line["session"]).toBe(`telegram:default:group:${OTHER}`);
     expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "dropped" });
     expect(world.telegram.sent).toEqual([]);
     expect(world.model.calls).toEqual([]);

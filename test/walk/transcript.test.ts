@@ -119,6 +119,9 @@ test("rows of sessions.json have the documented fields", async ({ world, expect 
     inputTokens: expect.any(Number),
     outputTokens: expect.any(Number),
     totalTokens: expect.any(Number),
+    totalTokensFresh: true,
+    contextTokens: expect.any(Number),
+    systemSent: true,
   });
   expect(Number(person["inputTokens"])).toBeGreaterThan(0);
   const group = rows[Object.keys(rows).find((key) => key.includes(":group:"))!]!;

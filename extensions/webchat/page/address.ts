@@ -1,11 +1,10 @@
 const TOKEN = "openclaw.token";
 
-/** The token that the link brought, or the one kept from before; the address is left without it. */
-export function takeToken(): string | undefined {
-  const brought = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (brought !== null && brought !== "") keepToken(brought);
+/** The token kept from before, and the one that the link brought; the address is left without it. */
+export function takeTokens(): { readonly kept: string | undefined; readonly brought: string | undefined } {
+  const brought = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
   if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
-  return localStorage.getItem(TOKEN) ?? undefined;
+  return { kept: localStorage.getItem(TOKEN) ?? undefined, brought: brought === "" ? undefined : brought };
 }
 
 /** Keeps the token for the next visit, in this browser only. */

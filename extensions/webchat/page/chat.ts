@@ -16,12 +16,16 @@ export class Chat {
   readonly #reading: Reading;
   /** Whether the transcript was read since the connection was made; until then messages stay in the queue. */
   #caughtUp = false;
+  /** Tried when the token in use is refused. */
+  #spareToken: string | undefined;
 
   constructor(store: Store) {
     this.#store = store;
     this.#connection = new Connection({
       link: (link) => {
         this.#caughtUp &&= link.state === "connected";
+        const spare = this.#spareToken;
+        if (link.state === "unauthorized" && spare !== undefined) return this.connect(spare);
         store.dispatch({ type: "link", link });
       },
       ready: (hello) => this.#begin(hello),
@@ -31,8 +35,20 @@ export class Chat {
     this.#reading = new Reading(store, this.#connection);
   }
 
+  /**
+   * Connects with the token kept from before, or with the one that the address brought. The kept one goes first: any page
+   * can link here with a wrong token, and must not sign anybody out by that.
+   */
+  arrive({ kept, brought }: { kept: string | undefined; brought: string | undefined }): void {
+    const token = kept ?? brought;
+    if (token === undefined) return this.forget();
+    this.connect(token);
+    this.#spareToken = brought === token ? undefined : brought;
+  }
+
   /** Connects with a token and keeps it for the next visit. */
   connect(token: string): void {
+    this.#spareToken = undefined;
     keepToken(token);
     this.#connection.open(token);
   }

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { addressedSession, takeToken } from "./address.ts";
+import { addressedSession, takeTokens } from "./address.ts";
 import { Chat } from "./chat.ts";
 import { App } from "./components/app.tsx";
 import { createStore } from "./store.ts";
@@ -21,11 +21,9 @@ store.subscribe(() => {
   asked = true;
 });
 
-const token = takeToken();
-if (token === undefined) chat.forget();
-else chat.connect(token);
+chat.arrive(takeTokens());
 show();
 globalThis.addEventListener("hashchange", () => {
-  const brought = takeToken();
-  if (brought !== undefined) chat.connect(brought);
+  const tokens = takeTokens();
+  if (tokens.brought !== undefined) chat.arrive(tokens);
 });

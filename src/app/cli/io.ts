@@ -36,10 +36,10 @@ export function writeJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Text of strangers without what would steer a terminal; line breaks and tabs stay. */
+/** Text of strangers without what would steer a terminal or turn its words around; line breaks and tabs stay. */
 export const cleanText = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
 
 /** Waits until everything written has left, for pipes are asynchronous on some systems. Never rejects. */
 export async function drain(): Promise<void> {

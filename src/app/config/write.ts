@@ -10,6 +10,13 @@ import { ConfigError, type ConfigNote, type KeyPath } from "./problem.ts";
 export const writeConfigValue = (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
   rewrite(options, (text) => setConfigValue(text, path, value));
 
+/** Changes several values of the file in one step, or none. Throws as `writeConfigValue` does. */
+export const writeConfigValues = (
+  options: LoadOptions,
+  edits: readonly { readonly path: KeyPath; readonly value: unknown }[],
+): Promise<void> =>
+  rewrite(options, (text) => edits.reduce((done, { path, value }) => setConfigValue(done, path, value), text));
+
 /** Takes one key out of the file. False when it is not there. Throws as `writeConfigValue` does. */
 export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
   let isThere = false;

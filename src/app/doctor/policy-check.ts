@@ -34,7 +34,21 @@ function lookAt(name: string, account: Account): CheckResult[] {
     message: `${name}: everybody may put the bot into a group and use it there.`,
     fix: 'Set groupPolicy to "allowlist" and list the groups.',
   };
-  return [...(isOpen ? [direct] : []), ...(account.groupPolicy === "open" ? [groups] : [])];
+  const named = listsOf(account).filter((entry) => /(?:^|:)@/.test(entry));
+  const names: CheckResult = {
+    status: "warn",
+    message: `${name}: ${named.join(", ")} may be heard, but whoever gives a username up lets the next one have it.`,
+    fix: "Put the numeric id in its place; it stands in the log line of the person's next message.",
+  };
+  return [
+    ...(isOpen ? [direct] : []),
+    ...(account.groupPolicy === "open" ? [groups] : []),
+    ...(named.length > 0 ? [names] : []),
+  ];
+}
+
+function listsOf({ allowFrom, groupAllowFrom = [], groups }: Account): readonly string[] {
+  return [...allowFrom, ...groupAllowFrom, ...Object.values(groups).flatMap((group) => group.allowFrom ?? [])];
 }
 
 function whatStrangersCan(config: Config): CheckResult[] {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { isRecord, type KeyPath } from "../config/problem.ts";
-import { writeConfigValue } from "../config/write.ts";
+import { writeConfigValues } from "../config/write.ts";
 import type { Parts } from "./parts.ts";
 
 /** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
@@ -47,12 +47,12 @@ function parseRaw(raw: string | undefined): Record<string, unknown> {
   throw new MethodError("INVALID_REQUEST", "config.patch takes an object in `patch`, or its JSON in `raw`");
 }
 
-/** Each leaf is one edit of the file; the watcher applies them. */
+/** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   const options = { path: parts.live.loaded.path, env: process.env };
   const leaves = leavesOf(patch, []);
   try {
-    for (const { path, value } of leaves) await writeConfigValue(options, path, value);
+    await writeConfigValues(options, leaves);
   } catch (error) {
     if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", `${error.message} ${error.fix}`);
     throw error;

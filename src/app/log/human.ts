@@ -11,13 +11,20 @@ export function humanLine(verb: Verb, message: string, fields: Readonly<Record<s
   const pairs = Object.entries(rest).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${show(value)}`],
   );
-  const cause = error === undefined ? [] : [errorText(error)];
+  const cause = error === undefined ? [] : [oneLine(errorText(error))];
   const level = paint(LOOK[verb], verb.padEnd(5));
-  return `${paint("gray", time)} ${level} ${[message, paint("gray", pairs.join(" ")), ...cause].filter(Boolean).join(" ")}\n`;
+  return `${paint("gray", time)} ${level} ${[oneLine(message), paint("gray", oneLine(pairs.join(" "))), ...cause].filter(Boolean).join(" ")}\n`;
 }
 
 const paint = (look: "gray" | "green" | "yellow" | "red", text: string): string =>
   text === "" ? "" : styleText(look, text, { stream: process.stdout });
+
+/** What strangers wrote must neither begin a line nor steer the terminal. */
+const oneLine = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 function show(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));

@@ -1,7 +1,7 @@
 import { estimateTextTokens, estimateTokens } from "../../sessions/tokens.ts";
 import type { ChatMessage } from "../../types/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
-import { callsOf } from "../passes.ts";
+import { callsOf } from "../parts.ts";
 
 type Row = SessionWindow["messages"][number];
 

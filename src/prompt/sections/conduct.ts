@@ -93,7 +93,7 @@ export const cliReference: SystemSection = {
     section(
       "## OpenClaw CLI Quick Reference",
       "The gateway is operated with the `openclaw` command; never guess subcommands, `openclaw help` lists them.",
-      "- openclaw gateway status | start | stop | restart",
+      "- openclaw gateway run | status | stop",
       "- openclaw status: what is connected; openclaw doctor: what is wrong and how to mend it",
     ),
 };

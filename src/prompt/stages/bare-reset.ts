@@ -1,3 +1,4 @@
+import type { InboundMessage } from "../../types/message.ts";
 import { turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
 import { neutralise, oneLine } from "../untrusted.ts";
 
@@ -16,17 +17,36 @@ function isBareReset(context: BodyContext, words: string): boolean {
   return raw === "/new" || raw === "/reset" || (words === "" && raw !== "");
 }
 
-// Several people in one turn need a header each; one person's messages simply follow each other.
+/** Characters of a message that is only told of. */
+const BRIEF = 160;
+
+function briefly(text: string): string {
+  const line = oneLine(text);
+  return line.length > BRIEF ? `${line.slice(0, BRIEF)}…` : line;
+}
+
+// Several people in one turn are named.
+function queued(messages: readonly InboundMessage[]): string[] {
+  const isOne = new Set(messages.map((message) => message.sender.id)).size < 2;
+  return messages.map(({ sender, text }, index) => {
+    const name = isOne ? "" : ` (from ${oneLine(sender.name ?? sender.username ?? sender.id)})`;
+    return `---\nQueued #${index + 1}${name}\n${neutralise(text)}`;
+  });
+}
+
+// Messages that came while the agent was busy, as one text; beyond the cap the oldest have a line each.
 function joinMessages(context: BodyContext): string {
   const messages = turnMessages(context).filter((message) => message.text.trim() !== "");
-  if (new Set(messages.map((message) => message.sender.id)).size < 2) {
+  if (messages.length < 2) {
     return messages.map((message) => neutralise(message.text)).join("\n\n");
   }
-  const parts = messages.map((message, index) => {
-    const name = oneLine(message.sender.name ?? message.sender.username ?? message.sender.id);
-    return `---\nQueued #${index + 1} (from ${name})\n${neutralise(message.text)}`;
-  });
-  return ["[Queued messages while agent was busy]", ...parts].join("\n");
+  const over = Math.max(0, messages.length - (context.queueCap ?? messages.length));
+  return [
+    "[Queued messages while agent was busy]",
+    ...(over > 0 ? [`[${over} more came before, shortened:]`] : []),
+    ...messages.slice(0, over).map((message) => `- ${briefly(message.text)}`),
+    ...queued(messages.slice(over)),
+  ].join("\n");
 }
 
 /** The first step: the user's words, or a request to greet when the session was reset without any. */

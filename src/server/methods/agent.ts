@@ -7,6 +7,7 @@ import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/model.ts";
 import type { ServerOptions } from "../options.ts";
 import { deadline, findRun, readOutcome, type RunOutcome } from "../runs.ts";
+import { checkCommand } from "../scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { optional } from "./optional.ts";
 
@@ -40,7 +41,10 @@ export function agentMethods(ports: Ports): readonly Method[] {
       scope: "operator.write",
       params: agentParams,
       idempotencyKey: "idempotencyKey",
-      run: (params) => start(params, ports),
+      run: (params, caller) => {
+        checkCommand(params.message, caller.scopes);
+        return start(params, ports);
+      },
     }),
     defineMethod({
       name: "agent.wait",

@@ -4,6 +4,7 @@ import type { RunStream } from "../../types/events.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/model.ts";
 import type { ServerPorts } from "../options.ts";
+import { checkCommand } from "../scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { optional } from "./optional.ts";
 
@@ -29,7 +30,10 @@ export function chatMethods(ports: Ports): readonly Method[] {
       name: "chat.send",
       scope: "operator.write",
       params: sendParams,
-      run: (params) => send(params, ports),
+      run: (params, caller) => {
+        checkCommand(params.message, caller.scopes);
+        return send(params, ports);
+      },
     }),
     defineMethod({
       name: "chat.abort",

@@ -6,7 +6,10 @@ import { gatewayHost } from "../address.ts";
 import type { Io } from "../io.ts";
 import { readState } from "../state.ts";
 
-/** Prints the page's address with its token in the fragment, which no server sees; opens it for a person at a desktop. */
+/**
+ * Prints the page's address with its token in the fragment, which no server sees. For a person at a desktop the page is
+ * opened without it: everybody on the machine sees what programs are started with, and the page keeps its token.
+ */
 export async function dashboard(io: Io, options: { open: boolean }): Promise<number> {
   const state = await readState(io);
   const token = await readGatewayToken(state.paths, state.config);
@@ -17,21 +20,24 @@ export async function dashboard(io: Io, options: { open: boolean }): Promise<num
     });
   }
   const port = state.owner?.port ?? state.config.gateway.port;
-  const url = `http://${gatewayHost(state.config)}:${port}/#token=${encodeURIComponent(token.reveal())}`;
-  io.out(`${url}\n`);
+  const page = `http://${gatewayHost(state.config)}:${port}/`;
+  io.out(`${page}#token=${encodeURIComponent(token.reveal())}\n`);
   if (!state.owner) io.err("The gateway does not run now; start it: openclaw gateway run\n");
-  else if (options.open && io.isTerminal) openBrowser(io.env, url);
+  else if (options.open && io.isTerminal && openBrowser(io.env, page)) {
+    io.err("The page opens. Where it asks for the token, follow the address above.\n");
+  }
   return 0;
 }
 
-/** A browser that cannot be started is no failure: the address is printed. */
-function openBrowser(env: Env, url: string): void {
+/** False where there is no desktop. A browser that cannot be started is no failure: the address is printed. */
+function openBrowser(env: Env, url: string): boolean {
   const opener = openerOf(env);
-  if (!opener) return;
+  if (!opener) return false;
   const [program, ...args] = opener;
   const child = spawn(program, [...args, url], { detached: true, stdio: "ignore" });
   child.on("error", () => undefined);
   child.unref();
+  return true;
 }
 
 function openerOf(env: Env): readonly [string, ...string[]] | undefined {

@@ -1,0 +1,63 @@
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ImageContent,
+  TextContent,
+  ToolCallContent,
+  ToolResultMessage,
+  UserMessage,
+} from "../types/model.ts";
+
+export type AnswerPart = AssistantMessage["content"][number];
+
+export function callsOf(message: ChatMessage): ToolCallContent[] {
+  return message.role === "assistant" ? message.content.filter((part) => part.type === "toolCall") : [];
+}
+
+export const hasCalls = (message: ChatMessage): boolean =>
+  message.role === "assistant" && message.content.some((part) => part.type === "toolCall");
+
+/** The words of an answer, without thinking and calls. */
+export function textOf(message: AssistantMessage): string {
+  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+export function partsOf(message: UserMessage): (TextContent | ImageContent)[] {
+  return typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
+}
+
+/** Stands for a call whose end nobody saw. */
+export function interruptedResult(call: ToolCallContent, timestamp: number): ToolResultMessage {
+  return {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content: [{ type: "text", text: "This call was interrupted; whether it took effect is not known." }],
+    isError: true,
+    timestamp,
+  };
+}
+
+/** As `map`, but the given array itself when nothing changed. */
+export function mapSame<T>(items: readonly T[], change: (item: T, index: number) => T): readonly T[] {
+  const changed = items.map(change);
+  return changed.every((item, index) => item === items[index]) ? items : changed;
+}
+
+/** As `filter`, but the given array itself when all stay. */
+export function filterSame<T>(items: readonly T[], keep: (item: T, index: number) => boolean): readonly T[] {
+  return items.every(keep) ? items : items.filter(keep);
+}
+
+/** The message with this content; the given message itself when that is its content. */
+export function withContent<M extends ChatMessage>(message: M, content: readonly M["content"][number][]): M {
+  return content === message.content ? message : { ...message, content: [...content] };
+}
+
+/** Nothing that a reader would see: white space, control characters, halves of surrogate pairs. */
+export const isBlank = (text: string): boolean => !/[^\s\p{Cc}\p{Cs}]/u.test(text);
+
+/** Fields that the SDK adds to a part and that our types do not name. */
+export function hasField(part: object, name: string): boolean {
+  return name in part;
+}

@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/model.ts";
+import { mapSame, withContent } from "../parts.ts";
+import type { CallIdStyle, TranscriptPolicy } from "../../providers/quirks.ts";
+import { isOwn } from "./thinking.ts";
+
+interface IdRule {
+  readonly fits: RegExp;
+  /** The id for the n-th call that wants it. */
+  make(id: string, n: number): string;
+}
+
+/** Longest ids: Anthropic's 64, OpenAI's 40 (Chat) and 64 (Responses); Mistral wants exactly nine letters and digits. */
+const RULES: Readonly<Record<CallIdStyle, IdRule>> = {
+  any: { fits: /^[^|]+$/, make: (id, n) => numbered(id.replaceAll("|", "_") || "call", n) },
+  anthropic: { fits: /^[a-zA-Z0-9_-]{1,64}$/, make: safeUpTo(64) },
+  openai: { fits: /^[a-zA-Z0-9_.:-]{1,40}$/, make: safeUpTo(40) },
+  // The SDK cuts underscores off the end of an id.
+  responses: { fits: /^[a-zA-Z0-9_-]{0,63}[a-zA-Z0-9-]$/, make: safeUpTo(64) },
+  mistral: {
+    fits: /^[a-zA-Z0-9]{9}$/,
+    make: (id, n) => createHash("sha1").update(`${id}:${n}`).digest("hex").slice(0, 9),
+  },
+};
+
+const numbered = (id: string, n: number): string => (n === 1 ? id : `${id}_${n}`);
+
+function safeUpTo(longest: number): IdRule["make"] {
+  return (id, n) => {
+    const room = longest - (n === 1 ? 0 : `_${n}`.length);
+    const safe = id
+      .replaceAll(/[^a-zA-Z0-9_-]/g, "_")
+      .slice(0, room)
+      .replace(/_+$/, "");
+    return numbered(safe || "call", n);
+  };
+}
+
+/** Gives every call an id that the provider takes and that no other call has, and its result the same. */
+export function mapCallIds(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  const rename = renaming(RULES[policy.callIds]);
+  /** New ids of the newest calls with an id, in their order, as long as they have no result. */
+  const open = new Map<string, string[]>();
+  return mapSame(messages, (message) => {
+    if (message.role === "assistant") return mapCalls(message, open, (call) => newId(call, message, policy, rename));
+    return message.role === "toolResult" ? mapResult(message, open) : message;
+  });
+}
+
+type Rename = (id: string) => string;
+
+function renaming(rule: IdRule): Rename {
+  const taken = new Set<string>();
+  const next = new Map<string, number>();
+  return (id) => {
+    const wish = rule.fits.test(id) ? id : rule.make(id, 1);
+    let n = next.get(wish) ?? 1;
+    let name = wish;
+    while (taken.has(name)) name = rule.make(id, ++n);
+    next.set(wish, n);
+    taken.add(name);
+    return name;
+  };
+}
+
+function mapCalls(
+  message: AssistantMessage,
+  open: Map<string, string[]>,
+  idFor: (call: ToolCallContent) => string,
+): AssistantMessage {
+  const fresh = new Map<string, string[]>();
+  const content = mapSame(message.content, (part) => {
+    if (part.type !== "toolCall") return part;
+    const id = idFor(part);
+    fresh.set(part.id, [...(fresh.get(part.id) ?? []), id]);
+    return id === part.id ? part : { ...part, id };
+  });
+  for (const [id, names] of fresh) open.set(id, names);
+  return withContent(message, content);
+}
+
+/** A result that answers no open call gets an id that no call has: pairing leaves it out. */
+function mapResult(message: ToolResultMessage, open: Map<string, string[]>): ToolResultMessage {
+  const toolCallId = open.get(message.toolCallId)?.shift() ?? "";
+  return toolCallId === message.toolCallId ? message : { ...message, toolCallId };
+}
+
+/** OpenAI's Responses API writes `<call id>|<item id>`; the item's part means something to the model that made it only. */
+function newId(call: ToolCallContent, message: AssistantMessage, policy: TranscriptPolicy, rename: Rename): string {
+  const [callPart = "", item] = call.id.split("|", 2);
+  const id = rename(callPart === "" ? call.id : callPart);
+  const keepsItem =
+    policy.callIds === "responses" && isOwn(message, policy) && id === callPart && isItemId.test(item ?? "");
+  return keepsItem ? `${id}|${item}` : id;
+}
+
+const isItemId = /^fc_[a-zA-Z0-9_-]{0,60}[a-zA-Z0-9-]$/;

@@ -1,0 +1,59 @@
+import type { ChatMessage, ToolCallContent } from "../../types/model.ts";
+import { mapSame, withContent } from "../parts.ts";
+
+/** Every call has a name that providers take and an object of arguments. */
+export function mendCalls(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return mapSame(messages, (message) => {
+    if (message.role !== "assistant") return message;
+    const content = mapSame(message.content, (part) => (part.type === "toolCall" ? mended(part) : part));
+    return withContent(message, content);
+  });
+}
+
+/** Arguments may be large, and are looked through once. */
+const known = new WeakMap<ToolCallContent, ToolCallContent>();
+
+function mended(call: ToolCallContent): ToolCallContent {
+  const found = known.get(call);
+  if (found) return found;
+  const made = mend(call);
+  known.set(call, made);
+  return made;
+}
+
+function mend(call: ToolCallContent): ToolCallContent {
+  const name = safeName(call.name);
+  const given = wellFormed(asObject(call.arguments));
+  return name === call.name && given === call.arguments ? call : { ...call, name, arguments: given };
+}
+
+function asObject(given: unknown): Record<string, unknown> {
+  if (isRecord(given)) return given;
+  if (typeof given !== "string") return {};
+  try {
+    const parsed: unknown = JSON.parse(given);
+    return isRecord(parsed) ? parsed : {};
+  } catch {
+    // Half an object is nobody's arguments.
+    return {};
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Half a surrogate pair makes JSON that providers refuse. */
+function wellFormed(given: Record<string, unknown>): Record<string, unknown> {
+  const json = JSON.stringify(given);
+  if (!/\\ud[89a-f]/.test(json)) return given;
+  const whole: unknown = JSON.parse(json, (_key, value: unknown) =>
+    typeof value === "string" ? value.toWellFormed() : value,
+  );
+  return isRecord(whole) && JSON.stringify(whole) !== json ? whole : given;
+}
+
+/** Gemini wants a letter or an underscore first. */
+function safeName(name: string): string {
+  const safe = name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").replace(/^(?![a-zA-Z_])(?=.)/, "_");
+  return safe.slice(0, 64) || "unknown";
+}

@@ -1,0 +1,108 @@
+import type { ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
+import { mapSame } from "../parts.ts";
+import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
+
+/** Images that the model cannot see, that are broken or too large, and the oldest ones past the limit become words. */
+export function limitImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (!messages.some(hasImages)) return messages;
+  if (!policy.images) return mapImages(messages, () => words("this model cannot see images"));
+  const sound = mapImages(messages, (image) => checked(image, policy.imageLimits));
+  const sizes = sound.flatMap(imagesOf).map((image) => image.data.length);
+  const past = countPast(sizes, policy.imageLimits, sound.slice(lastTurn(sound)).flatMap(imagesOf).length);
+  let index = 0;
+  return past === 0 ? sound : mapImages(sound, (image) => (index++ < past ? words("left out to save room") : image));
+}
+
+const words = (reason: string): TextContent => ({ type: "text", text: `[image: ${reason}]` });
+
+type Seen = TextContent | ImageContent;
+
+function mapImages(messages: readonly ChatMessage[], change: (image: ImageContent) => Seen): readonly ChatMessage[] {
+  return mapSame(messages, (message) => {
+    if (message.role === "assistant" || typeof message.content === "string") return message;
+    const content = mapSame<Seen>(message.content, (part) => (part.type === "image" ? change(part) : part));
+    return content === message.content ? message : { ...message, content: [...content] };
+  });
+}
+
+export function imagesOf(message: ChatMessage): ImageContent[] {
+  if (message.role === "assistant" || typeof message.content === "string") return [];
+  return message.content.filter((part) => part.type === "image");
+}
+
+export const hasImages = (message: ChatMessage): boolean =>
+  message.role !== "assistant" &&
+  typeof message.content !== "string" &&
+  message.content.some((part) => part.type === "image");
+
+const lastTurn = (messages: readonly ChatMessage[]): number =>
+  Math.max(
+    0,
+    messages.findLastIndex((message) => message.role === "user"),
+  );
+
+/**
+ * How many of the oldest images go: in steps of a third of what may stay, so that a request's beginning, which the
+ * provider caches, changes with every so many images only; the last turn's own go for want of room alone.
+ */
+function countPast(sizes: readonly number[], { count, total }: ImageLimits, ofLastTurn: number): number {
+  let room = total;
+  const fit = sizes.toReversed().findIndex((size) => (room -= size) < 0);
+  const stay = Math.min(count, fit === -1 ? sizes.length : fit);
+  const needed = sizes.length - stay;
+  if (needed === 0) return 0;
+  const step = Math.max(1, Math.floor(count / 3));
+  return Math.max(needed, Math.min(Math.ceil(needed / step) * step, sizes.length - ofLastTurn));
+}
+
+const sound = new WeakMap<ImageContent, ImageContent | undefined>();
+
+function checked(image: ImageContent, limits: ImageLimits): Seen {
+  if (!sound.has(image)) sound.set(image, soundImage(image));
+  const found = sound.get(image);
+  if (!found) return words("its data is broken");
+  if (found.data.length > limits.each) return words("too large for this model");
+  return limits.types?.includes(found.mimeType) === false ? words(`this model cannot see ${found.mimeType}`) : found;
+}
+
+/** First characters of the base64 of a file of the type. */
+const BEGINNINGS: readonly (readonly [string, string])[] = [
+  ["iVBORw0KGgo", "image/png"],
+  ["/9j/", "image/jpeg"],
+  ["R0lGOD", "image/gif"],
+  ["UklGR", "image/webp"],
+];
+
+/** Providers refuse an image whose bytes are not of the type that it claims; the bytes are right. */
+function soundImage(image: ImageContent): ImageContent | undefined {
+  const { data } = image;
+  if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined;
+  const mimeType = BEGINNINGS.find(([start]) => data.startsWith(start))?.[1] ?? image.mimeType.toLowerCase();
+  return mimeType === image.mimeType ? image : { ...image, mimeType };
+}
+
+/** For models that see images of user turns only: those of tool results follow their group of results. */
+export function moveResultImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (policy.toolResultImages || !messages.some((one) => one.role === "toolResult" && hasImages(one))) return messages;
+  let waiting: ImageContent[] = [];
+  return messages.flatMap((message, index) => {
+    if (message.role !== "toolResult") return [message];
+    waiting.push(...imagesOf(message));
+    if (messages[index + 1]?.role === "toolResult" || waiting.length === 0) return [withoutImages(message)];
+    const turn = imageTurn(waiting, message.timestamp);
+    waiting = [];
+    return [withoutImages(message), turn];
+  });
+}
+
+const imageTurn = (images: readonly ImageContent[], timestamp: number): ChatMessage => ({
+  role: "user",
+  content: [{ type: "text", text: "Images of the tool results:" }, ...images],
+  timestamp,
+});
+
+function withoutImages<M extends Extract<ChatMessage, { role: "toolResult" }>>(message: M): M {
+  if (!hasImages(message)) return message;
+  const texts = message.content.filter((part) => part.type === "text");
+  return { ...message, content: texts.length > 0 ? texts : [words("shown below")] };
+}

@@ -1,0 +1,13 @@
+import type { ChatMessage } from "../../types/model.ts";
+
+/** From the user turn on that has this many after it; the same messages when there are not that many. */
+export function limitTurns(messages: readonly ChatMessage[], earlierTurns: number | undefined): readonly ChatMessage[] {
+  if (earlierTurns === undefined || earlierTurns === 0) return messages;
+  const starts = messages.flatMap((message, index) => (isTurnStart(message, messages[index - 1]) ? [index] : []));
+  const start = starts.at(-1 - earlierTurns) ?? 0;
+  return start === 0 ? messages : messages.slice(start);
+}
+
+/** User messages in a row are one turn. */
+const isTurnStart = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
+  message.role === "user" && before?.role !== "user";

@@ -1,0 +1,90 @@
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/model.ts";
+import { type AnswerPart, mapSame, withContent } from "../parts.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+import { isOwn, unsigned } from "./thinking.ts";
+
+/**
+ * OpenAI's Responses API takes an answer's items as they were made or not at all: a reasoning item has to be whole and
+ * followed by what it led to, and no item comes twice. Other answers are sent as plain text and calls.
+ */
+export function downgradeReasoning(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (policy.ownThinking !== "item") return messages;
+  const seen = new Set<string>();
+  /** Whether the calls of the last answer lost their items. */
+  let plain = false;
+  return mapSame(messages, (message) => {
+    if (message.role === "toolResult") return plain ? withoutItem(message) : message;
+    if (message.role !== "assistant") return message;
+    const items = isOwn(message, policy) ? itemsOf(message) : undefined;
+    plain = items === undefined || new Set(items).size < items.length || items.some((id) => seen.has(id));
+    if (plain) return asPlain(message);
+    for (const id of items ?? []) seen.add(id);
+    return message;
+  });
+}
+
+/** Ids of all items of an answer; undefined when the answer cannot be sent back as items. */
+function itemsOf({ content }: AssistantMessage): readonly string[] | undefined {
+  if (content.at(-1)?.type === "thinking") return undefined;
+  const reasoned = content.some((part) => part.type === "thinking");
+  const ids = content.map((part) => itemId(part, reasoned));
+  return ids.every((id) => id !== undefined) ? ids.filter((id) => id !== "") : undefined;
+}
+
+/** An empty id is none, and needs none. */
+function itemId(part: AnswerPart, reasoned: boolean): string | undefined {
+  if (part.type === "thinking") return reasoningId(part.thinkingSignature);
+  if (part.type === "toolCall") return part.id.split("|")[1] ?? (reasoned ? undefined : "");
+  return textId(part);
+}
+
+function textId(part: object): string | undefined {
+  if (!("textSignature" in part) || typeof part.textSignature !== "string") return undefined;
+  const item = part.textSignature.startsWith("{") ? parsed(part.textSignature) : { id: part.textSignature };
+  // Short ones are the SDK's own for texts without an id.
+  return item && "id" in item && typeof item.id === "string" && /^msg_[\w-]{12,60}$/.test(item.id)
+    ? item.id
+    : undefined;
+}
+
+/** Nothing is kept on OpenAI's side, so the item has to hold its content. */
+function reasoningId(signature: string | undefined): string | undefined {
+  // Half a surrogate pair stands escaped, and the SDK sends it as it is.
+  const item = /\\ud[89a-f]/i.test(signature ?? "") ? undefined : parsed(signature ?? "");
+  if (!item || !("type" in item) || item.type !== "reasoning") return undefined;
+  if (!("encrypted_content" in item) || typeof item.encrypted_content !== "string") return undefined;
+  return "id" in item && typeof item.id === "string" && item.id.startsWith("rs_") ? item.id : undefined;
+}
+
+function parsed(json: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function asPlain(message: AssistantMessage): AssistantMessage {
+  const bare = unsigned(message);
+  return withContent(bare, oneText(mapSame(bare.content, withoutItemId)));
+}
+
+/** The SDK gives all texts of an answer the same item id. */
+function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (texts.length < 2) return content;
+  return [{ type: "text", text: texts.join("\n\n") }, ...content.filter((part) => part.type !== "text")];
+}
+
+function withoutItemId(part: AnswerPart): AnswerPart {
+  if (part.type !== "toolCall" || !part.id.includes("|")) return part;
+  return { ...part, id: callPart(part.id) };
+}
+
+function withoutItem(message: ToolResultMessage): ToolResultMessage {
+  if (!message.toolCallId.includes("|")) return message;
+  return { ...message, toolCallId: callPart(message.toolCallId) };
+}
+
+const callPart = (id: string): string => id.split("|", 1).join("");

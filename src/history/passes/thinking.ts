@@ -1,0 +1,59 @@
+import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types/model.ts";
+import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } from "../parts.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+
+/** The model that is asked wrote this. */
+export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): boolean {
+  return message.model === model.id && message.provider === model.provider && message.api === model.api;
+}
+
+/** For models that take no thinking back. */
+export function dropThinking(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  return policy.ownThinking === "drop" ? mapSame(messages, withoutThinking) : messages;
+}
+
+/** A signature is worth something to the model that made it only; thinking of others would be read as an answer. */
+export function stripSignatures(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  return mapSame(messages, (message) => {
+    if (message.role !== "assistant") return message;
+    if (!isOwn(message, policy)) return unsigned(message);
+    return withContent(
+      message,
+      filterSame(message.content, (part) => part.type !== "thinking" || isTaken(part, policy)),
+    );
+  });
+}
+
+/** The answer without thinking and without signatures. */
+export function unsigned(message: AssistantMessage): AssistantMessage {
+  return withContent(withoutThinking(message), mapSame(withoutThinking(message).content, unsignedPart));
+}
+
+function withoutThinking<M extends ChatMessage>(message: M): M;
+function withoutThinking(message: ChatMessage): ChatMessage {
+  if (message.role !== "assistant") return message;
+  return withContent(
+    message,
+    filterSame(message.content, (part) => part.type !== "thinking"),
+  );
+}
+
+function unsignedPart(part: AnswerPart): AnswerPart {
+  if (part.type === "text" && hasField(part, "textSignature")) return { type: "text", text: part.text };
+  if (part.type !== "toolCall" || !hasField(part, "thoughtSignature")) return part;
+  const { id, name, arguments: given } = part;
+  return { type: "toolCall", id, name, arguments: given };
+}
+
+/** Message fields in which OpenAI-compatible servers send thinking. */
+const FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+function isTaken(part: ThinkingContent, { ownThinking }: TranscriptPolicy): boolean {
+  const signature = part.thinkingSignature ?? "";
+  if (ownThinking === "item") return true;
+  if ("redacted" in part && part.redacted === true) return ownThinking === "signed" && !isBlank(signature);
+  if (isBlank(part.thinking)) return false;
+  // The SDK sends it as it is.
+  if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));
+  return ownThinking !== "signed" || !isBlank(signature);
+}

@@ -1,0 +1,86 @@
+import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/model.ts";
+import { emptyUsage } from "../../types/usage.ts";
+import { hasCalls, partsOf } from "../parts.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+import { isOwn, unsigned } from "./thinking.ts";
+
+/** Gemini refuses a history that begins with an answer. */
+export function startWithUser(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  const first = messages[0];
+  if (!policy.userTurnFirst || first === undefined || first.role === "user") return messages;
+  return [{ role: "user", content: "(The conversation began earlier.)", timestamp: first.timestamp }, ...messages];
+}
+
+/** Gemini wants answers one at a time. */
+export function validateGeminiTurns(
+  messages: readonly ChatMessage[],
+  policy: TranscriptPolicy,
+): readonly ChatMessage[] {
+  if (!policy.validateGeminiTurns) return messages;
+  return joinRow(messages, (last, next) => {
+    if (last.role !== "assistant" || next.role !== "assistant" || hasCalls(last)) return undefined;
+    return joinAnswers(last, next, policy);
+  });
+}
+
+/** Anthropic wants user turns one at a time. Two in a row happen when a run failed between: no text of either is lost. */
+export function validateAnthropicTurns(
+  messages: readonly ChatMessage[],
+  policy: TranscriptPolicy,
+): readonly ChatMessage[] {
+  if (!policy.validateAnthropicTurns) return messages;
+  return joinRow(messages, (last, next) =>
+    last.role === "user" && next.role === "user" ? joinUserTurns(last, next) : undefined,
+  );
+}
+
+export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessage => ({
+  ...then,
+  content: [...partsOf(first), ...partsOf(then)],
+});
+
+/** Nobody signed the two together. */
+function joinAnswers(first: AssistantMessage, then: AssistantMessage, policy: TranscriptPolicy): AssistantMessage {
+  const by = isOwn(first, policy) ? first : then;
+  const { api, provider, model } = by;
+  return { ...then, api, provider, model, content: [...unsigned(first).content, ...unsigned(then).content] };
+}
+
+type Join = (last: ChatMessage, next: ChatMessage) => ChatMessage | undefined;
+
+function joinRow(messages: readonly ChatMessage[], join: Join): readonly ChatMessage[] {
+  const rows: ChatMessage[] = [];
+  for (const message of messages) {
+    const last = rows.at(-1);
+    const joined = last?.role === message.role ? join(last, message) : undefined;
+    if (joined) rows[rows.length - 1] = joined;
+    else rows.push(message);
+  }
+  return rows.length === messages.length ? messages : rows;
+}
+
+const BRIDGE = "(The results are above.)";
+
+/** Some providers take no user turn right behind tool results. */
+export function bridgeToolResults(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (!policy.bridgeToolResults) return messages;
+  const bridged = messages.flatMap((message, index) => {
+    const before = messages[index - 1];
+    const needed = message.role === "user" && before?.role === "toolResult";
+    return needed ? [bridge(before.timestamp, policy), message] : [message];
+  });
+  return bridged.length === messages.length ? messages : bridged;
+}
+
+function bridge(timestamp: number, { model }: TranscriptPolicy): AssistantMessage {
+  return {
+    role: "assistant",
+    content: [{ type: "text", text: BRIDGE }],
+    api: model.api,
+    provider: model.provider,
+    model: model.id,
+    usage: emptyUsage(),
+    stopReason: "stop",
+    timestamp,
+  };
+}

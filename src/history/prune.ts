@@ -1,0 +1,154 @@
+import type { AssistantMessage, ChatMessage, TextContent, ToolResultMessage } from "../types/model.ts";
+import { mapSame } from "./parts.ts";
+
+/** How tool results are pruned, in the field's names; ratios are parts of the window. */
+export interface PruneRules {
+  /** Milliseconds after which the provider's cache has forgotten a request: only then does pruning cost nothing. */
+  readonly ttlMs: number;
+  readonly keepLastAssistants: number;
+  readonly softTrimRatio: number;
+  readonly hardClearRatio: number;
+  /** Results are cleared only when this many characters of them could be. */
+  readonly minPrunableToolChars: number;
+  readonly softTrim: { readonly maxChars: number; readonly headChars: number; readonly tailChars: number };
+  readonly hardClear: { readonly enabled: boolean; readonly placeholder: string };
+  /** Names with `*`; all when `allow` is empty; `deny` wins. */
+  readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+}
+
+/** The field's defaults. */
+export const PRUNE_DEFAULTS: PruneRules = {
+  ttlMs: 300_000,
+  keepLastAssistants: 3,
+  softTrimRatio: 0.3,
+  hardClearRatio: 0.5,
+  minPrunableToolChars: 50_000,
+  softTrim: { maxChars: 4000, headChars: 1500, tailChars: 1500 },
+  hardClear: { enabled: true, placeholder: "[compacted: tool output removed to free context]" },
+  tools: { allow: [], deny: ["memory_*"] },
+};
+
+export type Cut = "trimmed" | "cleared";
+
+/** What was pruned so far, so that it stays so. Plain data. */
+export interface Pruned {
+  /** Epoch milliseconds of the last request. */
+  readonly touchedAt: number;
+  /** By tool result. */
+  readonly cuts: Readonly<Record<string, Cut>>;
+}
+
+export interface PruneInput {
+  readonly messages: readonly ChatMessage[];
+  /** Tokens. */
+  readonly contextWindow: number;
+  readonly past: Pruned;
+  readonly now: number;
+}
+
+/**
+ * The messages with old tool results cut or cleared. New ones are chosen only when the provider has forgotten the last
+ * request; in between the same results are cut in the same way, byte for byte. Give back `pruned` as the next `past`.
+ */
+export function prune(
+  { messages, contextWindow, past, now }: PruneInput,
+  rules: PruneRules,
+): { readonly messages: readonly ChatMessage[]; readonly pruned: Pruned } {
+  const forgotten = now - past.touchedAt > rules.ttlMs;
+  const cuts = forgotten ? choose(messages, contextWindow * CHARS_PER_TOKEN, past.cuts, rules) : past.cuts;
+  return { messages: withCuts(messages, cuts, rules), pruned: { touchedAt: now, cuts } };
+}
+
+const CHARS_PER_TOKEN = 4;
+/** What an image counts for. */
+const IMAGE_CHARS = 8000;
+
+function choose(
+  messages: readonly ChatMessage[],
+  windowChars: number,
+  past: Pruned["cuts"],
+  rules: PruneRules,
+): Pruned["cuts"] {
+  const cuts = new Map(Object.entries(past));
+  const prunable = prunableOf(messages, rules);
+  const now = (): number => sum(withCuts(messages, Object.fromEntries(cuts), rules).map(charsOf));
+  if (prunable.length === 0 || now() < windowChars * rules.softTrimRatio) return past;
+  for (const one of prunable)
+    if (charsOf(one) > rules.softTrim.maxChars && !cuts.has(keyOf(one))) cuts.set(keyOf(one), "trimmed");
+  if (!rules.hardClear.enabled || sum(prunable.map(charsOf)) < rules.minPrunableToolChars)
+    return Object.fromEntries(cuts);
+  let over = now() - windowChars * rules.hardClearRatio;
+  for (const one of prunable) {
+    if (over <= 0) break;
+    const gain = charsOf(cutOne(one, cuts.get(keyOf(one)), rules)) - rules.hardClear.placeholder.length;
+    if (gain <= 0) continue;
+    cuts.set(keyOf(one), "cleared");
+    over -= gain;
+  }
+  return Object.fromEntries(cuts);
+}
+
+/** Results between the first user turn and the last answers, without images, of tools that may be pruned. */
+function prunableOf(messages: readonly ChatMessage[], rules: PruneRules): ToolResultMessage[] {
+  const first = messages.findIndex((message) => message.role === "user");
+  const answers = messages.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
+  const end = rules.keepLastAssistants === 0 ? messages.length : (answers.at(-rules.keepLastAssistants) ?? 0);
+  if (first === -1 || end <= first) return [];
+  return messages.slice(first, end).flatMap((message) => {
+    if (message.role !== "toolResult" || message.content.some((part) => part.type === "image")) return [];
+    return mayPrune(message.toolName, rules.tools) ? [message] : [];
+  });
+}
+
+function mayPrune(name: string, { allow, deny }: PruneRules["tools"]): boolean {
+  const named = (pattern: string): boolean => patternOf(pattern).test(name);
+  return !deny.some(named) && (allow.length === 0 || allow.some(named));
+}
+
+const patternOf = (pattern: string): RegExp =>
+  new RegExp(`^${pattern.replaceAll(/[^\w*]/g, "\\$&").replaceAll("*", ".*")}$`, "i");
+
+/** Ids of calls come again in the field; with its time a result is told apart. */
+const keyOf = ({ toolCallId, timestamp }: ToolResultMessage): string => `${toolCallId}@${timestamp}`;
+
+function withCuts(messages: readonly ChatMessage[], cuts: Pruned["cuts"], rules: PruneRules): readonly ChatMessage[] {
+  return mapSame(messages, (message) =>
+    message.role === "toolResult" ? cutOne(message, cuts[keyOf(message)], rules) : message,
+  );
+}
+
+function cutOne(message: ToolResultMessage, cut: Cut | undefined, rules: PruneRules): ToolResultMessage {
+  if (cut === undefined) return message;
+  const text = cut === "cleared" ? rules.hardClear.placeholder : trimmed(textIn(message), rules.softTrim);
+  return { ...message, content: [{ type: "text", text }] };
+}
+
+const textIn = ({ content }: ToolResultMessage): string =>
+  content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+
+function trimmed(text: string, { headChars, tailChars }: PruneRules["softTrim"]): string {
+  if (text.length <= headChars + tailChars) return text;
+  // No pair of surrogates is torn.
+  const head = text.slice(0, headChars).replace(/[\ud800-\udbff]$/, "");
+  const tail = text.slice(text.length - tailChars).replace(/^[\udc00-\udfff]/, "");
+  const note = `[Tool result trimmed: kept first ${headChars} chars and last ${tailChars} chars of ${text.length} chars.]`;
+  return `${head}\n...\n${tail}\n\n${note}`;
+}
+
+function charsOf(message: ChatMessage): number {
+  if (typeof message.content === "string") return message.content.length;
+  return message.role === "assistant" ? answerChars(message) : sum(message.content.map(partChars));
+}
+
+const partChars = (part: TextContent | { type: "image" }): number =>
+  part.type === "text" ? part.text.length : IMAGE_CHARS;
+
+const answerChars = ({ content }: AssistantMessage): number =>
+  sum(
+    content.map((part) => {
+      if (part.type === "text") return part.text.length;
+      return part.type === "thinking" ? part.thinking.length : JSON.stringify(part.arguments).length;
+    }),
+  );
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);

@@ -1,0 +1,195 @@
+/** What a provider takes for a tool call's id. */
+export type CallIdStyle = "any" | "anthropic" | "openai" | "responses" | "mistral";
+
+/**
+ * Which of its own thinking a model takes back: none, all, blocks with a signature, blocks whose signature names the
+ * field they came in, or whole reasoning items. Another model's thinking is never sent.
+ */
+export type OwnThinking = "drop" | "keep" | "signed" | "field" | "item";
+
+export interface ImageLimits {
+  /** Images of one request. */
+  readonly count: number;
+  /** Base64 characters of one image, and of all together. */
+  readonly each: number;
+  readonly total: number;
+  /** MIME types; any when absent. */
+  readonly types?: readonly string[];
+}
+
+/** What the next model takes, so that a transcript becomes a valid request for it. */
+export interface TranscriptPolicy {
+  /** The model that is asked; what it wrote itself may keep its signatures. */
+  readonly model: { readonly api: string; readonly provider: string; readonly id: string };
+  readonly images: boolean;
+  readonly imageLimits: ImageLimits;
+  /** Without: images of tool results follow their group of results as a user turn. */
+  readonly toolResultImages: boolean;
+  readonly callIds: CallIdStyle;
+  readonly ownThinking: OwnThinking;
+  /** The first turn has to be a user's. */
+  readonly userTurnFirst: boolean;
+  /** Answers in a row become one. */
+  readonly validateGeminiTurns: boolean;
+  /** User turns in a row become one. */
+  readonly validateAnthropicTurns: boolean;
+  /** A user turn must not follow tool results: an answer is put between. */
+  readonly bridgeToolResults: boolean;
+  /** User turns before the present one; all when 0 or unset. */
+  readonly earlierTurns?: number | undefined;
+}
+
+/** What is known of a model without asking it. */
+export interface QuirkModel {
+  readonly api: string;
+  readonly provider: string;
+  readonly id: string;
+  readonly input: readonly ("text" | "image")[];
+}
+
+export interface Quirk {
+  readonly id: string;
+  readonly why: string;
+  when(model: QuirkModel): boolean;
+  readonly transcript: Partial<Omit<TranscriptPolicy, "model" | "images" | "earlierTurns">>;
+}
+
+const speaks =
+  (...apis: readonly string[]) =>
+  ({ api }: QuirkModel) =>
+    apis.includes(api);
+const speaksGoogle = speaks("google-generative-ai", "google-vertex", "google-gemini-cli");
+const speaksResponses = speaks("openai-responses", "azure-openai-responses", "openai-codex-responses");
+const WEB_IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/** One row per oddity; a later row wins. */
+export const QUIRKS: readonly Quirk[] = [
+  {
+    id: "anthropic-call-ids",
+    why: "Anthropic and Bedrock refuse ids beyond 64 letters, digits, underscores and hyphens.",
+    when: speaks("anthropic-messages", "bedrock-converse-stream"),
+    transcript: { callIds: "anthropic" },
+  },
+  {
+    id: "anthropic-signed-thinking",
+    why: "Thinking without its signature is refused, and the SDK would send it as answer text.",
+    when: speaks("anthropic-messages", "bedrock-converse-stream"),
+    transcript: { ownThinking: "signed" },
+  },
+  {
+    id: "anthropic-images",
+    why: "Anthropic takes 5 MiB of base64 per image, 100 images and 32 MB per request, and four types.",
+    when: speaks("anthropic-messages"),
+    transcript: { imageLimits: { count: 60, each: 5_242_880, total: 24_000_000, types: WEB_IMAGES } },
+  },
+  {
+    id: "bedrock-images",
+    why: "Converse takes 20 images of 3.75 MB in a request, and four types.",
+    when: speaks("bedrock-converse-stream"),
+    transcript: { imageLimits: { count: 20, each: 4_900_000, total: 18_000_000, types: WEB_IMAGES } },
+  },
+  {
+    id: "bedrock-alternation",
+    why: "Converse refuses two user turns in a row, and tool results are a user turn.",
+    when: speaks("bedrock-converse-stream"),
+    transcript: { bridgeToolResults: true },
+  },
+  {
+    id: "openai-images",
+    why: "OpenAI takes four types of images; what speaks its API seldom takes more.",
+    when: (model) => speaks("openai-completions")(model) || speaksResponses(model),
+    transcript: { imageLimits: { count: 50, each: 20_000_000, total: 40_000_000, types: WEB_IMAGES } },
+  },
+  {
+    id: "responses-items",
+    why: "The Responses API takes reasoning back as whole items, in front of the items they led to.",
+    when: speaksResponses,
+    transcript: { callIds: "responses", ownThinking: "item" },
+  },
+  {
+    id: "responses-turns",
+    why: "The Responses API takes items in any order of roles; joined answers would lose their items.",
+    when: speaksResponses,
+    transcript: { userTurnFirst: false, validateGeminiTurns: false },
+  },
+  {
+    id: "google-call-ids",
+    why: "Gemini pairs calls and results by name and place.",
+    when: speaksGoogle,
+    transcript: { callIds: "any" },
+  },
+  {
+    id: "google-other-models-ids",
+    why: "Claude and gpt-oss behind Google's API pair by id, in Anthropic's pattern.",
+    when: (model) => speaksGoogle(model) && /^(?:claude|gpt-oss)-/.test(model.id),
+    transcript: { callIds: "anthropic" },
+  },
+  {
+    id: "google-thinking",
+    why: "Gemini takes thoughts with and without a signature.",
+    when: (model) => speaksGoogle(model) && !model.id.startsWith("claude-"),
+    transcript: { ownThinking: "keep" },
+  },
+  {
+    id: "google-images",
+    why: "A request with inline data may have 20 MB.",
+    when: speaksGoogle,
+    transcript: { imageLimits: { count: 50, each: 7_000_000, total: 14_000_000 } },
+  },
+  {
+    id: "gemini-result-images",
+    why: "Before Gemini 3 a function response has no images; a turn between two responses tears them apart.",
+    when: (model) => speaksGoogle(model) && /gemini-(?:live-)?[12]/.test(model.id),
+    transcript: { toolResultImages: false },
+  },
+  {
+    id: "mistral-call-ids",
+    why: "Mistral refuses ids that are not nine letters and digits.",
+    when: isMistral,
+    transcript: { callIds: "mistral" },
+  },
+  {
+    id: "mistral-turns",
+    why: "Mistral refuses a user turn behind tool results.",
+    when: isMistral,
+    transcript: { bridgeToolResults: true },
+  },
+  {
+    id: "mistral-thinking",
+    why: "Mistral's thinking has no signature.",
+    when: speaks("mistral-conversations"),
+    transcript: { ownThinking: "keep" },
+  },
+  {
+    id: "claude-behind-openai",
+    why: "Proxies hand the ids of OpenAI's API on to Anthropic, which refuses other characters.",
+    when: (model) => speaks("openai-completions")(model) && /claude|anthropic/i.test(`${model.provider}/${model.id}`),
+    transcript: { callIds: "anthropic" },
+  },
+];
+
+function isMistral({ api, provider, id }: QuirkModel): boolean {
+  if (api === "mistral-conversations" || provider === "mistral") return true;
+  return (
+    api === "openai-completions" && /(?:^|\/)(?:open-)?(?:mi[sx]tral|codestral|devstral|magistral|ministral)/i.test(id)
+  );
+}
+
+/** What nearly all that speaks OpenAI's Chat API takes. */
+const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
+  imageLimits: { count: 50, each: 5_000_000, total: 20_000_000 },
+  toolResultImages: true,
+  callIds: "openai",
+  ownThinking: "field",
+  userTurnFirst: true,
+  validateGeminiTurns: true,
+  validateAnthropicTurns: true,
+  bridgeToolResults: false,
+};
+
+/** What a transcript has to become for this model. */
+export function policyFor(model: QuirkModel): TranscriptPolicy {
+  const { api, provider, id, input } = model;
+  const rows = QUIRKS.filter((quirk) => quirk.when(model)).map((quirk) => quirk.transcript);
+  return Object.assign({ ...PLAIN, model: { api, provider, id }, images: input.includes("image") }, ...rows);
+}

@@ -1,0 +1,259 @@
+import { describe, expect, it } from "vitest";
+import { assemble } from "../../src/history/assemble.ts";
+import { canThink } from "../../src/history/can-think.ts";
+import { modelChanged } from "../../src/history/model-changed.ts";
+import { callsOf } from "../../src/history/parts.ts";
+import { applyPasses } from "../../src/history/passes.ts";
+import { policyFor, type TranscriptPolicy } from "../../src/providers/quirks.ts";
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ImageContent,
+  ToolResultMessage,
+  UserMessage,
+} from "../../src/types/model.ts";
+import type { TranscriptEntry } from "../../src/types/session.ts";
+import { emptyUsage } from "../../src/types/usage.ts";
+
+const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
+  policyFor({ api, provider, id, input: ["text", "image"] });
+const claude = policyOf("anthropic-messages", "anthropic", "claude-sonnet-4-5");
+const chat = policyOf("openai-completions", "openai", "gpt-4.1");
+const responses = policyOf("openai-responses", "openai", "gpt-5");
+const gemini = policyOf("google-generative-ai", "google", "gemini-2.5-pro");
+const mistral = policyOf("mistral-conversations", "mistral", "mistral-large");
+
+const user = (...content: Exclude<UserMessage["content"], string>): UserMessage => ({
+  role: "user",
+  content,
+  timestamp: 1,
+});
+const asks = (text: string) => user({ type: "text", text });
+const answer = (by: TranscriptPolicy, ...content: AssistantMessage["content"]): AssistantMessage => ({
+  role: "assistant",
+  content,
+  api: by.model.api,
+  provider: by.model.provider,
+  model: by.model.id,
+  usage: emptyUsage(),
+  stopReason: "stop",
+  timestamp: 2,
+});
+const call = (id: string) => ({ type: "toolCall" as const, id, name: "read", arguments: {} });
+const result = (toolCallId: string, ...content: ToolResultMessage["content"]): ToolResultMessage => ({
+  role: "toolResult",
+  toolCallId,
+  toolName: "read",
+  content,
+  isError: false,
+  timestamp: 3,
+});
+const says = (text: string) => ({ type: "text" as const, text });
+const idsIn = (messages: readonly ChatMessage[]) => messages.flatMap(callsOf).map((made) => made.id);
+
+describe("a message that another session sent", () => {
+  const sent = {
+    ...asks("Report, please."),
+    provenance: {
+      kind: "inter_session",
+      sourceSessionKey: "agent:a:main",
+      sourceChannel: "webchat",
+      sourceTool: "sessions_send",
+    },
+  };
+
+  it("says so in front of its text, once", () => {
+    const [passed] = applyPasses([sent], claude);
+    expect(passed?.content).toEqual([
+      says(
+        "[Inter-session message] sourceSession=agent:a:main sourceChannel=webchat sourceTool=sessions_send isUser=false\n",
+      ),
+      says("Report, please."),
+    ]);
+    expect(applyPasses([passed!], claude)[0]).toBe(passed);
+  });
+
+  it("is told apart from one that a user sent", () => {
+    const plain = { ...asks("hi"), provenance: { kind: "third-party_user" } };
+    expect(applyPasses([plain], claude)[0]).toBe(plain);
+  });
+});
+
+describe("ids of calls", () => {
+  const poisoned = [
+    asks("go"),
+    answer(chat, call("functions.exec:0"), call("functions.exec:0")),
+    result("functions.exec:0", says("first")),
+    result("functions.exec:0", says("second")),
+    asks("again"),
+    answer(chat, call("x".repeat(80))),
+    result("x".repeat(80), says("third")),
+  ];
+
+  it.each([
+    ["anthropic", claude, /^[a-zA-Z0-9_-]{1,64}$/],
+    ["openai", chat, /^.{1,40}$/],
+    ["responses", responses, /^[a-zA-Z0-9_-]{1,64}$/],
+    ["mistral", mistral, /^[a-zA-Z0-9]{9}$/],
+    ["google", gemini, /./],
+  ] as const)("are what %s takes, each once, with the results of each call", (_name, policy, pattern) => {
+    const passed = applyPasses(poisoned, policy);
+    const ids = idsIn(passed);
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(id).toMatch(pattern);
+    const results = passed.flatMap((one) => (one.role === "toolResult" ? [one] : []));
+    expect(results.map((one) => one.toolCallId)).toEqual(ids);
+    expect(results.flatMap((one) => one.content)).toEqual([says("first"), says("second"), says("third")]);
+  });
+
+  it("that a provider gave and takes stay as they are", () => {
+    const kept = [asks("go"), answer(chat, call("functions.exec:0")), result("functions.exec:0", says("x"))];
+    expect(applyPasses(kept, chat)).toBe(kept);
+  });
+});
+
+describe("thinking", () => {
+  const thought = { type: "thinking" as const, thinking: "Hmm.", thinkingSignature: "c2ln" };
+
+  it("goes back to the model that had it, and to no other, not even as text", () => {
+    const messages = [asks("?"), answer(claude, thought, says("Yes.")), asks("!")];
+    expect(applyPasses(messages, claude)).toBe(messages);
+    for (const policy of [chat, responses, gemini, mistral])
+      expect(JSON.stringify(applyPasses(messages, policy))).not.toContain("Hmm.");
+    expect(JSON.stringify(applyPasses(messages, { ...claude, ownThinking: "drop" }))).not.toContain("Hmm.");
+  });
+
+  it("is not asked for between another model's call and its result", () => {
+    const foreign = applyPasses([asks("?"), answer(chat, call("a")), result("a", says("x"))], claude);
+    expect(canThink(foreign, claude)).toBe(false);
+    expect(canThink([...foreign, answer(claude, says("Yes.")), asks("!")], claude)).toBe(true);
+    expect(canThink([asks("?"), answer(claude, thought, call("a")), result("a", says("x"))], claude)).toBe(true);
+    expect(canThink(foreign, gemini)).toBe(true);
+  });
+
+  it("goes back to the Responses API as whole items or not at all", () => {
+    const item = (more: object) => JSON.stringify({ type: "reasoning", id: "rs_1", summary: [], ...more });
+    const made = (signature: string) => [
+      asks("?"),
+      answer(responses, { ...thought, thinkingSignature: signature }, call("call_1|fc_1")),
+      result("call_1|fc_1", says("x")),
+    ];
+    const whole = made(item({ encrypted_content: "YWJj" }));
+    expect(applyPasses(whole, responses)).toBe(whole);
+    const [, bare, output] = applyPasses(made(item({})), responses);
+    expect(bare?.content).toEqual([call("call_1")]);
+    expect(output).toMatchObject({ toolCallId: "call_1" });
+  });
+});
+
+describe("what tools were given and gave", () => {
+  it("has an object of arguments and no details", () => {
+    const given = (value: unknown) => ({ ...call("a"), arguments: value as Record<string, unknown> });
+    const argumentsOf = (value: unknown) =>
+      callsOf(applyPasses([asks("?"), answer(chat, given(value))], chat)[1]!).map((made) => made.arguments);
+    expect(argumentsOf('{"path":"a"}')).toEqual([{ path: "a" }]);
+    for (const broken of ['{"path":', "", null, [1], 7]) expect(argumentsOf(broken)).toEqual([{}]);
+    expect(argumentsOf({ path: "half \ud83d" })).toEqual([{ path: "half \ufffd" }]);
+    const told = applyPasses(
+      [asks("?"), answer(chat, call("a")), { ...result("a", says("x")), details: { exit: 0 } }],
+      chat,
+    );
+    expect(told[2]).not.toHaveProperty("details");
+  });
+});
+
+describe("images", () => {
+  const image = (data: string, mimeType = "image/png"): ImageContent => ({ type: "image", data, mimeType });
+  const shown = (messages: readonly ChatMessage[]) =>
+    messages.flatMap((one) =>
+      one.role !== "assistant" && typeof one.content !== "string"
+        ? one.content.filter((part) => part.type === "image")
+        : [],
+    );
+  const photos = (count: number) =>
+    Array.from({ length: count }, (_, at) => [
+      user(says(`${at}`), image(`AAA${at % 10}`)),
+      answer(claude, says("Nice.")),
+    ]).flat();
+  const limited = { ...claude, imageLimits: { count: 6, each: 1000, total: 10_000 } };
+
+  it("go oldest first past the limit, in steps, so that the beginning of a request seldom changes", () => {
+    const left = [6, 7, 8, 9, 10].map((count) => shown(applyPasses(photos(count), limited)).length);
+    expect(left).toEqual([6, 5, 6, 5, 6]);
+    expect(shown(applyPasses(photos(7), limited))[0]?.data).toBe("AAA2");
+  });
+
+  it("that are too large, broken or of a type that the model cannot see become words", () => {
+    const bad = [image("A".repeat(1004)), image("no base64!"), image(""), image("AAAA", "image/tiff")];
+    const passed = applyPasses([user(says("look"), ...bad)], {
+      ...limited,
+      imageLimits: { ...limited.imageLimits, types: ["image/png"] },
+    });
+    expect(shown(passed)).toEqual([]);
+    expect(passed[0]?.content).toHaveLength(5);
+  });
+
+  it("have the type that their bytes have", () => {
+    expect(shown(applyPasses([user(image("/9j/4AAQ"))], claude))).toEqual([image("/9j/4AAQ", "image/jpeg")]);
+  });
+
+  it("of tool results come behind the results where a result may have none", () => {
+    const messages = [
+      asks("?"),
+      answer(gemini, call("a"), call("b")),
+      result("a", image("AAAA")),
+      result("b", says("x")),
+    ];
+    expect(applyPasses(messages, gemini).map((one) => one.role)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "toolResult",
+      "user",
+    ]);
+  });
+});
+
+describe("turns", () => {
+  it("begin with a user's, and have an answer between results and a user where a provider wants it", () => {
+    const steered = [answer(mistral, call("aaaaaaaaa")), result("aaaaaaaaa", says("x")), asks("Wait.")];
+    expect(applyPasses(steered, mistral).map((one) => one.role)).toEqual([
+      "user",
+      "assistant",
+      "toolResult",
+      "assistant",
+      "user",
+    ]);
+  });
+
+  it("of the assistant in a row become one, with all their words", () => {
+    const passed = applyPasses(
+      [asks("?"), answer(claude, says("One.")), answer(chat, says("Two.")), asks("!")],
+      claude,
+    );
+    expect(passed.map((one) => one.role)).toEqual(["user", "assistant", "user"]);
+    expect(passed[1]?.content).toEqual([says("One."), says("Two.")]);
+  });
+
+  it("keep the summary in front of a limited history, as one turn with the first", () => {
+    const messages = ["one", "two", "three"].flatMap((text) => [asks(text), answer(claude, says("Yes."))]);
+    const rows = messages.map((message, at) => ({ entryId: String(at), message }));
+    const window = { messages: rows, summary: "They met.", estimatedTokens: 1, older: true };
+    const { messages: shownTurns } = assemble(window, { ...claude, earlierTurns: 1 });
+    expect(shownTurns.map((one) => one.role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(JSON.stringify(shownTurns[0])).toMatch(/They met\..*two/);
+  });
+});
+
+describe("a change of model", () => {
+  const at = { id: "1", parentId: null, timestamp: "2026-01-01T00:00:00Z" };
+  const change: TranscriptEntry = { ...at, type: "model_change", provider: "openai", modelId: "gpt-5" };
+  const spoke: TranscriptEntry = { ...at, type: "message", message: answer(claude, says("Yes.")) };
+
+  it("is one against the newest that the entries name", () => {
+    expect(modelChanged([], { provider: "openai", id: "gpt-5" })).toBe(false);
+    expect(modelChanged([spoke], { provider: "openai", id: "gpt-5" })).toBe(true);
+    expect(modelChanged([spoke, change], { provider: "openai", id: "gpt-5" })).toBe(false);
+    expect(modelChanged([change, spoke], claude.model)).toBe(false);
+  });
+});

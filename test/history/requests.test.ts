@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canThink } from "../../src/history/can-think.ts";
+import { applyPasses, HISTORY_PASSES } from "../../src/history/passes.ts";
+import { policyFor } from "../../src/providers/quirks.ts";
+import type { ChatMessage } from "../../src/types/model.ts";
+import { emptyUsage } from "../../src/types/usage.ts";
+import { ending, frozen, transcript } from "./transcripts.ts";
+import { requestOf, WIRES } from "./wire.ts";
+
+const RUNS = 500;
+const conversation = fc.tuple(transcript, ending).map(([before, last]) => frozen([...before, ...last]));
+
+/** Words of users that anybody could see, as they stand in JSON. */
+const userWords = (messages: readonly ChatMessage[]): string[] =>
+  messages
+    .flatMap((one) => (one.role === "user" ? [one.content] : []))
+    .flatMap((content) =>
+      typeof content === "string" ? [content] : content.flatMap((part) => ("text" in part ? [part.text] : [])),
+    )
+    .filter((text) => /[^\s\p{Cc}\p{Cs}]/u.test(text) && text.isWellFormed())
+    .map((text) => JSON.stringify(text).slice(1, -1));
+
+describe.each(WIRES)("a request of $model.api", ({ model, faults }) => {
+  const policy = policyFor(model);
+
+  it("is valid whatever the transcript went through, and holds every word of the user", async () => {
+    await requestOf(model, [{ role: "user", content: "warm", timestamp: 0 }]);
+    await fc.assert(
+      fc.asyncProperty(conversation, async (messages) => {
+        const passed = applyPasses(messages, policy);
+        const request = await requestOf(model, passed, canThink(passed, policy) ? "low" : undefined);
+        expect(faults(request)).toEqual([]);
+        const sent = JSON.stringify(request);
+        for (const words of userWords(messages)) expect(sent).toContain(words);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("stays the same when the passes run again, all or one", () => {
+    fc.assert(
+      fc.property(conversation, (messages) => {
+        const once = applyPasses(messages, policy);
+        expect(applyPasses(once, policy)).toEqual(once);
+        for (const pass of HISTORY_PASSES) expect(pass.apply(once, policy), pass.name).toBe(once);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("begins as the request before it did, so that the provider's cache holds", () => {
+    fc.assert(
+      fc.property(transcript, ending, ending, (before, turn, next) => {
+        const first = applyPasses(frozen([...before, ...turn]), policy);
+        const then = applyPasses(frozen([...before, ...turn, answered, ...next]), policy);
+        expect(then.slice(0, first.length)).toEqual(first);
+        // Within a run the passes get what they gave.
+        expect(applyPasses([...first, answered, ...next], policy)).toEqual(then);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  const answered: ChatMessage = {
+    role: "assistant",
+    content: [{ type: "text", text: "Yes." }],
+    api: model.api,
+    provider: model.provider,
+    model: model.id,
+    usage: emptyUsage(),
+    stopReason: "stop",
+    timestamp: 4,
+  };
+});

@@ -116,7 +116,7 @@ class Answering {
 
   async #end(result: RunResult): Promise<void> {
     await this.#flush();
-    const editOf = await this.#preview?.finish();
+    const editOf = (await this.#preview?.finish()) ?? this.#leftPreview();
     if (result.kind === "aborted" && result.by === "shutdown") return;
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
@@ -195,7 +195,13 @@ class Answering {
 
   /** A preview that nobody can edit may stand in the chat beside the whole answer. */
   #mayRepeat(name: string): boolean {
-    return name === "reply" && this.#preview?.mayStand === true;
+    return name === "reply" && (this.#preview?.mayStand === true || this.#request.earlierPreview === "");
+  }
+
+  /** The preview of an earlier boot, also when its channel was not yet connected as this answer began. */
+  #leftPreview(): string | undefined {
+    const { earlierPreview } = this.#request;
+    return earlierPreview === "" ? undefined : earlierPreview;
   }
 
   #prefixed(text: string): string {

@@ -1,5 +1,6 @@
 import { RunLog } from "../harness/log.ts";
 import { startRun } from "../harness/run.ts";
+import { parseDirectives } from "../reply/directives.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
 import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
@@ -47,6 +48,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       return found && plainStream(found);
     },
     runs: (signal) => plainStreams(dispatch.board.watch(signal)),
+    plain: (text) => parseDirectives(text).text,
     approvals: {
       list: () => dispatch.approvals.list(),
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),

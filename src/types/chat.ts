@@ -49,6 +49,8 @@ export interface ChatPort {
   stream(runId: RunId): RunStream | undefined;
   /** Every run from now on, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
+  /** An answer's words without directives for channels; empty when it was to be silent. */
+  plain(text: string): string;
   approvals: {
     list(): readonly Approval[];
     /** False when nothing waits under this id. */

@@ -99,6 +99,7 @@ type Script = (run: ScriptedRun, request: ChatRequest | OneShotRequest) => void;
 
 /** What `dispatch/` would be, told by the test what to answer. */
 export class ScriptedChat implements ChatPort {
+  readonly plain = (text: string): string => text;
   readonly requests: (ChatRequest | OneShotRequest)[] = [];
   readonly waiting: Approval[] = [];
   readonly decisions: [string, ApprovalDecision][] = [];

@@ -42,6 +42,14 @@ describe.concurrent("a web client", () => {
     expect(textOf(told.history[0]?.content)).toBe("hi there");
   });
 
+  test("never reads what only a channel is asked, now or later", async ({ world, expect }) => {
+    const { gateway } = await world.start(WEB_ONLY);
+    world.model.answer(() => ({ text: "[[reply_to_current]] Here it is." }));
+    const told = await chatWithReferenceClient(ws(gateway), TOKEN, "hi there");
+    expect(told.final?.trim()).toBe("Here it is.");
+    expect(told.history.map((message) => textOf(message.content).trim())).toEqual(["hi there", "Here it is."]);
+  });
+
   test("that is OpenAI's is answered, streaming and not", async ({ world, expect }) => {
     const { home, gateway } = await world.start(WEB_ONLY);
     const whole = await askWithOpenAi(http(gateway), TOKEN, "what is up?");

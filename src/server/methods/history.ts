@@ -19,8 +19,10 @@ const historyParams = z.looseObject({
 
 type Shown = Readonly<Record<string, unknown>> & { readonly role: string };
 
+type HistoryPorts = Pick<ServerPorts, "chat" | "sessions" | "resolveSessionKey">;
+
 /** Reading a conversation. */
-export function historyMethods(ports: Pick<ServerPorts, "sessions" | "resolveSessionKey">): readonly Method[] {
+export function historyMethods(ports: HistoryPorts): readonly Method[] {
   return [
     defineMethod({
       name: "chat.history",
@@ -31,15 +33,13 @@ export function historyMethods(ports: Pick<ServerPorts, "sessions" | "resolveSes
   ];
 }
 
-async function readHistory(
-  params: z.infer<typeof historyParams>,
-  { sessions, resolveSessionKey }: Pick<ServerPorts, "sessions" | "resolveSessionKey">,
-) {
+async function readHistory(params: z.infer<typeof historyParams>, { chat, sessions, resolveSessionKey }: HistoryPorts) {
   const key = resolveSessionKey(params.sessionKey);
   const entry = sessions.peek(key);
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
-  const shown = showEntries(entries, params.maxChars);
+  const plain = entries.map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
+  const shown = showEntries(plain, params.maxChars);
   const messages = newest(shown, MAX_BYTES);
   const isCut = hasMore || messages.length < shown.length;
   return {
@@ -82,6 +82,15 @@ function showEntries(entries: readonly TranscriptEntry[], maxChars: number | und
       return { ...clip(message, maxChars), __openclaw: { id, seq, ...optional({ runId, sender }) } };
     }),
   );
+}
+
+/** What a channel is asked beside the words is nothing to read. */
+function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string): TranscriptEntry {
+  if (entry.type !== "message" || entry.message.role !== "assistant") return entry;
+  const content = entry.message.content
+    .map((part) => (part.type === "text" ? { ...part, text: plain(part.text) } : part))
+    .filter((part) => part.type !== "text" || part.text !== "");
+  return { ...entry, message: { ...entry.message, content } };
 }
 
 function showEntry(entry: TranscriptEntry): readonly Told[] {

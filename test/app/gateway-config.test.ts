@@ -80,3 +80,8 @@ test("a changed log level holds at once", async () => {
   log.flush();
   expect(readFileSync(join(dir, "test.log"), "utf8")).not.toContain("unseen");
 });
+
+test("a public address wants a token that cannot be guessed", async () => {
+  const refused = start(gatewayWith({ bind: "lan", auth: { token: "short" } }));
+  await expect(refused).rejects.toMatchObject({ code: "BIND_REFUSED" });
+});

@@ -26,7 +26,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
   const token =
     options.token === undefined ? await ensureGatewayToken(live.paths, live.config) : new Secret(options.token);
   return {
-    host: hostFor(options.bind ?? gateway.bind, gateway.customBindHost),
+    host: guarded(hostFor(options.bind ?? gateway.bind, gateway.customBindHost), token),
     port: options.port ?? gateway.port,
     version,
     token,
@@ -61,6 +61,18 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
 }
 
 const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
+
+/** Fewer characters can be guessed from outside within a token's life. */
+const LEAST_PUBLIC_TOKEN = 16;
+
+/** An address that others reach wants a token worth the name. */
+function guarded(host: string, token: Secret): string {
+  if (/^(127\.|::1$|localhost$)/.test(host) || token.reveal().length >= LEAST_PUBLIC_TOKEN) return host;
+  throw new OpenClawError("BIND_REFUSED", {
+    message: `The gateway does not listen on ${host} with a token of fewer than ${LEAST_PUBLIC_TOKEN} characters.`,
+    fix: "Take gateway.auth.token out, so that a long one is made, or set gateway.bind to loopback.",
+  });
+}
 
 function hostFor(bind: string, custom: string | undefined): string {
   if (bind === "lan") return "0.0.0.0";

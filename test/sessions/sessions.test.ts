@@ -16,7 +16,7 @@ let log: ReturnType<typeof listen>;
 const opened: Sessions[] = [];
 
 async function open(maxOpen = 64): Promise<Sessions> {
-  const cwdFor = (agent: string) => `/work/${agent}`;
+  const cwdFor = (agent: string) => `/spaces/${agent}`;
   const sessions = await openSessions({ dir, cwdFor, log, clock, maxOpen, defaultAgent: agentId("main") });
   opened.push(sessions);
   return sessions;
@@ -52,7 +52,7 @@ describe("a session", () => {
     expect(await files()).toEqual([`${session.id}.jsonl`, "sessions.json"]);
     expect(session.isNew).toBe(false);
     const [header] = (await readFile(session.file, "utf8")).split("\n");
-    expect(JSON.parse(header ?? "")).toMatchObject({ id: session.id, cwd: "/work/main" });
+    expect(JSON.parse(header ?? "")).toMatchObject({ id: session.id, cwd: "/spaces/main" });
     expect(SessionManager.open(session.file, dir).buildSessionContext().messages).toEqual([user("hello")]);
   });
 

@@ -29,6 +29,7 @@ async function takeFile(file: File, limit: number): Promise<Picture | string> {
 }
 
 async function shrunk(file: File): Promise<Blob | undefined> {
+  // An image that the browser cannot read is not made smaller; the caller tells that it is too large.
   const bitmap = await createImageBitmap(file).catch(() => undefined);
   if (bitmap === undefined) return undefined;
   const scale = Math.min(1, LONGEST_SIDE / Math.max(bitmap.width, bitmap.height));

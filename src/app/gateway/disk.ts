@@ -17,6 +17,7 @@ export async function watchDisk({ live, log }: Pick<Parts, "live" | "log">, sign
         freeMiB: Math.round((free ?? 0) / 1048576),
       });
     low = now;
+    // Only the abort ends a wait early, and the loop looks at it.
     await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }

@@ -12,6 +12,7 @@ export const KEPT_DAYS = { journal: 30, logs: 30, media: 90 } as const;
 /** Clears away, once a day, what nobody will ask for any more. */
 export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_MS; !signal.aborted; wait = DAY_MS) {
+    // Only the abort ends a wait early, and the loop looks at it.
     await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) await clearAway(parts);
   }

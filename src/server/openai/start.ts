@@ -42,6 +42,7 @@ async function startInSession(
     ports.media,
   );
   const id = runId(`openai-${randomUUID()}`);
+  // The client has gone: there is nobody left to tell, and the run ends at its own time limit.
   signal.addEventListener("abort", () => void ports.chat.abort(sessionKey, id).catch(() => undefined), { once: true });
   const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
   return findRun(ports.chat, sent.runId, signal);

@@ -86,6 +86,7 @@ const after = (ms: number): Promise<undefined> =>
 /** Ctrl-C ends the run too, not only the command that waits for it. The returned function forgets it. */
 function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
   const stop = () => {
+    // The person wants out: a gateway that does not answer must not keep the terminal.
     void client
       .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
       .catch(() => undefined)

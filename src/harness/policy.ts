@@ -34,12 +34,16 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   ],
   thinking_unsupported: [["lower_thinking", 5]],
   image_size: [["drop_images", 1]],
+  role_ordering: [["fallback_model", 9]],
+  call_ordering: [["fallback_model", 9]],
   format: [["fallback_model", 9]],
   refusal: [],
   cut_off: [
     ["wait", 1],
     ["fallback_model", 9],
   ],
+  compaction_failure: [["shrink_window", 3]],
+  tool_loop: [],
   model_missing: [["fallback_model", 9]],
   unknown: [
     ["wait", 1],

@@ -14,6 +14,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal } from "./prune.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { createTexts } from "./texts.ts";
 import { brokenJournal, isBroken, sqliteError } from "./sqlite.ts";
 
 export interface JournalOptions {
@@ -63,6 +64,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     runs: createLedger(commits),
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
+    texts: createTexts(commits, clock),
     prune: (limits) => pruneJournal(commits, clock.now(), limits?.keepDays),
     stats: () => readStats(commits, path),
     async close() {

@@ -24,6 +24,11 @@ export function createLedger(commits: Commits): RunLedger {
       }),
     recent: (limit) =>
       commits.read((sql) => sql.all("SELECT * FROM runs ORDER BY at DESC, rowid DESC LIMIT ?", limit).map(toRecord)),
+    find: (id) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT * FROM runs WHERE run_id = ?", id);
+        return row && toRecord(row);
+      }),
     totals: (since) =>
       commits.read((sql) => {
         const row = sql.one(TOTALS, since);

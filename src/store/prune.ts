@@ -15,6 +15,7 @@ export function pruneJournal(commits: Commits, now: number, keepDays = ROWS_DAYS
     sql.run("DELETE FROM preview WHERE inbox_id NOT IN (SELECT id FROM inbox)");
     sql.run("DELETE FROM seen WHERE at < ? AND inbox_id NOT IN (SELECT id FROM inbox)", keysBefore);
     const runs = sql.run("DELETE FROM runs WHERE at < ?", before);
-    return outbox.changes + inbox.changes + runs.changes;
+    const texts = sql.run("DELETE FROM texts WHERE at < ?", before - DAY_MS);
+    return outbox.changes + inbox.changes + runs.changes + texts.changes;
   });
 }

@@ -86,6 +86,10 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL);
+  CREATE INDEX texts_at ON texts (at);
+  `,
 ];
 
 /** The version that this program writes. */

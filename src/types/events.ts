@@ -1,5 +1,5 @@
 import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
-import type { FailureKind, Receipt, RunFacts, RunResult } from "./run.ts";
+import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult } from "./run.ts";
 import type { NoticeCause } from "./reply.ts";
 import type { Approval, ApprovalDecision } from "./tool.ts";
 
@@ -30,12 +30,14 @@ export type RunEventBody =
       readonly number: number;
       readonly model: ModelRef;
       readonly thinking: ThinkLevel;
+      /** Which key; see `AuthProfile`. */
+      readonly profile?: string;
       /** Tokens that the model may be sent: its own window, or what the config allows of it. */
       readonly window: number;
       readonly messages: number;
       readonly estimatedTokens: number;
     }
-  | { readonly type: "prompt_stage"; readonly stage: string; readonly added: number }
+  | { readonly type: "prompt"; readonly record: PromptRecord }
   | { readonly type: "message_start" }
   | { readonly type: "text_delta"; readonly delta: string; readonly text: string }
   | { readonly type: "thinking_delta"; readonly delta: string }
@@ -65,7 +67,13 @@ export type RunEventBody =
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
   | { readonly type: "retry"; readonly because: FailureKind; readonly remedy: string; readonly message: string }
   | CompactionEvent
-  | { readonly type: "notice"; readonly text: string; readonly because: "window" | "steered" | "repair" }
+  | {
+      readonly type: "notice";
+      readonly text: string;
+      readonly because: "window" | "steered" | "repair" | "engine" | "keys";
+    }
+  /** Another model than the one that was asked for answers, or that one again. One line, for the user. */
+  | { readonly type: "model_change"; readonly from: ModelRef; readonly to: ModelRef; readonly text: string }
   /** Text for the user that no model wrote: a command's answer, an error told kindly. */
   | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
   | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };

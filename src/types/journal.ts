@@ -142,6 +142,7 @@ export interface RunRecord {
 export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   recent(limit: number): Promise<readonly RunRecord[]>;
+  find(runId: string): Promise<RunRecord | undefined>;
   /** Sums since an epoch millisecond. */
   totals(since: number): Promise<{ runs: number; failed: number; input: number; output: number; costUsd: number }>;
 }
@@ -158,6 +159,13 @@ export interface KeyValue {
   set(key: string, value: string): Promise<void>;
 }
 
+/** Texts that many runs share, such as system prompts: each is kept once. */
+export interface Texts {
+  /** Key of the text; durable with the next commit. Known texts are not written again. */
+  put(text: string): Promise<string>;
+  get(key: string): Promise<string | undefined>;
+}
+
 /** The durable journal of one state directory. */
 export interface Journal {
   readonly inbox: Inbox;
@@ -166,6 +174,7 @@ export interface Journal {
   readonly runs: RunLedger;
   readonly approvals: ApprovalRules;
   readonly values: KeyValue;
+  readonly texts: Texts;
   close(): Promise<void>;
 }
 

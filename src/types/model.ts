@@ -49,10 +49,22 @@ export interface Usage {
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 }
 
+/** Where a user message came from, in the field's words. `external_user` of older transcripts means `third-party_user`. */
+export interface InputProvenance {
+  kind: "third-party_user" | "inter_session" | "internal_system";
+  originSessionId?: string;
+  sourceSessionKey?: string;
+  sourceChannel?: string;
+  /** `subagent_announce`, `sessions_send`, `agent_step`, `memory_flush`, … */
+  sourceTool?: string;
+}
+
 export interface UserMessage {
   role: "user";
   content: string | (TextContent | ImageContent)[];
   timestamp: number;
+  /** Set when no person wrote it. */
+  provenance?: InputProvenance;
 }
 export interface AssistantMessage {
   role: "assistant";

@@ -1,5 +1,5 @@
 import type { AgentId, RunId, SessionKey } from "./ids.ts";
-import type { ModelRef, Usage } from "./model.ts";
+import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
 export const FAILURE_KINDS = [
@@ -11,10 +11,14 @@ export const FAILURE_KINDS = [
   "context_overflow",
   "thinking_unsupported",
   "image_size",
+  "role_ordering",
+  "call_ordering",
   "format",
   "refusal",
   "cut_off",
   "network",
+  "compaction_failure",
+  "tool_loop",
   "model_missing",
   "unknown",
 ] as const;
@@ -42,10 +46,90 @@ export interface RunFacts {
   readonly trigger: RunTrigger;
 }
 
-/** What a run cost and who answered. */
+/** One model call chain of a run: a candidate with a key, and how it ended. */
+export interface Try {
+  readonly model: ModelRef;
+  /** Which key; see `AuthProfile`. */
+  readonly profile?: string;
+  readonly thinking: ThinkLevel;
+  /** What the model was shown: messages, and tokens by estimate. */
+  readonly messages: number;
+  readonly estimatedTokens: number;
+  readonly durationMs: number;
+  readonly outcome: "replied" | "aborted" | FailureKind;
+  /** The failure in the provider's words, without secrets. */
+  readonly message?: string;
+  /** What was done about it. */
+  readonly remedy?: string;
+}
+
+/** A candidate or key that was not asked, and why. */
+export interface Skipped {
+  readonly model: ModelRef;
+  readonly profile?: string;
+  readonly why: string;
+}
+
+export interface ToolCount {
+  readonly name: string;
+  readonly calls: number;
+  readonly failed: number;
+  readonly ms: number;
+}
+
+/** A named piece of the user's turn or of the system prompt, with its size. */
+export interface PromptPart {
+  readonly name: string;
+  /** Where it comes from: a file, a config key, a room. */
+  readonly source: string;
+  readonly tokens: number;
+}
+
+/** How what the model saw can be shown again: texts by their hash in the journal, the conversation by its entries. */
+export interface PromptRecord {
+  /** Key of the system prompt's text among the journal's texts. */
+  readonly system: string;
+  /** Pieces of the system prompt, in order. */
+  readonly systemParts: readonly PromptPart[];
+  /** Pieces that the body stages added to the user's turn. */
+  readonly bodyParts: readonly PromptPart[];
+  /** First and last transcript entry of the window; none of an empty one. */
+  readonly firstEntryId?: string;
+  readonly lastEntryId?: string;
+  /** The window began with a summary. */
+  readonly hasSummary: boolean;
+  /** What decided how the transcript became a request. */
+  readonly api: string;
+  readonly input: readonly ("text" | "image")[];
+  readonly images: boolean;
+  readonly strict: boolean;
+  readonly earlierTurns?: number;
+  /** Tool results that were cut, as `history/prune.ts` has them. */
+  readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;
+  /** Set when an engine made the messages: key of their JSON among the journal's texts. */
+  readonly engineMessages?: string;
+  readonly tools: readonly string[];
+  readonly messages: number;
+  readonly estimatedTokens: number;
+}
+
+/** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
 export interface Receipt {
   readonly model: ModelRef;
   readonly usage: Usage;
   readonly calls: number;
   readonly durationMs: number;
+  readonly profile?: string;
+  /** Id of the context engine. */
+  readonly engine?: string;
+  /** Why the context engine was not used. */
+  readonly engineDegraded?: string;
+  readonly trigger?: RunTrigger;
+  readonly candidates?: readonly ModelRef[];
+  readonly tries?: readonly Try[];
+  readonly skipped?: readonly Skipped[];
+  readonly tools?: readonly ToolCount[];
+  readonly compactions?: number;
+  /** Of the last attempt. */
+  readonly prompt?: PromptRecord;
 }

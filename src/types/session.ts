@@ -15,6 +15,8 @@ export interface SessionEntry {
   reasoningLevel?: "off" | "on" | "stream";
   providerOverride?: string;
   modelOverride?: string;
+  authProfileOverride?: string;
+  authProfileOverrideSource?: "auto" | "user";
   queueMode?: string;
   inputTokens?: number;
   outputTokens?: number;
@@ -22,6 +24,9 @@ export interface SessionEntry {
   totalTokensFresh?: boolean;
   contextTokens?: number;
   compactionCount?: number;
+  /** Value of `compactionCount` when memory was last flushed. */
+  memoryFlushCompactionCount?: number;
+  memoryFlushAt?: number;
   label?: string;
   displayName?: string;
   channel?: string;

@@ -55,7 +55,7 @@ describe("a message that another session sent", () => {
   const sent = {
     ...asks("Report, please."),
     provenance: {
-      kind: "inter_session",
+      kind: "inter_session" as const,
       sourceSessionKey: "agent:a:main",
       sourceChannel: "webchat",
       sourceTool: "sessions_send",
@@ -74,7 +74,7 @@ describe("a message that another session sent", () => {
   });
 
   it("is told apart from one that a user sent", () => {
-    const plain = { ...asks("hi"), provenance: { kind: "third-party_user" } };
+    const plain = { ...asks("hi"), provenance: { kind: "third-party_user" as const } };
     expect(applyPasses([plain], claude)[0]).toBe(plain);
   });
 });

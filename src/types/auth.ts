@@ -1,0 +1,44 @@
+import type { FailureKind } from "./run.ts";
+import type { ModelRef } from "./model.ts";
+
+/** `api_key`, a `token` that is sent as it is, `oauth` (refreshed here), `aws-sdk` (AWS finds its own), `none`. */
+export type AuthMode = "api_key" | "token" | "oauth" | "aws-sdk" | "none";
+
+/** One way to be let in by a provider. The secret is never part of it. */
+export interface AuthProfile {
+  /** `<provider>:<name>`; `<provider>:config` and `<provider>:env` for keys of the config and the environment. */
+  readonly id: string;
+  readonly provider: string;
+  readonly mode: AuthMode;
+  readonly email?: string;
+  readonly displayName?: string;
+}
+
+/** Whether a profile may be asked for a model now. Epoch milliseconds. */
+export type ProfileState =
+  | { readonly kind: "ready" }
+  /** Its rest is over and this run is the one that finds out: others see it resting until the run reports. */
+  | { readonly kind: "probe" }
+  | { readonly kind: "resting"; readonly until: number; readonly because: FailureKind };
+
+export interface ProfileTurn {
+  readonly profile: AuthProfile;
+  readonly state: ProfileState;
+}
+
+/** What a session wishes: a key its user pinned (then there is no other), or the one that served it last. */
+export interface ProfileWish {
+  readonly pinned?: string;
+  readonly last?: string;
+}
+
+/** The keys of all providers. Rests are kept per (profile, model, reason), never wider; none of it throws. */
+export interface Keyring {
+  /** The profiles of a model's provider in the order in which they are tried. Empty when there is none. */
+  order(ref: ModelRef, wish: ProfileWish): Promise<readonly ProfileTurn[]>;
+  succeeded(ref: ModelRef, profileId: string): void;
+  /** Failures that say nothing about the key change nothing. */
+  failed(ref: ModelRef, profileId: string, failure: { kind: FailureKind; retryAfterMs?: number }): void;
+  /** A run that took a probe ended without asking: somebody else may. */
+  released(ref: ModelRef, profileId: string): void;
+}

@@ -11,13 +11,14 @@ export function shortenResult(message: ChatMessage): ChatMessage {
   return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
 }
 
-/** Head and tail of a text, at most so many UTF-16 units, with the number of those left out between them. */
-export function shorten(text: string, most: number): string {
+const leftOut = (left: number): string => ` […${left} characters left out…] `;
+
+/** Head and tail of a text, at most so many UTF-16 units, with a note of how many are left out between them. */
+export function shorten(text: string, most: number, note: (left: number) => string = leftOut): string {
   if (text.length <= most) return text;
-  const note = ` […${text.length - most} characters left out…] `;
-  const room = Math.max(0, most - note.length);
+  const room = Math.max(0, most - note(text.length).length);
   const head = Math.ceil(room * 0.7);
-  return `${text.slice(0, head)}${note}${text.slice(text.length - (room - head))}`.toWellFormed();
+  return `${text.slice(0, head)}${note(text.length - room)}${text.slice(text.length - (room - head))}`.toWellFormed();
 }
 
 /** One message as a summariser reads it. Thinking is left out. */

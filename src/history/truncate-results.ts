@@ -1,0 +1,46 @@
+import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
+import type { ChatMessage, ToolResultMessage } from "../types/model.ts";
+import { shorten } from "./compaction/render.ts";
+import { mapSame } from "./parts.ts";
+
+/** The part of a window that one tool result may take. */
+export const RESULT_SHARE = 0.3;
+
+/** However small its part is, so much of a result stays: a note must fit in it. */
+const LEAST_TOKENS = 100;
+
+const note = (left: number): string =>
+  `\n\n[… ${left} characters are left out here: the whole does not fit the model's window. Ask for the part that is needed. …]\n\n`;
+
+/**
+ * The messages with each tool result that alone would take more than `share` of the window cut to its head and tail. The
+ * last one too; images stay. Pure, idempotent; gives back the very array when nothing is that large.
+ */
+export function truncateResults(
+  messages: readonly ChatMessage[],
+  { windowTokens, share = RESULT_SHARE }: { readonly windowTokens: number; readonly share?: number },
+): readonly ChatMessage[] {
+  const most = Math.max(LEAST_TOKENS, Math.floor(windowTokens * share));
+  return mapSame(messages, (message) => (message.role === "toolResult" ? truncateResult(message, most) : message));
+}
+
+function truncateResult(message: ToolResultMessage, most: number): ToolResultMessage {
+  if (estimateTokens(message) <= most) return message;
+  const images = message.content.filter((part) => part.type === "image");
+  const text = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const room = Math.max(LEAST_TOKENS, most - estimateTokens({ ...message, content: images }));
+  const shortened = toTokens(text, room);
+  if (shortened === text) return message;
+  return { ...message, content: [{ type: "text", text: shortened }, ...images] };
+}
+
+/** Head and tail of a text that are at most so many tokens. */
+function toTokens(text: string, most: number): string {
+  const tokens = estimateTextTokens(text);
+  if (tokens <= most) return text;
+  // Where wide and narrow letters are mixed, the share of characters is not that of tokens.
+  for (let chars = Math.floor((text.length * most) / tokens); ; chars = Math.floor(chars * 0.9)) {
+    const shorter = shorten(text, chars, note);
+    if (estimateTextTokens(shorter) <= most) return shorter;
+  }
+}

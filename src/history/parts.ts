@@ -61,3 +61,10 @@ export const isBlank = (text: string): boolean => !/[^\s\p{Cc}\p{Cs}]/u.test(tex
 export function hasField(part: object, name: string): boolean {
   return name in part;
 }
+
+/** All texts of an answer as one, in front. */
+export function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
+  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (texts.length < 2) return content;
+  return [{ type: "text", text: texts.join("\n\n") }, ...content.filter((part) => part.type !== "text")];
+}

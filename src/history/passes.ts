@@ -11,7 +11,8 @@ import { pairTools } from "./passes/pairing.ts";
 import { downgradeReasoning } from "./passes/reasoning.ts";
 import { dropThinking, stripSignatures } from "./passes/thinking.ts";
 import { bridgeToolResults, startWithUser, validateAnthropicTurns, validateGeminiTurns } from "./passes/turns.ts";
-import type { TranscriptPolicy } from "../providers/quirks.ts";
+import { tellTools } from "./passes/plain-tools.ts";
+import { strictly, type TranscriptPolicy } from "../providers/quirks.ts";
 
 export interface HistoryPass {
   readonly name: string;
@@ -31,6 +32,7 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
   { name: "contents", apply: fillContents },
   { name: "pair-tools", apply: pairTools },
   { name: "details", apply: stripDetails },
+  { name: "plain-tools", apply: tellTools },
   { name: "user-turn-first", apply: startWithUser },
   { name: "reasoning", apply: downgradeReasoning },
   { name: "gemini-turns", apply: validateGeminiTurns },
@@ -42,6 +44,8 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
   { name: "bridge", apply: bridgeToolResults },
 ];
 
+/** Gives back the very array when it is a valid request already; the messages that need no change are the given ones. */
 export function applyPasses(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
-  return HISTORY_PASSES.reduce((current, pass) => pass.apply(current, policy), messages);
+  const rules = policy.strict === true ? strictly(policy) : policy;
+  return HISTORY_PASSES.reduce((current, pass) => pass.apply(current, rules), messages);
 }

@@ -35,6 +35,12 @@ export interface TranscriptPolicy {
   readonly validateAnthropicTurns: boolean;
   /** A user turn must not follow tool results: an answer is put between. */
   readonly bridgeToolResults: boolean;
+  /** Calls and results are taken only in a request that offers tools. */
+  readonly toolBlocksNeedTools: boolean;
+  /** Calls and their results are told as text. */
+  readonly plainTools?: boolean | undefined;
+  /** Only what every provider takes: text and images in turns that alternate. */
+  readonly strict?: boolean | undefined;
   /** User turns before the present one; all when 0 or unset. */
   readonly earlierTurns?: number | undefined;
 }
@@ -51,7 +57,7 @@ export interface Quirk {
   readonly id: string;
   readonly why: string;
   when(model: QuirkModel): boolean;
-  readonly transcript: Partial<Omit<TranscriptPolicy, "model" | "images" | "earlierTurns">>;
+  readonly transcript: Partial<Omit<TranscriptPolicy, "model" | "images" | "earlierTurns" | "plainTools" | "strict">>;
 }
 
 const speaks =
@@ -93,6 +99,12 @@ export const QUIRKS: readonly Quirk[] = [
     why: "Converse refuses two user turns in a row, and tool results are a user turn.",
     when: speaks("bedrock-converse-stream"),
     transcript: { bridgeToolResults: true },
+  },
+  {
+    id: "tool-blocks-need-tools",
+    why: "Converse refuses calls and results in a request without a tool configuration, and Anthropic may.",
+    when: speaks("anthropic-messages", "bedrock-converse-stream"),
+    transcript: { toolBlocksNeedTools: true },
   },
   {
     id: "openai-images",
@@ -185,6 +197,7 @@ const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   validateGeminiTurns: true,
   validateAnthropicTurns: true,
   bridgeToolResults: false,
+  toolBlocksNeedTools: false,
 };
 
 /** What a transcript has to become for this model. */
@@ -193,3 +206,17 @@ export function policyFor(model: QuirkModel): TranscriptPolicy {
   const rows = QUIRKS.filter((quirk) => quirk.when(model)).map((quirk) => quirk.transcript);
   return Object.assign({ ...PLAIN, model: { api, provider, id }, images: input.includes("image") }, ...rows);
 }
+
+/** The policy of a request that offers this many tools. */
+export const policyWithTools = (policy: TranscriptPolicy, tools: number): TranscriptPolicy =>
+  policy.toolBlocksNeedTools && tools === 0 ? { ...policy, plainTools: true } : policy;
+
+/** The policy of a last try: what is left is valid for every provider. */
+export const strictly = (policy: TranscriptPolicy): TranscriptPolicy => ({
+  ...policy,
+  strict: true,
+  plainTools: true,
+  userTurnFirst: true,
+  validateGeminiTurns: true,
+  validateAnthropicTurns: true,
+});

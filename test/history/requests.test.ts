@@ -24,6 +24,26 @@ const userWords = (messages: readonly ChatMessage[]): string[] =>
 describe.each(WIRES)("a request of $model.api", ({ model, faults }) => {
   const policy = policyFor(model);
 
+  it("is valid for the last try too, with nothing but text and pictures of users", async () => {
+    await requestOf(model, [{ role: "user", content: "warm", timestamp: 0 }]);
+    await fc.assert(
+      fc.asyncProperty(conversation, async (messages) => {
+        const passed = applyPasses(messages, { ...policy, strict: true });
+        for (const { role, content } of passed) {
+          expect(role).not.toBe("toolResult");
+          if (role === "assistant") for (const part of content) expect(Object.keys(part)).toEqual(["type", "text"]);
+        }
+        for (const [at, { role }] of passed.entries()) expect(role).toBe(at % 2 === 0 ? "user" : "assistant");
+        const request = await requestOf(model, passed);
+        expect(faults(request)).toEqual([]);
+        const sent = JSON.stringify(request);
+        for (const words of userWords(messages)) expect(sent).toContain(words);
+        expect(applyPasses(passed, { ...policy, strict: true })).toBe(passed);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
   it("is valid whatever the transcript went through, and holds every word of the user", async () => {
     await requestOf(model, [{ role: "user", content: "warm", timestamp: 0 }]);
     await fc.assert(

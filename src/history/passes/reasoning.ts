@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/model.ts";
-import { type AnswerPart, mapSame, withContent } from "../parts.ts";
+import { type AnswerPart, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
@@ -67,14 +67,8 @@ function parsed(json: string): object | undefined {
 
 function asPlain(message: AssistantMessage): AssistantMessage {
   const bare = unsigned(message);
+  // The SDK gives all texts of an answer the same item id.
   return withContent(bare, oneText(mapSame(bare.content, withoutItemId)));
-}
-
-/** The SDK gives all texts of an answer the same item id. */
-function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
-  const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  if (texts.length < 2) return content;
-  return [{ type: "text", text: texts.join("\n\n") }, ...content.filter((part) => part.type !== "text")];
 }
 
 function withoutItemId(part: AnswerPart): AnswerPart {

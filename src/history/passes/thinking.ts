@@ -7,16 +7,16 @@ export function isOwn(message: AssistantMessage, { model }: TranscriptPolicy): b
   return message.model === model.id && message.provider === model.provider && message.api === model.api;
 }
 
-/** For models that take no thinking back. */
+/** For models that take no thinking back, and when nothing may be left that a provider could refuse. */
 export function dropThinking(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
-  return policy.ownThinking === "drop" ? mapSame(messages, withoutThinking) : messages;
+  return policy.ownThinking === "drop" || policy.strict === true ? mapSame(messages, withoutThinking) : messages;
 }
 
 /** A signature is worth something to the model that made it only; thinking of others would be read as an answer. */
 export function stripSignatures(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   return mapSame(messages, (message) => {
     if (message.role !== "assistant") return message;
-    if (!isOwn(message, policy)) return unsigned(message);
+    if (policy.strict === true || !isOwn(message, policy)) return unsigned(message);
     return withContent(
       message,
       filterSame(message.content, (part) => part.type !== "thinking" || isTaken(part, policy)),

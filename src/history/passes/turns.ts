@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/model.ts";
 import { emptyUsage } from "../../types/usage.ts";
-import { hasCalls, partsOf } from "../parts.ts";
+import { hasCalls, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
@@ -43,7 +43,8 @@ export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessag
 function joinAnswers(first: AssistantMessage, then: AssistantMessage, policy: TranscriptPolicy): AssistantMessage {
   const by = isOwn(first, policy) ? first : then;
   const { api, provider, model } = by;
-  return { ...then, api, provider, model, content: [...unsigned(first).content, ...unsigned(then).content] };
+  const content = [...unsigned(first).content, ...unsigned(then).content];
+  return { ...then, api, provider, model, content: policy.strict === true ? [...oneText(content)] : content };
 }
 
 type Join = (last: ChatMessage, next: ChatMessage) => ChatMessage | undefined;

@@ -1,0 +1,40 @@
+import type { ChatMessage, TextContent, ToolCallContent, ToolResultMessage, UserMessage } from "../../types/model.ts";
+import { callsOf, hasCalls } from "../parts.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+
+/**
+ * For a request that may hold no calls and no results: each result becomes a user turn that tells what was called and
+ * what came of it. The answers tell nothing of it: a model would take to writing calls as text.
+ */
+export function tellTools(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (policy.plainTools !== true || !messages.some(hasTools)) return messages;
+  const calls = new Map<string, ToolCallContent>();
+  return messages.flatMap((message): readonly ChatMessage[] => {
+    if (message.role === "toolResult") return [told(message, calls.get(message.toolCallId), policy)];
+    if (message.role === "user") return [message];
+    for (const call of callsOf(message)) calls.set(call.id, call);
+    if (!hasCalls(message)) return [message];
+    // Thinking goes: what it led to is gone.
+    const said = message.content.filter((part) => part.type === "text");
+    return said.length > 0 ? [{ ...message, content: said }] : [];
+  });
+}
+
+const hasTools = (message: ChatMessage): boolean => message.role === "toolResult" || hasCalls(message);
+
+/** Characters of a call's arguments that are told. */
+const MAX_ARGUMENTS = 2000;
+
+function told(result: ToolResultMessage, call: ToolCallContent | undefined, policy: TranscriptPolicy): UserMessage {
+  const given = JSON.stringify(call?.arguments ?? {});
+  const shown = given.length > MAX_ARGUMENTS ? `${given.slice(0, MAX_ARGUMENTS).toWellFormed()}…` : given;
+  const end = result.isError ? "failed with" : "gave";
+  const head: TextContent = {
+    type: "text",
+    text: `[The tool ${result.toolName} was called with ${shown} and ${end}:]`,
+  };
+  const content = result.content.map((part) =>
+    part.type === "image" && policy.strict === true ? { type: "text" as const, text: "[image: left out]" } : part,
+  );
+  return { role: "user", content: [head, ...content], timestamp: result.timestamp };
+}

@@ -12,6 +12,7 @@ const REMEMBER = "INSERT INTO seen (channel, account, event_key, inbox_id, at) V
 const SEEN = "SELECT inbox_id FROM seen WHERE channel = ? AND account = ? AND event_key = ?";
 const ROW = "SELECT * FROM inbox WHERE id = ?";
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
+const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
 const CLAIM = `
   UPDATE inbox SET state = 'claimed', session_key = ?, run_id = ?, turn_id = ?,
     attempts = attempts + (claimed_boot IS NOT ?), claimed_boot = ?
@@ -32,6 +33,7 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
         const row = seen && sql.one(ROW, count(seen, "inbox_id"));
         return row && toRow(row);
       }),
+    ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toRow)),
   };
 }
 

@@ -1,21 +1,20 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { type Clock, systemClock } from "../types/clock.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import { count } from "./columns.ts";
 import { Commits } from "./commits.ts";
+import { openDatabase } from "./database.ts";
 import { diskError, isMissing, makePrivateDir } from "./disk.ts";
 import { createInbox } from "./inbox.ts";
 import { createApprovals, createLedger, createValues } from "./ledger.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal } from "./prune.ts";
-import { MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
 import { createTexts } from "./texts.ts";
-import { brokenJournal, isBroken, sqliteError } from "./sqlite.ts";
 
 export interface JournalOptions {
   /** The SQLite file; made with its directory when it is not there. */
@@ -83,41 +82,6 @@ async function createFile(path: string): Promise<void> {
     if (problem.code === "DISK_FULL") throw problem;
     throw new OpenClawError("STATE_UNWRITABLE", { message: problem.message, fix: problem.fix, cause: error });
   }
-}
-
-function openDatabase(path: string, sync: "full" | "normal"): DatabaseSync {
-  let db: DatabaseSync | undefined;
-  try {
-    db = new DatabaseSync(path, { timeout: 2000 });
-    refuseNewer(db, path);
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}; PRAGMA temp_store = MEMORY`);
-    migrate(db);
-    return db;
-  } catch (error) {
-    db?.close();
-    throw isBroken(error) ? brokenJournal(path, error) : sqliteError(error, path);
-  }
-}
-
-function schemaVersion(db: DatabaseSync): number {
-  return count(db.prepare("PRAGMA user_version").get(), "user_version");
-}
-
-function refuseNewer(db: DatabaseSync, path: string): void {
-  const version = schemaVersion(db);
-  if (version <= SCHEMA_VERSION) return;
-  throw new OpenClawError("JOURNAL_NEWER", {
-    message: `The journal ${path} has schema ${version}; this openclaw knows ${SCHEMA_VERSION}.`,
-    fix: "Update openclaw, or point OPENCLAW_STATE_DIR at a directory that this version wrote.",
-  });
-}
-
-/** The version is read again under the write lock: the command line may open a new journal at the same moment. */
-function migrate(db: DatabaseSync): void {
-  if (schemaVersion(db) === SCHEMA_VERSION) return;
-  db.exec("BEGIN IMMEDIATE");
-  for (const sql of MIGRATIONS.slice(schemaVersion(db))) db.exec(sql);
-  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 async function readStats(commits: Commits, path: string): Promise<JournalStats> {

@@ -1,10 +1,10 @@
 import type { Clock } from "../types/clock.ts";
 import { runId, sessionKey } from "../types/ids.ts";
-import type { ApprovalRules, KeyValue, RunLedger, RunRecord } from "../types/journal.ts";
+import type { ApprovalRules, KeyValue, RunFilter, RunLedger, RunRecord } from "../types/journal.ts";
 import type { Receipt } from "../types/run.ts";
 import { count, json, text } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import type { Row } from "./sqlite.ts";
+import type { Params, Row } from "./sqlite.ts";
 
 const RECORD = `
   INSERT OR REPLACE INTO runs (run_id, session_key, at, result, receipt, input, output, cost)
@@ -14,6 +14,9 @@ const TOTALS = `
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 
+// No pattern, so that no character of an id means another.
+const BEGINNING = "SELECT * FROM runs WHERE substr(run_id, 1, length(?)) = ? ORDER BY at DESC, rowid DESC LIMIT ?";
+
 /** `failed` counts the runs whose `result` begins with that word. */
 export function createLedger(commits: Commits): RunLedger {
   return {
@@ -22,13 +25,24 @@ export function createLedger(commits: Commits): RunLedger {
         const { input, output, cost } = receipt.usage;
         sql.run(RECORD, id, key, at, result, JSON.stringify(receipt), input, output, cost.total);
       }),
-    recent: (limit) =>
-      commits.read((sql) => sql.all("SELECT * FROM runs ORDER BY at DESC, rowid DESC LIMIT ?", limit).map(toRecord)),
+    recent: (limit, filter) =>
+      commits.read((sql) => {
+        const { where, values } = filterOf(filter);
+        return sql
+          .all(`SELECT * FROM runs ${where} ORDER BY at DESC, rowid DESC LIMIT ?`, ...values, limit)
+          .map(toRecord);
+      }),
+    last: (key) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT * FROM runs WHERE session_key = ? ORDER BY at DESC, rowid DESC LIMIT 1", key);
+        return row && toRecord(row);
+      }),
     find: (id) =>
       commits.read((sql) => {
         const row = sql.one("SELECT * FROM runs WHERE run_id = ?", id);
         return row && toRecord(row);
       }),
+    beginningWith: (prefix, limit) => commits.read((sql) => sql.all(BEGINNING, prefix, prefix, limit).map(toRecord)),
     totals: (since) =>
       commits.read((sql) => {
         const row = sql.one(TOTALS, since);
@@ -67,6 +81,14 @@ export function createValues(commits: Commits): KeyValue {
       commits.write((sql) => {
         sql.run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", key, value);
       }),
+  };
+}
+
+function filterOf({ sessionKey: key, isFailed }: RunFilter = {}): { where: string; values: Params } {
+  const terms = [key !== undefined && "session_key = ?", isFailed === true && "result LIKE 'failed%'"].filter(Boolean);
+  return {
+    where: terms.length === 0 ? "" : `WHERE ${terms.join(" AND ")}`,
+    values: key === undefined ? [] : [key],
   };
 }
 

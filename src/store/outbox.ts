@@ -13,6 +13,7 @@ const ROWS = `
   SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
 const OF_REPLY = `${ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part`;
 const OF_INBOX = `${ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
+const OF_RUN = `${ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
 const OPEN = `${ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, state)
@@ -32,6 +33,7 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change)),
     open: () => commits.read((sql) => sql.all(OPEN).map(toRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toRow)),
+    ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toRow)),
     notePreview: (inboxId, to, messageId) =>
       commits.write((sql) => {
         sql.run(NOTE, inboxId, JSON.stringify(to), messageId);

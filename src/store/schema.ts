@@ -90,6 +90,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL);
   CREATE INDEX texts_at ON texts (at);
   `,
+  `
+  CREATE INDEX inbox_run ON inbox (run_id) WHERE run_id IS NOT NULL;
+  CREATE INDEX runs_session ON runs (session_key, at);
+  `,
 ];
 
 /** The version that this program writes. */

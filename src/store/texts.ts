@@ -16,7 +16,8 @@ export function createTexts(commits: Commits, clock: Clock): Texts {
     async put(text) {
       const key = createHash("sha256").update(text).digest("hex").slice(0, 32);
       const now = clock.now();
-      if (now - (touched.get(key) ?? 0) < TOUCH_MS) return key;
+      const last = touched.get(key);
+      if (last !== undefined && now - last < TOUCH_MS) return key;
       await commits.write((sql) => {
         sql.run(
           "INSERT INTO texts (key, text, at) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET at = excluded.at",

@@ -45,6 +45,8 @@ export interface Inbox {
   /** Rows without an outcome, oldest first. */
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
+  /** The rows that became the turn of a run, in order of arrival. */
+  ofRun(runId: string): Promise<readonly InboxRow[]>;
 }
 
 /** planned → sending → sent | unknown | failed */
@@ -97,6 +99,8 @@ export interface OutboxJournal {
   /** Rows that are neither sent nor failed, oldest first. */
   open(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
+  /** What answers the messages of a run, in order. */
+  ofRun(runId: string): Promise<readonly OutboxRow[]>;
   /**
    * Remembers the preview message of a turn, so that its final can be an edit of it after a crash. Noted with an empty id
    * before the platform is asked: a crash in between leaves a preview that nobody can edit.
@@ -139,10 +143,22 @@ export interface RunRecord {
   readonly result: string;
 }
 
+/** Which runs are asked for; all when empty. */
+export interface RunFilter {
+  readonly sessionKey?: SessionKey | undefined;
+  /** Only those that failed. */
+  readonly isFailed?: boolean | undefined;
+}
+
 export interface RunLedger {
   record(run: RunRecord): Promise<void>;
-  recent(limit: number): Promise<readonly RunRecord[]>;
+  /** The latest first. */
+  recent(limit: number, filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** The latest of a session. */
+  last(sessionKey: SessionKey): Promise<RunRecord | undefined>;
   find(runId: string): Promise<RunRecord | undefined>;
+  /** Runs whose id begins so, the latest first. */
+  beginningWith(prefix: string, limit: number): Promise<readonly RunRecord[]>;
   /** Sums since an epoch millisecond. */
   totals(since: number): Promise<{ runs: number; failed: number; input: number; output: number; costUsd: number }>;
 }

@@ -83,6 +83,8 @@ export interface PromptPart {
   /** Where it comes from: a file, a config key, a room. */
   readonly source: string;
   readonly tokens: number;
+  /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
+  readonly chars?: number;
 }
 
 /** How what the model saw can be shown again: texts by their hash in the journal, the conversation by its entries. */

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Commits } from "../../src/store/commits.ts";
 import { checks } from "../../src/store/checks.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import { openJournalToRead } from "../../src/store/read-only.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboundMessage, Peer } from "../../src/types/message.ts";
@@ -191,6 +192,21 @@ describe("ledger, approvals, values", () => {
     await journal.runs.record({ ...record, runId: runId("b"), at: 11, result: "failed: auth" });
     expect(await journal.runs.totals(10)).toEqual({ runs: 2, failed: 1, input: 20, output: 10, costUsd: 1 });
     expect((await journal.runs.recent(2)).map((run) => run.runId)).toEqual(["b", "a"]);
+    await journal.runs.record({
+      ...record,
+      sessionKey: sessionKey("other"),
+      runId: runId("a_"),
+      at: 12,
+      result: "replied",
+    });
+    const ids = (runs: readonly { runId: string }[]) => runs.map((run) => run.runId);
+    expect(ids(await journal.runs.recent(9, { sessionKey: sessionKey("k") }))).toEqual(["b", "a", "old"]);
+    expect(ids(await journal.runs.recent(9, { sessionKey: sessionKey("k"), isFailed: true }))).toEqual(["b"]);
+    expect(ids(await journal.runs.recent(9, { isFailed: true }))).toEqual(["b"]);
+    expect((await journal.runs.last(sessionKey("k")))?.runId).toBe("b");
+    expect(await journal.runs.last(sessionKey("nobody"))).toBeUndefined();
+    expect(ids(await journal.runs.beginningWith("a", 9))).toEqual(["a_", "a"]);
+    expect(ids(await journal.runs.beginningWith("%", 9))).toEqual([]);
     await journal.approvals.allow("main", "ls -l");
     expect(await journal.approvals.isAllowed("main", "ls -l")).toBe(true);
     expect(await journal.approvals.isAllowed("main", "ls")).toBe(false);
@@ -198,6 +214,49 @@ describe("ledger, approvals, values", () => {
     await journal.values.set("x", "2");
     expect([await journal.values.get("x"), await journal.values.get("y")]).toEqual(["2", undefined]);
     expect(await journal.stats()).toMatchObject({ openInbox: 0, unknownOutbox: 0 });
+  });
+});
+
+describe("a run in the journal", () => {
+  it("knows its messages and their answers, for readers too", async () => {
+    const journal = await open();
+    const rows = await journal.inbox.accept([message("one"), message("two"), message("three")]);
+    const [one, two, three] = rows.map(({ row }) => row.id);
+    await journal.inbox.claim([one!, two!], claim(1));
+    await journal.inbox.claim([three!], claim(2));
+    await journal.outbox.plan({
+      replyKey: "a",
+      inboxId: one!,
+      to: peer,
+      parts: [{ kind: "text", body: "yes", format: "plain", plain: "yes" }],
+    });
+    await journal.outbox.plan({
+      replyKey: "b",
+      inboxId: three!,
+      to: peer,
+      parts: [{ kind: "text", body: "no", format: "plain", plain: "no" }],
+    });
+    const reader = await openJournalToRead(path);
+    for (const source of [journal, reader]) {
+      expect((await source.inbox.ofRun("r1")).map((row) => row.message.id)).toEqual(["one", "two"]);
+      expect((await source.outbox.ofRun("r1")).map((row) => row.replyKey)).toEqual(["a"]);
+      expect(await source.inbox.ofRun("r3")).toEqual([]);
+    }
+    const key = await journal.texts.put("a long prompt");
+    expect(await reader.texts.get(key)).toBe("a long prompt");
+    await reader.close();
+  });
+
+  it("is read from an older journal too", async () => {
+    const db = await open().then(async (journal) => {
+      await journal.close();
+      return new DatabaseSync(path);
+    });
+    db.exec("DROP TABLE texts; DROP INDEX inbox_run; DROP INDEX runs_session; PRAGMA user_version = 1");
+    db.close();
+    const reader = await openJournalToRead(path);
+    expect(await reader.texts.get("x")).toBeUndefined();
+    await reader.close();
   });
 });
 

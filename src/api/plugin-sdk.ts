@@ -1,16 +1,32 @@
 /** What a plugin may import: `openclaw/plugin-sdk`. */
 export type {
+  AccountNotes,
   ChannelAdapter,
   ChannelHost,
   ChannelLimits,
   ChannelLink,
   ChannelLog,
+  FetchedFile,
+  FetchRequest,
   LinkReport,
+  LoginDesk,
+  LoginStep,
+  MenuCommand,
   SendOptions,
   SendResult,
+  WebhookAnswer,
+  WebhookRequest,
 } from "../types/channel.ts";
-export type { InboundMessage, MediaItem, MediaKind, Peer, QuotedMessage, Sender } from "../types/message.ts";
-export type { OutboundPart, ReplyButton, TextFormat } from "../types/reply.ts";
+export type {
+  InboundMessage,
+  MediaItem,
+  MediaKind,
+  Peer,
+  QuotedMessage,
+  ReactionFacts,
+  Sender,
+} from "../types/message.ts";
+export type { OutboundPart, ReplyButton, TextFormat, TextStyle } from "../types/reply.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";

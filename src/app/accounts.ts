@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { accountConfig, accountInputs, type AccountConfig } from "../channels/config.ts";
+import { makePrivateDir } from "../store/disk.ts";
 import type { ChannelLimits } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
@@ -28,3 +30,12 @@ export function lowerLimits(limits: ChannelLimits, { textChunkLimit }: AccountCo
   if (textChunkLimit === undefined) return limits;
   return { ...limits, text: Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit)) };
 }
+
+/** Makes the private folder of an account's keys, such as a linked device's. */
+export async function accountFolder(credentials: string, channel: string, account: string): Promise<string> {
+  const folder = join(credentials, ...[channel, account].map(fileName));
+  await makePrivateDir(folder);
+  return folder;
+}
+
+const fileName = (id: string): string => encodeURIComponent(id).replaceAll(".", "%2E");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { accountInputs } from "../channels/config.ts";
 import { channelChecks, type Prober } from "../channels/checks.ts";
-import type { ConfiguredAccount } from "../channels/supervisor.ts";
+import type { ConfiguredAccount } from "../channels/ports.ts";
 import { createModels } from "../providers/catalog.ts";
 import { checks as sessionChecks } from "../sessions/checks.ts";
 import { checks as storeChecks } from "../store/checks.ts";

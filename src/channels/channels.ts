@@ -1,8 +1,9 @@
 import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
+import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 import { Supervisor } from "./supervisor.ts";
-import type { ChannelPorts, ConfiguredAccount, Lifecycle } from "./supervisor.ts";
+import type { Lifecycle } from "./supervisor.ts";
 
 /** One account as `channels.status` tells it. Times are epoch milliseconds, null when there was none. */
 export interface ChannelStatus {

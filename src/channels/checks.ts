@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from "../types/check.ts";
 import { OpenClawError } from "../types/errors.ts";
-import type { ConfiguredAccount } from "./supervisor.ts";
+import type { ConfiguredAccount } from "./ports.ts";
 
 /** What an extension has beside its adapter: asks the platform who we are, without connecting. */
 export interface Prober {

@@ -1,29 +1,12 @@
-import type { ChannelAdapter, ChannelHost, ChannelLink, LinkReport } from "../types/channel.ts";
-import type { Clock } from "../types/clock.ts";
+import type { ChannelHost, ChannelLink, LinkReport } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
-import type { AccountId } from "../types/ids.ts";
-import type { MediaStore } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { CatchUp } from "./catch-up.ts";
+import { makeHost, notesOf } from "./host.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
 import type { Times } from "./link.ts";
-
-/** An account as it is to run; `config` is what the adapter's schema gave. */
-export interface ConfiguredAccount {
-  readonly adapter: ChannelAdapter;
-  readonly account: AccountId;
-  readonly config: unknown;
-  /** False: known, not started. */
-  readonly enabled: boolean;
-}
-
-export interface ChannelPorts {
-  /** Resolves when the messages are durable. */
-  receive(messages: readonly InboundMessage[]): Promise<void>;
-  readonly media: Pick<MediaStore, "read">;
-  readonly log: Log;
-  readonly clock: Clock;
-}
+import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 
 /**
  * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again. `dead`: only a person
@@ -44,6 +27,7 @@ export class Supervisor {
   readonly times: Times = emptyTimes();
   readonly #ports: ChannelPorts;
   readonly #log: Log;
+  readonly #catchUp: CatchUp;
   #account: ConfiguredAccount;
   #lifecycle: Lifecycle = "stopped";
   #problem: string | undefined;
@@ -62,6 +46,12 @@ export class Supervisor {
     this.#account = account;
     this.#ports = ports;
     this.#log = ports.log.with({ channel: account.adapter.id, account: account.account });
+    this.#catchUp = new CatchUp({
+      receive: (messages) => this.#receive(messages),
+      notes: notesOf(account, ports),
+      clock: ports.clock,
+      log: this.#log,
+    });
   }
 
   get account(): ConfiguredAccount {
@@ -121,32 +111,31 @@ export class Supervisor {
       const link = await adapter.connect(config, this.#host(signal));
       if (signal.aborted) return await link.close();
       this.#link = watchedLink(link, this.times, this.#ports.clock);
+      void this.#catchUp.run(this.#link);
     } catch (error) {
       if (!signal.aborted) this.#failed(error);
     }
   }
 
   #host(signal: AbortSignal): ChannelHost {
-    const { receive, media, clock } = this.#ports;
-    return {
-      account: this.#account.account,
+    return makeHost(this.#account, this.#ports, {
       signal,
       log: this.#log,
       receive: async (messages) => {
-        this.times.inbound = clock.now();
-        await receive(messages);
+        await this.#catchUp.settled();
+        await this.#receive(messages);
       },
       report: (state) => {
         if (!signal.aborted) this.#heard(state);
       },
-      async openMedia(item) {
-        if (item.source.at === "store") return media.read(item.source.id);
-        throw new OpenClawError("MEDIA_UNAVAILABLE", {
-          message: "The file is still on its platform.",
-          fix: "Fetch it before sending it elsewhere.",
-        });
-      },
-    };
+    });
+  }
+
+  async #receive(messages: readonly InboundMessage[]): Promise<void> {
+    const now = this.#ports.clock.now();
+    this.times.inbound = now;
+    this.#lastSign = now;
+    await this.#ports.receive(messages);
   }
 
   #heard(state: LinkReport): void {
@@ -159,6 +148,7 @@ export class Supervisor {
     this.#restarts = 0;
     this.#problem = undefined;
     if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
+    if (this.#lifecycle === "trouble" && this.#link) void this.#catchUp.run(this.#link);
     this.#lifecycle = "running";
   }
 
@@ -198,6 +188,7 @@ export class Supervisor {
       if (signal.aborted) return;
       const silentMs = this.#ports.clock.now() - this.#lastSign;
       if (silentMs > DEAF_AFTER_MS) return this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
+      if (this.#lifecycle === "running" && this.#link) void this.#catchUp.tick(this.#link);
       this.#watch(signal);
     });
   }

@@ -9,6 +9,8 @@ export interface ChannelLimits {
   readonly format: TextFormat;
   /** Bytes of one incoming or outgoing file. */
   readonly media: number;
+  /** Lines of one text message, beyond which people see a wall; Discord 17. */
+  readonly lines?: number;
   /** Least milliseconds between two edits of a preview. */
   readonly editEveryMs?: number;
 }
@@ -32,7 +34,7 @@ export type SendResult =
   | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** A running connection of one account. A capability is there when its method is there. None of them throws. */
+/** A running connection of one account. A capability is there when its method is there. Only `download` and `missedSince` throw. */
 export interface ChannelLink {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
   /** Replaces the text of a message of ours. Doing it twice is harmless. */
@@ -46,10 +48,63 @@ export interface ChannelLink {
   /** Shows "typing…" for a few seconds; called again while a run goes on. */
   typing?(to: Peer): Promise<void>;
   react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
-  /** Bytes of a file that the platform holds. Throws `MediaUnavailable` with a reason. */
-  download?(item: MediaItem): Promise<{ bytes: Uint8Array; mime?: string; name?: string }>;
+  /**
+   * Asked after a crash about a send with unknown end: `sent` when the platform holds it, `retry` when it certainly does
+   * not (it is sent once more, unlabelled), `unknown` when that cannot be told.
+   */
+  find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey">): Promise<SendResult>;
+  /** Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
+  download?(item: MediaItem): Promise<FetchedFile>;
+  /**
+   * What came since an epoch millisecond, oldest first, for platforms that do not deliver it by themselves. Called after
+   * `connect` and after each trouble; what was received before is found by its `eventKey`. May throw: asked again later.
+   */
+  missedSince?(since: number): Promise<readonly InboundMessage[]>;
   /** Resolves when nothing is received any more. */
   close(): Promise<void>;
+}
+
+export interface FetchedFile {
+  readonly bytes: Uint8Array;
+  readonly mime?: string;
+  readonly name?: string;
+}
+
+/** A file at an address that a platform or a sender named. */
+export interface FetchRequest {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Most bytes; the adapter's media limit unless given. */
+  readonly maxBytes?: number;
+  /** Origins that the operator configured: only these may be private, and only they get `headers` after a redirect. */
+  readonly trusted?: readonly string[];
+}
+
+/** A command of the gateway, for the platform's own menu. `name` without slash. */
+export interface MenuCommand {
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface WebhookRequest {
+  readonly method: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  /** As it came, for signatures. */
+  readonly body: Uint8Array;
+}
+
+export interface WebhookAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Small durable values of one account, such as a cursor or the last event seen. */
+export interface AccountNotes {
+  get(key: string): Promise<string | undefined>;
+  /** Resolves when it is durable. */
+  set(key: string, value: string): Promise<void>;
 }
 
 /** What an adapter may ask of the gateway. */
@@ -64,6 +119,15 @@ export interface ChannelHost {
   report(state: LinkReport): void;
   /** Reads bytes that a `MediaItem` at the store points to. */
   openMedia(item: MediaItem): Promise<Uint8Array>;
+  /** Reads a file over the guard: no private address, pinned DNS, limited size. Throws `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
+  fetch(url: string, request?: FetchRequest): Promise<FetchedFile>;
+  readonly notes: AccountNotes;
+  /** A private folder of this account (0700), for keys of the platform's SDK. Throws `CHANNEL_CONFIG` where there is none. */
+  folder(): Promise<string>;
+  /** For the platform's command menu. */
+  readonly commands: readonly MenuCommand[];
+  /** Answers requests to a path of the gateway's HTTP server until the signal aborts. Throws `CHANNEL_CONFIG` where it cannot. */
+  serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void;
   readonly log: ChannelLog;
   /** Aborted when the gateway stops or restarts the adapter. */
   readonly signal: AbortSignal;
@@ -73,6 +137,26 @@ export type LinkReport =
   | { readonly kind: "alive"; readonly self?: { id: string; name: string } }
   | { readonly kind: "trouble"; readonly reason: string; readonly retryInMs?: number }
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string };
+
+/** What a person sees while an account is linked. */
+export type LoginStep =
+  /** The text of a QR code; it replaces the one before. */
+  | { readonly kind: "qr"; readonly text: string }
+  /** To be typed into the platform's app. */
+  | { readonly kind: "code"; readonly code: string }
+  | { readonly kind: "told"; readonly text: string };
+
+/** Where `openclaw channels login` and the page meet an adapter. */
+export interface LoginDesk {
+  readonly account: AccountId;
+  readonly signal: AbortSignal;
+  readonly log: ChannelLog;
+  /** As the `folder` of the host. */
+  folder(): Promise<string>;
+  show(step: LoginStep): void;
+  /** A phone number with leading plus asks for a pairing code instead of a QR code. */
+  readonly phone?: string;
+}
 
 /** One line an operator would ask about. `fields` never hold a secret. */
 export interface ChannelLog {
@@ -89,4 +173,10 @@ export interface ChannelAdapter<Config = unknown> {
   readonly config: z.ZodType<Config>;
   /** Resolves once the adapter is at work; it reconnects by itself. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
+  /** Links the account; gives back who it is. Throws `OpenClawError` when it could not, or when the signal aborted. */
+  login?(config: Config, desk: LoginDesk): Promise<{ readonly id: string; readonly name: string }>;
+  /** Forgets the account here and, where it can, on the platform. */
+  logout?(config: Config, desk: LoginDesk): Promise<void>;
+  /** The name of the account, asked without connecting. Throws `OpenClawError` when the settings cannot work. */
+  probe?(config: Config, signal: AbortSignal): Promise<string>;
 }

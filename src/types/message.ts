@@ -17,6 +17,8 @@ export interface Sender {
   /** Phone number with leading plus, where the platform has one. */
   readonly e164?: string;
   readonly isBot?: boolean;
+  /** Ids of the sender's roles in the guild or team, for bindings. */
+  readonly roles?: readonly string[];
 }
 
 export type MediaKind = "image" | "audio" | "voice" | "video" | "document" | "sticker";
@@ -45,6 +47,16 @@ export interface HistoryLine {
   readonly text: string;
 }
 
+/** A person put an emoji under a message, or took it away. */
+export interface ReactionFacts {
+  readonly emoji: string;
+  readonly messageId: string;
+  /** True when it was taken away. */
+  readonly removed?: boolean;
+  /** The message is one of the bot's. */
+  readonly toBot?: boolean;
+}
+
 /** What a channel adapter makes of one platform event; stored in the journal as JSON, so plain data only. */
 export interface InboundMessage {
   /** The platform's message id. */
@@ -59,6 +71,13 @@ export interface InboundMessage {
   readonly mentionsBot: boolean;
   readonly replyTo?: QuotedMessage;
   readonly isEdit?: boolean;
+  /** What it is, when nobody simply wrote: `reaction` (text empty), a pressed `button`, or a `command` of the platform's menu. */
+  readonly event?: "reaction" | "button" | "command";
+  readonly reaction?: ReactionFacts;
+  /** Discord server; for bindings. */
+  readonly guildId?: string;
+  /** Slack workspace; for bindings. */
+  readonly teamId?: string;
   /** First message of the thread, when it is not this one. */
   readonly threadStarter?: string;
   /** Forward headers, captions of shared contacts and locations: shown to the model as untrusted. */

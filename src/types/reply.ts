@@ -8,12 +8,33 @@ export type ReplyBlock =
   | { readonly kind: "media"; readonly media: MediaItem; readonly caption?: string; readonly asVoice?: boolean }
   | { readonly kind: "notice"; readonly markdown: string; readonly because: NoticeCause };
 
-/** How a platform wants its text. */
-export type TextFormat = "telegram-html" | "markdown" | "plain";
+/** How a platform wants its text. `signal-styled` is plain text with `styles` beside it. */
+export type TextFormat =
+  | "telegram-html"
+  | "slack-mrkdwn"
+  | "discord"
+  | "signal-styled"
+  | "whatsapp"
+  | "markdown"
+  | "plain";
+
+/** A stretch of a `signal-styled` body, in UTF-16 units; the words are signal-cli's. */
+export interface TextStyle {
+  readonly start: number;
+  readonly length: number;
+  readonly style: "BOLD" | "ITALIC" | "STRIKETHROUGH" | "SPOILER" | "MONOSPACE";
+}
 
 /** What is handed to a link: text rendered for the platform and cut to its limit, or a file. */
 export type OutboundPart =
-  | { readonly kind: "text"; readonly body: string; readonly format: TextFormat; readonly plain: string }
+  | {
+      readonly kind: "text";
+      readonly body: string;
+      readonly format: TextFormat;
+      /** The same without formatting, for when the platform refuses the body. */
+      readonly plain: string;
+      readonly styles?: readonly TextStyle[];
+    }
   | { readonly kind: "media"; readonly media: MediaItem; readonly caption?: string; readonly asVoice?: boolean };
 
 /** A question with buttons under a message, where the platform has them. */

@@ -4,13 +4,13 @@ import { startChannels } from "../../src/channels/channels.ts";
 import type { Channels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
-import type { ConfiguredAccount } from "../../src/channels/supervisor.ts";
+import type { ConfiguredAccount } from "../../src/channels/ports.ts";
 import type { ChannelAdapter, ChannelHost, ChannelLink } from "../../src/types/channel.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";
-import { message } from "./messages.ts";
+import { memoryValues, message } from "./messages.ts";
 
 const TOY = channelId("toy");
 
@@ -79,7 +79,7 @@ afterEach(async () => {
 function run(toy: Toy, account = toy.account(), receive = async (): Promise<void> => undefined) {
   const clock = new TestClock();
   const media = { read: async () => new Uint8Array([1]) };
-  const channels = startChannels({ adapters: [account], receive, media, log: silent, clock });
+  const channels = startChannels({ adapters: [account], receive, media, values: memoryValues(), log: silent, clock });
   open.push(channels);
   return { channels, clock, row: () => channels.status()[0]! };
 }

@@ -1,4 +1,5 @@
 import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import type { KeyValue } from "../../src/types/journal.ts";
 import type { InboundMessage, Peer, Sender } from "../../src/types/message.ts";
 
 /** A plain direct message with the given differences. */
@@ -24,4 +25,10 @@ export function message(
     receivedAt: 1,
     ...(sentAt !== undefined && { sentAt }),
   };
+}
+
+/** Small values that live as long as the test. */
+export function memoryValues(): KeyValue {
+  const values = new Map<string, string>();
+  return { get: async (key) => values.get(key), set: async (key, value) => void values.set(key, value) };
 }

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import * as extension from "../../extensions/telegram/index.ts";
 import { startChannels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
-import type { ConfiguredAccount } from "../../src/channels/supervisor.ts";
+import type { ConfiguredAccount } from "../../src/channels/ports.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
+import { memoryValues } from "./messages.ts";
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
 
@@ -16,6 +17,7 @@ test("a Telegram account is connected, answers, and is told in the status", asyn
   const account: ConfiguredAccount = { adapter: extension.telegram, account: DEFAULT_ACCOUNT, config, enabled: true };
   const channels = startChannels({
     adapters: [account],
+    values: memoryValues(),
     media: { read: async () => new Uint8Array() },
     log: silent,
     clock: systemClock,

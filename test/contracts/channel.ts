@@ -1,8 +1,21 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChannelAdapter, ChannelHost, ChannelLink, LinkReport, SendResult } from "../../src/types/channel.ts";
+import type {
+  ChannelAdapter,
+  ChannelHost,
+  ChannelLink,
+  FetchRequest,
+  LinkReport,
+  SendResult,
+  WebhookAnswer,
+  WebhookRequest,
+} from "../../src/types/channel.ts";
 import { accountId } from "../../src/types/ids.ts";
 import type { InboundMessage, MediaItem, Peer } from "../../src/types/message.ts";
 import type { OutboundPart } from "../../src/types/reply.ts";
+import { safeFetch } from "../../src/utils/safe-fetch.ts";
 
 /** The platform's side of one adapter, at its fake. */
 export interface Platform {
@@ -40,6 +53,30 @@ class Host implements ChannelHost {
   refuse = 0;
   offered = 0;
   #changed: () => void = () => undefined;
+
+  readonly commands = [{ name: "status", description: "How the gateway is." }];
+  readonly #notes = new Map<string, string>();
+  readonly notes = {
+    get: async (key: string) => this.#notes.get(key),
+    set: async (key: string, value: string) => void this.#notes.set(key, value),
+  };
+
+  /** What was given to `serve`, by path. */
+  readonly routes = new Map<string, (request: WebhookRequest) => Promise<WebhookAnswer>>();
+  #folder: Promise<string> | undefined;
+
+  /** One for the host's life, gone after `stopAll`. */
+  folder = async (): Promise<string> => (this.#folder ??= mkdtemp(join(tmpdir(), "account-")));
+
+  serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void {
+    this.routes.set(path, answer);
+  }
+
+  fetch = async (url: string, request: FetchRequest = {}) => safeFetch(url, { maxBytes: 50 * 1_048_576, ...request });
+
+  async clean(): Promise<void> {
+    if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });
+  }
 
   readonly log = {
     info: (message: string, fields?: object): void => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
@@ -107,9 +144,10 @@ export async function start(platform: Platform, host = new Host()): Promise<Runn
 const running: Running[] = [];
 
 export async function stopAll(): Promise<void> {
-  for (const { link, platform } of running.splice(0)) {
+  for (const { link, platform, host } of running.splice(0)) {
     await link.close();
     await platform.close();
+    await host.clean();
   }
 }
 

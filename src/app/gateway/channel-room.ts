@@ -4,7 +4,7 @@ import { gate } from "../../channels/gating.ts";
 import { methods } from "../../channels/methods.ts";
 import { PendingHistory } from "../../channels/pending-history.ts";
 import { policyOf, type ChannelPolicy } from "../../channels/policy.ts";
-import type { ConfiguredAccount } from "../../channels/supervisor.ts";
+import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
 import type { Verdict } from "../../dispatch/ports.ts";
 import type { MetricRow } from "../../server/metrics.ts";
@@ -14,7 +14,7 @@ import { accountId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
-import { accountOf, lowerLimits } from "../accounts.ts";
+import { accountFolder, accountOf, lowerLimits } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
@@ -73,6 +73,8 @@ export class ChannelRoom {
       adapters: this.#held === undefined ? await this.#accounts() : [],
       receive: (messages) => this.#receive(core, messages),
       media: core.media,
+      values: core.journal.values,
+      folder: (channel, account) => accountFolder(this.#live.paths.credentials, channel, account),
       log: this.#log,
       clock: systemClock,
     });

@@ -1,0 +1,82 @@
+import type { AccountNotes, ChannelLink } from "../types/channel.ts";
+import type { Clock } from "../types/clock.ts";
+import type { Log } from "../types/log.ts";
+import type { InboundMessage } from "../types/message.ts";
+
+const NOTE = "heard-until";
+/** Clocks of platforms differ from ours, and a note is up to half a minute old. Repeats are found by their event key. */
+const OVERLAP_MS = 2 * 60_000;
+/** Nobody waits longer for an answer. */
+const LONGEST_GAP_MS = 24 * 60 * 60_000;
+/** How long live messages wait behind older ones. */
+const HOLD_MS = 60_000;
+
+export interface CatchUpPorts {
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  readonly notes: AccountNotes;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Fetches what an account missed while it was not connected, for platforms that do not deliver it by themselves. */
+export class CatchUp {
+  readonly #ports: CatchUpPorts;
+  #isDue = false;
+  #running: Promise<void> | undefined;
+
+  constructor(ports: CatchUpPorts) {
+    this.#ports = ports;
+  }
+
+  /** A gap ended, or may have: asks the platform. Resolves when it is done or put off; never rejects. */
+  async run(link: ChannelLink): Promise<void> {
+    this.#isDue = true;
+    this.#running ??= this.#fetch(link).finally(() => {
+      this.#running = undefined;
+    });
+    await this.#running;
+  }
+
+  /** Called now and then while the link is alive: tries again what failed, else notes how far was heard. */
+  async tick(link: ChannelLink): Promise<void> {
+    if (!link.missedSince || this.#running) return;
+    if (this.#isDue) return this.run(link);
+    await this.#note();
+  }
+
+  /** Resolves when older messages are in, so that live ones come after them; at the latest after a minute. */
+  async settled(): Promise<void> {
+    if (!this.#running) return;
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#ports.clock.after(HOLD_MS, late.resolve);
+    await Promise.race([this.#running, late.promise]);
+    cancel();
+  }
+
+  async #fetch(link: ChannelLink): Promise<void> {
+    const { notes, clock, log, receive } = this.#ports;
+    const began = clock.now();
+    try {
+      const noted = Number(await notes.get(NOTE));
+      // A first start has no gap.
+      if (link.missedSince && noted > 0) {
+        const missed = await link.missedSince(Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS));
+        if (missed.length > 0) await receive(missed);
+        log.info("asked for missed messages", { found: missed.length });
+      }
+      this.#isDue = false;
+      if (link.missedSince) await notes.set(NOTE, String(began));
+    } catch (error) {
+      log.warn("missed messages not fetched", { error: String(error) });
+    }
+  }
+
+  async #note(): Promise<void> {
+    const { notes, clock, log } = this.#ports;
+    try {
+      await notes.set(NOTE, String(clock.now()));
+    } catch (error) {
+      log.warn("not noted how far was heard", { error: String(error) });
+    }
+  }
+}

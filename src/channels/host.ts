@@ -1,0 +1,76 @@
+import type { AccountNotes, ChannelHost, FetchedFile, FetchRequest, LinkReport } from "../types/channel.ts";
+import { OpenClawError } from "../types/errors.ts";
+import type { InboundMessage, MediaItem } from "../types/message.ts";
+import type { Log } from "../types/log.ts";
+import { FetchRefused } from "../utils/safe-fetch.ts";
+import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
+
+/** What a supervisor hears from its adapter. */
+export interface HostEars {
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  report(state: LinkReport): void;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** What one account's adapter may ask of the gateway. */
+export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, ears: HostEars): ChannelHost {
+  const { adapter, account: id } = account;
+  const where = `channels.${adapter.id}`;
+  return {
+    ...ears,
+    account: id,
+    commands: ports.commands ?? [],
+    notes: notesOf(account, ports),
+    openMedia: (item) => openMedia(item, ports),
+    fetch: (url, request = {}) => fetchFile(url, { maxBytes: adapter.limits.media, ...request }, ears.signal),
+    async folder() {
+      if (!ports.folder) throw noRoom(where, "has no folder for keys");
+      return ports.folder(adapter.id, id);
+    },
+    serve(path, answer) {
+      if (!ports.serve) throw noRoom(where, "cannot be given web requests");
+      ports.serve(path, answer, ears.signal);
+    },
+  };
+}
+
+const noRoom = (where: string, what: string): OpenClawError =>
+  new OpenClawError("CHANNEL_CONFIG", {
+    message: `${where} ${what} in this process.`,
+    fix: "Run it inside the gateway, or choose a mode of the channel that needs none.",
+  });
+
+/** Durable where the gateway lent its journal, else for as long as the process lives. */
+export function notesOf({ adapter, account }: ConfiguredAccount, ports: ChannelPorts): AccountNotes {
+  const { values } = ports;
+  const name = (key: string): string => `channel:${adapter.id}:${account}:${key}`;
+  return { get: (key) => values.get(name(key)), set: (key, value) => values.set(name(key), value) };
+}
+
+async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint8Array> {
+  if (item.source.at === "store") return media.read(item.source.id);
+  throw new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: "The file is still on its platform.",
+    fix: "Fetch it before sending it elsewhere.",
+  });
+}
+
+async function fetchFile(
+  url: string,
+  request: FetchRequest & { maxBytes: number },
+  signal: AbortSignal,
+): Promise<FetchedFile> {
+  const { safeFetch } = await import("../utils/safe-fetch.ts");
+  try {
+    return await safeFetch(url, { ...request, signal });
+  } catch (error) {
+    if (!(error instanceof FetchRefused)) throw error;
+    const tooLarge = error.because === "too-large";
+    throw new OpenClawError(tooLarge ? "MEDIA_TOO_LARGE" : "MEDIA_UNAVAILABLE", {
+      message: `The file cannot be had: ${error.message}.`,
+      fix: tooLarge ? "Raise mediaMaxMb of the channel, or send a smaller file." : "Send the file again.",
+      cause: error,
+    });
+  }
+}

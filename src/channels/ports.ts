@@ -1,0 +1,35 @@
+import type { ChannelAdapter, MenuCommand, WebhookAnswer, WebhookRequest } from "../types/channel.ts";
+import type { Clock } from "../types/clock.ts";
+import type { AccountId, ChannelId } from "../types/ids.ts";
+import type { KeyValue, MediaStore } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { InboundMessage } from "../types/message.ts";
+
+/** An account as it is to run; `config` is what the adapter's schema gave. */
+export interface ConfiguredAccount {
+  readonly adapter: ChannelAdapter;
+  readonly account: AccountId;
+  readonly config: unknown;
+  /** False: known, not started. */
+  readonly enabled: boolean;
+}
+
+export interface ChannelPorts {
+  /** Resolves when the messages are durable. */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  readonly media: Pick<MediaStore, "read">;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The journal's small values, for what accounts note. */
+  readonly values: KeyValue;
+  /** Makes the private folder of an account. Without it, adapters that need one say so. */
+  readonly folder?: (channel: ChannelId, account: AccountId) => Promise<string>;
+  /** Gives requests of the gateway's HTTP server to an adapter until the signal aborts. */
+  readonly serve?: (
+    path: string,
+    answer: (request: WebhookRequest) => Promise<WebhookAnswer>,
+    signal: AbortSignal,
+  ) => void;
+  /** For the menus of the platforms. */
+  readonly commands?: readonly MenuCommand[];
+}

@@ -1,5 +1,5 @@
-import { emptyUsage } from "../types/usage.ts";
 import type { AssistantMessage, ToolCallContent } from "../types/model.ts";
+import { emptyMessage } from "./call/message.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
 
 /** The model that answers when there is no key: it needs no network and says the same thing every time. */
@@ -141,17 +141,4 @@ function end(stream: PiStream, message: AssistantMessage, reason: "stop" | "tool
 function count(message: AssistantMessage, text: string) {
   message.usage.output = Math.ceil(text.length / 4);
   message.usage.totalTokens = message.usage.output;
-}
-
-function emptyMessage(model: PiModel): AssistantMessage {
-  return {
-    role: "assistant",
-    content: [],
-    api: model.api,
-    provider: model.provider,
-    model: model.id,
-    usage: emptyUsage(),
-    stopReason: "stop",
-    timestamp: Date.now(),
-  };
 }

@@ -9,5 +9,17 @@ export type PiStream = AssistantMessageEventStream;
 /** Streams one model call. Never throws: a failure is the last event of the stream. */
 export type StreamModel = (model: PiModel, context: PiContext, options?: PiStreamOptions) => PiStream;
 
+let newStream: (() => PiStream) | undefined;
+
 /** The SDK costs some 30 ms and 10 MB: loaded by the first run, or in the background once the server listens. */
-export const loadPi = () => import("@mariozechner/pi-ai");
+export async function loadPi() {
+  const pi = await import("@mariozechner/pi-ai");
+  newStream = pi.createAssistantMessageEventStream;
+  return pi;
+}
+
+/** A stream without events yet. Throws before `loadPi` has resolved, which no holder of a model's handle can be. */
+export function emptyStream(): PiStream {
+  if (!newStream) throw new Error("a model was called before the SDK was loaded");
+  return newStream();
+}

@@ -1,7 +1,8 @@
 import type { ThinkLevel } from "../types/model.ts";
 import { draftText, type BodyContext, type BodyDraft, type BodyStage } from "./draft.ts";
+import { BUILT_IN, type TextPart } from "./parts.ts";
 import { abortHint } from "./stages/abort-hint.ts";
-import { bareReset } from "./stages/bare-reset.ts";
+import { BARE_RESET, bareReset } from "./stages/bare-reset.ts";
 import { mediaNotes } from "./stages/media-notes.ts";
 import { systemEvents } from "./stages/system-events.ts";
 import { thinkLevel } from "./stages/think-level.ts";
@@ -21,23 +22,56 @@ export const BODY_STAGES: readonly BodyStage[] = [
   thinkLevel,
 ];
 
-/** What the model will read as the user's turn, and what each stage added to it (characters; negative: taken away). */
+/** What the model will read as the user's turn. */
 export interface Body {
   readonly text: string;
   /** Set when the user's text began with a thinking level. */
   readonly thinking?: ThinkLevel;
+  /** What each stage added (characters; negative: taken away). */
   readonly trace: readonly { readonly stage: string; readonly added: number }[];
+  /** The pieces of the text in their order: what stages added, by their names, around the words of the `message`. */
+  readonly parts: readonly TextPart[];
 }
 
 /** Runs the stages in order. Pure: the same context makes the same body. */
 export function buildBody(context: BodyContext): Body {
   const trace: { stage: string; added: number }[] = [];
+  const blocks: Blocks = { before: [], after: [] };
   let draft: BodyDraft = { before: [], user: "", after: [] };
   for (const stage of BODY_STAGES) {
     const before = draftText(draft).length;
-    draft = stage.apply(draft, context);
+    const next = stage.apply(draft, context);
+    note(blocks, stage, { from: draft, to: next });
+    draft = next;
     trace.push({ stage: stage.name, added: draftText(draft).length - before });
   }
   const thinking = draft.thinking === undefined ? {} : { thinking: draft.thinking };
-  return { text: draftText(draft), ...thinking, trace };
+  return { text: draftText(draft), ...thinking, trace, parts: partsOf(blocks, draft, context) };
+}
+
+interface Blocks {
+  readonly before: TextPart[];
+  readonly after: TextPart[];
+}
+
+/** Stages put their blocks outermost, at either end. */
+function note(blocks: Blocks, stage: BodyStage, { from, to }: { from: BodyDraft; to: BodyDraft }): void {
+  const { name, source } = stage;
+  const before = to.before.slice(0, to.before.length - from.before.length);
+  blocks.before.unshift(...before.map((text) => ({ name, source, text })));
+  blocks.after.push(...to.after.slice(from.after.length).map((text) => ({ name, source, text })));
+}
+
+function partsOf(blocks: Blocks, { user }: BodyDraft, { message }: BodyContext): readonly TextPart[] {
+  const source = user === BARE_RESET ? BUILT_IN : `${message.from.channel} message ${message.id}`;
+  const all = [...blocks.before, { name: "message", source, text: user }, ...blocks.after];
+  const shown = all.filter((part) => part.text.trim() !== "");
+  const parts: TextPart[] = [];
+  for (const [index, part] of shown.entries()) {
+    const text = index === 0 ? part.text : `\n\n${part.text}`;
+    const last = parts.at(-1);
+    if (last?.name === part.name) parts.splice(-1, 1, { ...last, text: last.text + text });
+    else parts.push({ ...part, text });
+  }
+  return parts;
 }

@@ -47,6 +47,8 @@ export interface BodyDraft {
 /** One step: looks only at its two arguments and returns a new draft. */
 export interface BodyStage {
   readonly name: string;
+  /** Where what it adds comes from. */
+  readonly source: string;
   apply(draft: BodyDraft, context: BodyContext): BodyDraft;
 }
 

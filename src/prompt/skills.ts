@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseFrontmatter } from "./frontmatter.ts";
+import { BUILT_IN, type TextPart } from "./parts.ts";
 
 /** A skill as the model sees it in the list. */
 export interface SkillSummary {
@@ -128,14 +129,23 @@ function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** The list for the system prompt. */
-export function formatSkills(skills: readonly SkillSummary[]): string {
-  const entries = skills.flatMap((skill) => [
+const skillLines = (skill: SkillSummary): string =>
+  [
     "  <skill>",
     `    <name>${escapeXml(skill.name)}</name>`,
     `    <description>${escapeXml(skill.description)}</description>`,
     `    <location>${escapeXml(skill.location)}</location>`,
     "  </skill>",
-  ]);
-  return ["<available_skills>", ...entries, "</available_skills>"].join("\n");
+  ].join("\n");
+
+/** The list for the system prompt below its heading, a piece for each skill. */
+export function skillParts(heading: string, skills: readonly SkillSummary[]): readonly TextPart[] {
+  return [
+    { name: "skills", source: BUILT_IN, text: `${heading}\n<available_skills>` },
+    ...skills.map((skill, index) => ({
+      name: `skill ${skill.name}`,
+      source: skill.location,
+      text: `${skillLines(skill)}${index === skills.length - 1 ? "\n</available_skills>" : ""}`,
+    })),
+  ];
 }

@@ -1,3 +1,4 @@
+import type { TextPart } from "./parts.ts";
 import type { SkillSummary } from "./skills.ts";
 
 /** `full` for an agent, `minimal` for its subagents, `none` for the first line alone. */
@@ -54,12 +55,15 @@ export interface SystemContext {
   readonly sandbox?: string;
 }
 
-/** One part of the prompt; undefined when it has nothing to say. */
+/** One section of the prompt; undefined when it has nothing to say. */
 export interface SystemSection {
   readonly name: string;
   /** Also part of a subagent's prompt. */
   readonly minimal?: boolean;
-  render(context: SystemContext): string | undefined;
+  /** Where its text comes from; built in when unset. */
+  source?(context: SystemContext): string;
+  /** Pieces for a section that is made of several sources, a line each or more. */
+  render(context: SystemContext): string | readonly TextPart[] | undefined;
 }
 
 export function hasTool(context: SystemContext, name: string): boolean {

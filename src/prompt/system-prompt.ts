@@ -1,3 +1,4 @@
+import { BUILT_IN, joinParts, type TextPart } from "./parts.ts";
 import { cliReference, safety, selfUpdate, toolCallStyle, tooling } from "./sections/conduct.ts";
 import { extra, inbound, projectContext, reasoningFormat } from "./sections/ending.ts";
 import { memory, modelAliases, skills, timeHint } from "./sections/knowledge.ts";
@@ -33,13 +34,27 @@ export const SYSTEM_SECTIONS: readonly SystemSection[] = [
   projectContext,
 ];
 
-/** The system prompt. Pure: it holds no date and nothing else that is not in the context. */
-export function buildSystemPrompt(context: SystemContext): string {
-  if (context.mode === "none") {
-    return IDENTITY;
+/** The pieces of the system prompt in their order. Pure: they hold no date and nothing else that is not in the context. */
+export function systemPromptParts(context: SystemContext): readonly TextPart[] {
+  const identity = { name: "identity", source: BUILT_IN, text: IDENTITY };
+  if (context.mode === "none") return [identity];
+  const sections = SYSTEM_SECTIONS.filter((entry) => context.mode === "full" || entry.minimal === true);
+  return [identity, ...sections.flatMap((entry) => partsOf(entry, context))];
+}
+
+/** The system prompt: its pieces in a row. */
+export const buildSystemPrompt = (context: SystemContext): string => joinParts(systemPromptParts(context));
+
+/** What a config key or a plugin puts in place of the whole prompt. */
+export const wholePrompt = (text: string, source: string): readonly TextPart[] => [{ name: "override", source, text }];
+
+/** An empty line stands before a section, a line break between its pieces. */
+function partsOf(entry: SystemSection, context: SystemContext): readonly TextPart[] {
+  const rendered = entry.render(context);
+  if (rendered !== undefined && typeof rendered !== "string") {
+    return rendered.map((part, index) => ({ ...part, text: `${index === 0 ? "\n\n" : "\n"}${part.text}` }));
   }
-  const sections = SYSTEM_SECTIONS.filter((entry) => context.mode === "full" || entry.minimal === true)
-    .map((entry) => entry.render(context)?.trim())
-    .filter((text) => text !== undefined && text !== "");
-  return [IDENTITY, ...sections].join("\n\n");
+  const text = rendered?.trim() ?? "";
+  const source = entry.source?.(context) ?? BUILT_IN;
+  return text === "" ? [] : [{ name: entry.name, source, text: `\n\n${text}` }];
 }

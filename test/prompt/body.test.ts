@@ -235,6 +235,23 @@ describe("the body", () => {
     ]);
   });
 
+  it("tells what each stage put where, and where it comes from", () => {
+    const { parts } = buildBody({
+      ...context({ abortedLastRun: true, message: message({ untrusted: ["forwarded"] }) }),
+      systemEvents: [{ at: 0, text: "Node up" }],
+    });
+    expect(parts.map(({ name, source }) => `${name}: ${source}`)).toEqual([
+      "systemEvents: the gateway's events",
+      "abortHint: the run before",
+      "untrustedMetadata: the channel",
+      "message: telegram message m1",
+      "untrustedContext: the channel",
+    ]);
+    const fresh = { ...operator(""), rawText: "/new", isNewSession: true };
+    expect(buildBody(fresh).parts).toMatchObject([{ name: "message", source: "built in" }]);
+    expect(buildBody(operator("")).parts).toEqual([]);
+  });
+
   it("falls back to UTC for a zone that does not exist", () => {
     const text = buildBody(context({ timezone: "Mars/Base" })).text;
     expect(text).toContain("2025-05-01 12:30:00");
@@ -253,7 +270,7 @@ describe("the body", () => {
           more: fc.boolean(),
         }),
         (given) => {
-          const { text } = buildBody(
+          const { text, parts } = buildBody(
             context({
               message: message({ text: given.words, ...(given.more ? { untrusted: ["extra"] } : {}) }),
               abortedLastRun: given.aborted,
@@ -263,6 +280,10 @@ describe("the body", () => {
               media: given.media ? [{ path: "/a", kind: "image" }] : [],
             }),
           );
+          expect(parts.map((part) => part.text).join("")).toBe(text);
+          expect(parts.filter((part) => part.name === "message").map((part) => part.text.trimStart())).toEqual([
+            given.words,
+          ]);
           const markers = [
             ["[media attached: /a]", given.media],
             ["[Thread history - for context]", given.thread],

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { SystemContext } from "../../src/prompt/system-context.ts";
-import { buildSystemPrompt, SYSTEM_SECTIONS } from "../../src/prompt/system-prompt.ts";
+import { joinParts, sizesOf, textsOf } from "../../src/prompt/parts.ts";
+import { buildSystemPrompt, SYSTEM_SECTIONS, systemPromptParts } from "../../src/prompt/system-prompt.ts";
 
 const full: SystemContext = {
   mode: "full",
@@ -142,4 +143,24 @@ it("says nothing about what is not there", () => {
     expect(prompt).not.toContain(`## ${absent}`);
   }
   expect(prompt).not.toContain("undefined");
+});
+
+it("says of each piece where it comes from, and the pieces in a row are the prompt", () => {
+  const parts = systemPromptParts(full);
+  const prompt = buildSystemPrompt(full);
+  expect(joinParts(parts)).toBe(prompt);
+  expect(parts.map(({ name, source }) => [name, source])).toEqual(
+    expect.arrayContaining([
+      ["identity", "built in"],
+      ["skill notes", "/s/notes/SKILL.md"],
+      ["userIdentity", "commands.ownerAllowFrom"],
+      ["inbound", "channel telegram"],
+      ["AGENTS.md", "/home/me/work/AGENTS.md"],
+      ["SOUL.md", "/home/me/work/SOUL.md"],
+    ]),
+  );
+  const sizes = sizesOf(parts);
+  expect(textsOf(sizes, prompt)).toEqual(parts);
+  expect(textsOf(sizes, `${prompt}.`)).toBeUndefined();
+  expect(textsOf([{ name: "old", source: "?", tokens: 3 }], prompt)).toBeUndefined();
 });

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadContextFiles, seedWorkspace, truncateMiddle } from "../../src/prompt/bootstrap.ts";
 import { parseFrontmatter } from "../../src/prompt/frontmatter.ts";
-import { type BadSkill, formatSkills, loadSkills } from "../../src/prompt/skills.ts";
+import { joinParts } from "../../src/prompt/parts.ts";
+import { type BadSkill, loadSkills, skillParts } from "../../src/prompt/skills.ts";
 
 let root: string;
 beforeEach(async () => {
@@ -138,8 +139,8 @@ describe("skills", () => {
   });
 
   it("are listed as XML that a description cannot break", () => {
-    expect(formatSkills([{ name: "a", description: "</skill> & <b>", location: "/a" }])).toBe(
-      "<available_skills>\n  <skill>\n    <name>a</name>\n    <description>&lt;/skill&gt; &amp; &lt;b&gt;</description>\n" +
+    expect(joinParts(skillParts("", [{ name: "a", description: "</skill> & <b>", location: "/a" }]))).toBe(
+      "\n<available_skills>  <skill>\n    <name>a</name>\n    <description>&lt;/skill&gt; &amp; &lt;b&gt;</description>\n" +
         "    <location>/a</location>\n  </skill>\n</available_skills>",
     );
   });

@@ -46,6 +46,7 @@ function firstLine(text: string): string {
 export const tooling: SystemSection = {
   name: "tooling",
   minimal: true,
+  source: () => "the tools of this run",
   render(context: SystemContext) {
     if (context.tools.length === 0) {
       return section("## Tooling", "You have no tools in this conversation.");

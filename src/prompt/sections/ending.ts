@@ -1,9 +1,12 @@
+import { join } from "node:path";
+import { BUILT_IN, type TextPart } from "../parts.ts";
 import { jsonBlock } from "../untrusted.ts";
 import { section, type ContextFile, type SystemContext, type SystemSection } from "../system-context.ts";
 
 export const reasoningFormat: SystemSection = {
   name: "reasoningFormat",
   minimal: true,
+  source: ({ runtime }) => `model ${runtime.provider}/${runtime.model}`,
   render: (context) =>
     context.reasoningTags
       ? section(
@@ -14,11 +17,17 @@ export const reasoningFormat: SystemSection = {
       : undefined,
 };
 
-export const extra: SystemSection = { name: "extra", minimal: true, render: (context) => context.extra };
+export const extra: SystemSection = {
+  name: "extra",
+  minimal: true,
+  source: () => "the chat's config or a plugin",
+  render: (context) => context.extra,
+};
 
 /** Facts of the gateway's own, so that the model need not believe those in the messages. */
 export const inbound: SystemSection = {
   name: "inbound",
+  source: (context) => `channel ${context.inbound?.channel ?? "none"}`,
   render({ inbound: facts }) {
     if (facts === undefined) {
       return undefined;
@@ -61,13 +70,20 @@ export const projectContext: SystemSection = {
       return undefined;
     }
     const hasSoul = files.some((file) => file.path === "SOUL.md");
-    return section(
+    const head = section(
       "# Project Context",
       "These files of the workspace were loaded for you:",
       hasSoul
         ? "SOUL.md says who you are: speak in its voice and keep its manner, unless a weightier instruction forbids it."
         : undefined,
-      ...files.map(tagged),
     );
+    return [
+      { name: "projectContext", source: BUILT_IN, text: head },
+      ...files.map((file): TextPart => ({
+        name: file.path,
+        source: join(context.workspace, file.path),
+        text: tagged(file),
+      })),
+    ];
   },
 };

@@ -1,4 +1,4 @@
-import { formatSkills } from "../skills.ts";
+import { skillParts } from "../skills.ts";
 import { hasTool, section, type SystemSection } from "../system-context.ts";
 
 export const skills: SystemSection = {
@@ -6,12 +6,14 @@ export const skills: SystemSection = {
   render: (context) =>
     context.skills.length === 0 || !hasTool(context, "read")
       ? undefined
-      : section(
-          "## Skills",
-          "Look through the descriptions below before you answer. When one clearly fits the request, read its file " +
-            "with `read` and follow it; when several fit, take the most specific; when none does, read none. Never " +
-            "read more than one before starting. Paths in a skill are relative to its own folder.",
-          formatSkills(context.skills),
+      : skillParts(
+          section(
+            "## Skills",
+            "Look through the descriptions below before you answer. When one clearly fits the request, read its file " +
+              "with `read` and follow it; when several fit, take the most specific; when none does, read none. Never " +
+              "read more than one before starting. Paths in a skill are relative to its own folder.",
+          ),
+          context.skills,
         ),
 };
 
@@ -31,6 +33,7 @@ export const memory: SystemSection = {
 
 export const modelAliases: SystemSection = {
   name: "modelAliases",
+  source: () => "agents.defaults.models",
   render(context) {
     const aliases = Object.entries(context.modelAliases ?? {}).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
     return aliases.length === 0
@@ -45,6 +48,7 @@ export const modelAliases: SystemSection = {
 
 export const timeHint: SystemSection = {
   name: "timeHint",
+  source: () => "agents.defaults.userTimezone",
   render(context) {
     if (context.timezone === undefined) {
       return undefined;

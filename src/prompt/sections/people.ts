@@ -2,6 +2,7 @@ import { hasTool, section, type SystemSection } from "../system-context.ts";
 
 export const userIdentity: SystemSection = {
   name: "userIdentity",
+  source: () => "commands.ownerAllowFrom",
   render: (context) =>
     context.ownerIds.length === 0
       ? undefined
@@ -42,11 +43,13 @@ export const messaging: SystemSection = {
 
 export const voice: SystemSection = {
   name: "voice",
+  source: () => "messages.tts",
   render: (context) => (context.ttsHint === undefined ? undefined : section("## Voice (TTS)", context.ttsHint)),
 };
 
 export const heartbeats: SystemSection = {
   name: "heartbeats",
+  source: () => "agents.defaults.heartbeat",
   render: (context) =>
     context.heartbeat === undefined
       ? undefined

@@ -3,6 +3,7 @@ import { section, type SystemSection } from "../system-context.ts";
 export const workspace: SystemSection = {
   name: "workspace",
   minimal: true,
+  source: () => "agents.defaults.workspace",
   render: (context) =>
     section(
       "## Workspace",
@@ -26,12 +27,14 @@ export const documentation: SystemSection = {
 export const sandbox: SystemSection = {
   name: "sandbox",
   minimal: true,
+  source: () => "agents.defaults.sandbox",
   render: (context) => (context.sandbox === undefined ? undefined : section("## Sandbox", context.sandbox)),
 };
 
 export const runtime: SystemSection = {
   name: "runtime",
   minimal: true,
+  source: () => "this machine",
   render({ runtime: facts }) {
     const parts = [
       `agent=${facts.agentId}`,

@@ -52,6 +52,7 @@ function joinMessages(context: BodyContext): string {
 /** The first step: the user's words, or a request to greet when the session was reset without any. */
 export const bareReset: BodyStage = {
   name: "bareReset",
+  source: "the message",
   apply(draft, context) {
     const user = joinMessages(context);
     return { ...draft, user: isBareReset(context, user.trim()) ? BARE_RESET : user };

@@ -30,6 +30,7 @@ function noteLines(files: readonly AttachedFile[]): string[] {
 /** Which files came along. Speech that was already written down is left out. */
 export const mediaNotes: BodyStage = {
   name: "mediaNotes",
+  source: "the message's files",
   apply(draft, context) {
     const files = context.media.filter((file) => file.transcribed !== true);
     if (files.length === 0) {

@@ -22,6 +22,7 @@ function eventLines(event: { at: number; text: string }, timezone: string): stri
 /** What happened in the gateway since the last turn, a line each. */
 export const systemEvents: BodyStage = {
   name: "systemEvents",
+  source: "the gateway's events",
   apply(draft, context) {
     const lines = context.systemEvents
       .filter((event) => !isHeartbeatNoise(event.text))

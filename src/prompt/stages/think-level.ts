@@ -8,6 +8,7 @@ const DIRECTIVES = ["low", "medium", "high", "xhigh"] as const;
  */
 export const thinkLevel: BodyStage = {
   name: "thinkLevel",
+  source: "the message",
   apply(draft) {
     const found = /^\s*(\S+)\s+(?=\S)/.exec(draft.user);
     const thinking = DIRECTIVES.find((level) => level === found?.[1]);

@@ -13,5 +13,6 @@ function note(context: BodyContext): string | undefined {
 /** What stood in the thread before; only for a new session, since an old one has it in its transcript. */
 export const threadNotes: BodyStage = {
   name: "threadNotes",
+  source: "the channel's thread",
   apply: (draft, context) => (context.isNewSession ? prepend(draft, note(context)) : draft),
 };

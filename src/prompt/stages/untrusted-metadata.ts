@@ -60,6 +60,7 @@ function one<T>(items: readonly T[]): T | readonly T[] {
 /** Who wrote where and in answer to what, as JSON that says it is not to be trusted. Nothing for the operator. */
 export const untrustedMetadata: BodyStage = {
   name: "untrustedMetadata",
+  source: "the channel",
   apply(draft, context) {
     if (fromOperator(context)) {
       return draft;

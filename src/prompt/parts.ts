@@ -1,0 +1,36 @@
+import { estimateTextTokens } from "../sessions/tokens.ts";
+import type { PromptPart } from "../types/run.ts";
+
+/** A named piece of what the model reads, with where it comes from: a file, a config key, a room. */
+export interface TextPart {
+  readonly name: string;
+  readonly source: string;
+  /** With what separates it from the piece before: all texts in a row are the whole. */
+  readonly text: string;
+}
+
+export const joinParts = (parts: readonly TextPart[]): string => parts.map((part) => part.text).join("");
+
+/** Where a text comes from that nobody configured. */
+export const BUILT_IN = "built in";
+
+/** The pieces as a receipt keeps them: their sizes without their texts. */
+export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
+  return parts.map(({ name, source, text }) => ({
+    name,
+    source,
+    tokens: estimateTextTokens(text),
+    chars: text.length,
+  }));
+}
+
+/** The texts of the pieces out of the whole; undefined when their sizes do not make up the whole. */
+export function textsOf(sizes: readonly PromptPart[], whole: string): readonly TextPart[] | undefined {
+  let at = 0;
+  const parts = sizes.map(({ name, source, chars = Number.NaN }) => {
+    const from = at;
+    at += chars;
+    return { name, source, text: whole.slice(from, at) };
+  });
+  return at === whole.length ? parts : undefined;
+}

@@ -1,33 +1,7 @@
 import { z } from "zod";
 import { about } from "../utils/config.ts";
-
-const tokens = z.int().min(0);
-
-const compaction = z.strictObject({
-  reserveTokens: tokens
-    .default(16_384)
-    .meta(about("Reserve", "Tokens of the model's window that stay free for the next turn and its answer.")),
-  reserveTokensFloor: tokens
-    .default(20_000)
-    .meta(
-      about("Reserve floor", "`reserveTokens` counts at least this much; never more than a quarter of the window."),
-    ),
-  keepRecentTokens: tokens
-    .default(20_000)
-    .meta(about("Kept turns", "Tokens of the newest turns that a compaction leaves as they are.")),
-  model: z
-    .string()
-    .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")
-    .optional()
-    .meta(about("Model", "The model that writes the summary, as `provider/model`; the conversation's own when unset.")),
-  timeoutSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .default(180)
-    .meta(about("Time limit", "Seconds until a short list of what was said takes the place of a summary.")),
-  customInstructions: z.string().optional().meta(about("Instructions", "What else every summary is to heed.")),
-});
+import { compactionConfig, contextLimitsConfig } from "./compaction/config.ts";
+import { pruningConfig } from "./pruning-config.ts";
 
 /** Keys of `agents.defaults` that say how much the model remembers. */
 export const historyDefaultsShape = {
@@ -36,9 +10,23 @@ export const historyDefaultsShape = {
     .min(1000)
     .optional()
     .meta(about("Context tokens", "Cap on the model's context window in tokens; the model's own window when unset.")),
-  compaction: compaction
+  compaction: compactionConfig
     .prefault({})
     .meta(
       about("Compaction", "How the older part of a conversation becomes a summary when the model's window is full."),
+    ),
+  contextLimits: contextLimitsConfig
+    .prefault({})
+    .meta(about("Context limits", "How much of some things the model is shown at most.")),
+  contextPruning: pruningConfig
+    .prefault({})
+    .meta(about("Pruning", "When old tool results are shortened in what a model is shown; never in the transcript.")),
+  imageMaxDimensionPx: z
+    .int()
+    .min(64)
+    .max(10_000)
+    .default(1200)
+    .meta(
+      about("Image size", "Longest side in pixels of an image that a model is shown; larger ones are made smaller."),
     ),
 };

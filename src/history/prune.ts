@@ -1,20 +1,6 @@
 import type { AssistantMessage, ChatMessage, TextContent, ToolResultMessage } from "../types/model.ts";
+import type { PruneRules } from "../types/settings.ts";
 import { mapSame } from "./parts.ts";
-
-/** How tool results are pruned, in the field's names; ratios are parts of the window. */
-export interface PruneRules {
-  /** Milliseconds after which the provider's cache has forgotten a request: only then does pruning cost nothing. */
-  readonly ttlMs: number;
-  readonly keepLastAssistants: number;
-  readonly softTrimRatio: number;
-  readonly hardClearRatio: number;
-  /** Results are cleared only when this many characters of them could be. */
-  readonly minPrunableToolChars: number;
-  readonly softTrim: { readonly maxChars: number; readonly headChars: number; readonly tailChars: number };
-  readonly hardClear: { readonly enabled: boolean; readonly placeholder: string };
-  /** Names with `*`; all when `allow` is empty; `deny` wins. */
-  readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
-}
 
 /** The field's defaults. */
 export const PRUNE_DEFAULTS: PruneRules = {
@@ -56,7 +42,7 @@ export function prune(
 ): { readonly messages: readonly ChatMessage[]; readonly pruned: Pruned } {
   const forgotten = now - past.touchedAt > rules.ttlMs;
   const cuts = forgotten ? choose(messages, contextWindow * CHARS_PER_TOKEN, past.cuts, rules) : past.cuts;
-  return { messages: withCuts(messages, cuts, rules), pruned: { touchedAt: now, cuts } };
+  return { messages: applyCuts(messages, cuts, rules), pruned: { touchedAt: now, cuts } };
 }
 
 const CHARS_PER_TOKEN = 4;
@@ -71,7 +57,7 @@ function choose(
 ): Pruned["cuts"] {
   const cuts = new Map(Object.entries(past));
   const prunable = prunableOf(messages, rules);
-  const now = (): number => sum(withCuts(messages, Object.fromEntries(cuts), rules).map(charsOf));
+  const now = (): number => sum(applyCuts(messages, Object.fromEntries(cuts), rules).map(charsOf));
   if (prunable.length === 0 || now() < windowChars * rules.softTrimRatio) return past;
   for (const one of prunable)
     if (charsOf(one) > rules.softTrim.maxChars && !cuts.has(keyOf(one))) cuts.set(keyOf(one), "trimmed");
@@ -111,7 +97,12 @@ const patternOf = (pattern: string): RegExp =>
 /** Ids of calls come again in the field; with its time a result is told apart. */
 const keyOf = ({ toolCallId, timestamp }: ToolResultMessage): string => `${toolCallId}@${timestamp}`;
 
-function withCuts(messages: readonly ChatMessage[], cuts: Pruned["cuts"], rules: PruneRules): readonly ChatMessage[] {
+/** The messages with these results cut; the same array when none of them is there. */
+export function applyCuts(
+  messages: readonly ChatMessage[],
+  cuts: Pruned["cuts"],
+  rules: PruneRules,
+): readonly ChatMessage[] {
   return mapSame(messages, (message) =>
     message.role === "toolResult" ? cutOne(message, cuts[keyOf(message)], rules) : message,
   );

@@ -35,6 +35,8 @@ export interface TranscriptPolicy {
   readonly validateAnthropicTurns: boolean;
   /** A user turn must not follow tool results: an answer is put between. */
   readonly bridgeToolResults: boolean;
+  /** Keeps a request's beginning for some minutes, at a price: pruning by `cache-ttl` counts for these only. */
+  readonly promptCache: boolean;
   /** Calls and results are taken only in a request that offers tools. */
   readonly toolBlocksNeedTools: boolean;
   /** Calls and their results are told as text. */
@@ -107,6 +109,12 @@ export const QUIRKS: readonly Quirk[] = [
     transcript: { toolBlocksNeedTools: true },
   },
   {
+    id: "paid-prompt-cache",
+    why: "Writing Anthropic's cache costs more than reading it, wherever its models are called; the others' need no care.",
+    when: (model) => speaks("anthropic-messages")(model) || isClaude(model),
+    transcript: { promptCache: true },
+  },
+  {
     id: "openai-images",
     why: "OpenAI takes four types of images; what speaks its API seldom takes more.",
     when: (model) => speaks("openai-completions")(model) || speaksResponses(model),
@@ -175,10 +183,14 @@ export const QUIRKS: readonly Quirk[] = [
   {
     id: "claude-behind-openai",
     why: "Proxies hand the ids of OpenAI's API on to Anthropic, which refuses other characters.",
-    when: (model) => speaks("openai-completions")(model) && /claude|anthropic/i.test(`${model.provider}/${model.id}`),
+    when: (model) => speaks("openai-completions")(model) && isClaude(model),
     transcript: { callIds: "anthropic" },
   },
 ];
+
+function isClaude({ provider, id }: QuirkModel): boolean {
+  return /claude|anthropic/i.test(`${provider}/${id}`);
+}
 
 function isMistral({ api, provider, id }: QuirkModel): boolean {
   if (api === "mistral-conversations" || provider === "mistral") return true;
@@ -197,6 +209,7 @@ const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   validateGeminiTurns: true,
   validateAnthropicTurns: true,
   bridgeToolResults: false,
+  promptCache: false,
   toolBlocksNeedTools: false,
 };
 

@@ -22,6 +22,10 @@ export interface AgentSettings {
   readonly dmHistoryLimit?: number;
   /** The usual figures when unset. */
   readonly compaction?: CompactionSettings;
+  /** Old tool results are left whole when unset. */
+  readonly pruning?: PruneRules;
+  /** Longest side of an image that a model is shown; 1,200 when unset. */
+  readonly imageMaxDimensionPx?: number;
   readonly timezone: string;
   readonly prompt: {
     readonly override?: string;
@@ -39,6 +43,21 @@ export interface AgentSettings {
   };
 }
 
+/** How tool results are pruned, in the field's names; ratios are parts of the window. */
+export interface PruneRules {
+  /** Milliseconds after which the provider's cache has forgotten a request: only then does pruning cost nothing. */
+  readonly ttlMs: number;
+  readonly keepLastAssistants: number;
+  readonly softTrimRatio: number;
+  readonly hardClearRatio: number;
+  /** Results are cleared only when this many characters of them could be. */
+  readonly minPrunableToolChars: number;
+  readonly softTrim: { readonly maxChars: number; readonly headChars: number; readonly tailChars: number };
+  readonly hardClear: { readonly enabled: boolean; readonly placeholder: string };
+  /** Names with `*`; all when `allow` is empty; `deny` wins. */
+  readonly tools: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+}
+
 /** How a conversation is made smaller. */
 export interface CompactionSettings {
   /** Tokens of the window that stay free for the next turn and its answer. */
@@ -50,6 +69,25 @@ export interface CompactionSettings {
   /** Milliseconds that a compaction may take. */
   readonly timeoutMs: number;
   readonly instructions?: string;
+  /** What a summary does with names, ids and paths: keeps them letter by letter when unset; nothing is said when empty. */
+  readonly identifiers?: string;
+  /** The agent gets no turn to write down what matters when unset. */
+  readonly memoryFlush?: MemoryFlushSettings;
+  /** The chat is told of a compaction. */
+  readonly notifyUser?: boolean;
+  /** Headings in `AGENTS.md` whose text the model is shown again afterwards; none when unset. */
+  readonly sections?: readonly string[];
+  /** Characters of them; 3,000 when unset. */
+  readonly sectionsMaxChars?: number;
+}
+
+/** A turn of the agent's own in which it saves what matters before a compaction takes it away. */
+export interface MemoryFlushSettings {
+  /** Tokens before the conversation is full. */
+  readonly softThresholdTokens: number;
+  /** The usual words when unset. */
+  readonly prompt?: string;
+  readonly systemPrompt?: string;
 }
 
 export interface ToolPolicySettings {

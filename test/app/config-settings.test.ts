@@ -57,6 +57,22 @@ describe("agent settings", () => {
     });
   });
 
+  it("prune tool results only when told to", () => {
+    expect(agentsOf({})[0]).not.toHaveProperty("pruning");
+    const given = { mode: "cache-ttl", ttl: "1h", keepLastAssistants: 5, softTrim: { maxChars: 10 } };
+    expect(agentsOf({ agents: { defaults: { contextPruning: given } } })[0]?.pruning).toEqual({
+      ttlMs: 3_600_000,
+      keepLastAssistants: 5,
+      softTrimRatio: 0.3,
+      hardClearRatio: 0.5,
+      minPrunableToolChars: 50_000,
+      softTrim: { maxChars: 10, headChars: 1500, tailChars: 1500 },
+      hardClear: { enabled: true, placeholder: "[compacted: tool output removed to free context]" },
+      tools: { allow: [], deny: ["memory_*"] },
+    });
+    expect(() => agentsOf({ agents: { defaults: { contextPruning: { ttl: "soon" } } } })).toThrow(/5m, 90s or 1h/);
+  });
+
   it("refuse one id for two", () => {
     expect(() => agentsOf({ agents: { list: [{ id: "a" }, { id: "a" }] } })).toThrow('two agents with the id "a"');
   });

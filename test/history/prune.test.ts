@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PRUNE_DEFAULTS, prune, type Pruned, type PruneRules } from "../../src/history/prune.ts";
+import { applyCuts, PRUNE_DEFAULTS, prune, type Pruned } from "../../src/history/prune.ts";
+import { PruneMemory } from "../../src/history/prune-memory.ts";
 import type { ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
+import type { PruneRules } from "../../src/types/settings.ts";
 import { emptyUsage } from "../../src/types/usage.ts";
 
 const rules: PruneRules = {
@@ -108,5 +110,33 @@ describe("pruning", () => {
         for (const key of Object.keys(first.pruned.cuts)) expect(late.pruned.cuts).toHaveProperty([key]);
       }),
     );
+  });
+});
+
+describe("the memory of what was pruned", () => {
+  const long = "x".repeat(400);
+  const talk = [user, ...round("a", long), call("b"), call("c")];
+  const at = (now: number, messages = talk) => ({ messages, contextWindow: 150, now });
+
+  it("cuts the same results in the same way until the cache has forgotten, conversation by conversation", () => {
+    const memory = new PruneMemory();
+    const first = memory.prune("one", at(LATER), rules);
+    expect(shown(first)).not.toEqual([long]);
+    const more = [...talk, ...round("d", long), user, call("e")];
+    const soon = memory.prune("one", at(LATER + 1, more), rules);
+    expect(soon.slice(0, first.length)).toEqual(first);
+    expect(shown(soon).at(-1)).toBe(long);
+    const late = memory.prune("one", at(LATER * 3, more), rules);
+    expect(shown(late).at(-1)).not.toBe(long);
+    expect(applyCuts(more, memory.cutsOf("one"), rules)).toEqual(late);
+    expect(memory.cutsOf("two")).toEqual({});
+  });
+
+  it("keeps the newest conversations only, and forgets on demand", () => {
+    const memory = new PruneMemory(2);
+    for (const id of ["one", "two", "one", "three"]) memory.prune(id, at(LATER), rules);
+    expect(["one", "two", "three"].map((id) => Object.keys(memory.cutsOf(id)).length)).toEqual([1, 0, 1]);
+    memory.forget("one");
+    expect(memory.cutsOf("one")).toEqual({});
   });
 });

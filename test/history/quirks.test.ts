@@ -257,3 +257,12 @@ describe("a change of model", () => {
     expect(modelChanged([change, spoke], claude.model)).toBe(false);
   });
 });
+
+describe("a provider whose cache is paid for", () => {
+  it("is Anthropic, or whoever hands on to it", () => {
+    const openrouter = policyOf("openai-completions", "openrouter", "anthropic/claude-sonnet-4.5");
+    const bedrock = policyOf("bedrock-converse-stream", "amazon-bedrock", "us.anthropic.claude-sonnet-4-v1:0");
+    expect([claude, openrouter, bedrock].map(({ promptCache }) => promptCache)).toEqual([true, true, true]);
+    expect([chat, responses, gemini, mistral].some(({ promptCache }) => promptCache)).toBe(false);
+  });
+});

@@ -47,7 +47,9 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),
-    compaction: compactionOf(defaults.compaction),
+    compaction: compactionOf(defaults),
+    ...pruningOf(defaults.contextPruning),
+    imageMaxDimensionPx: defaults.imageMaxDimensionPx,
     timezone: defaults.userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     prompt: promptOf(entry, defaults),
     tools: toolPolicyOf(config.tools, entry.tools),
@@ -56,15 +58,26 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
   });
 }
 
-function compactionOf(given: Defaults["compaction"]): CompactionSettings {
-  const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds, customInstructions } = given;
-  return {
+function compactionOf({ compaction, contextLimits }: Defaults): CompactionSettings {
+  const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds } = compaction;
+  const { customInstructions, memoryFlush, notifyUser, postCompactionSections } = compaction;
+  const { enabled, ...flush } = memoryFlush;
+  return defined({
     reserveTokens: Math.max(reserveTokens, reserveTokensFloor),
     keepRecentTokens,
-    ...(model !== undefined && { model: readModelRef(model) }),
+    model: model === undefined ? undefined : readModelRef(model),
     timeoutMs: timeoutSeconds * 1000,
-    ...(customInstructions !== undefined && { instructions: customInstructions }),
-  };
+    instructions: customInstructions,
+    identifiers: identifiersOf(compaction),
+    memoryFlush: enabled ? flush : undefined,
+    notifyUser,
+    sections: postCompactionSections,
+    sectionsMaxChars: contextLimits.postCompactionMaxChars,
+  });
+}
+
+function pruningOf({ mode, ttl, ...rules }: Defaults["contextPruning"]): Pick<AgentSettings, "pruning"> {
+  return mode === "off" ? {} : { pruning: { ttlMs: ttl, ...rules } };
 }
 
 function promptOf(entry: Entry, defaults: Defaults): AgentSettings["prompt"] {

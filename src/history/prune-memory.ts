@@ -1,0 +1,50 @@
+import type { ChatMessage } from "../types/model.ts";
+import type { PruneRules } from "../types/settings.ts";
+import { prune, type Pruned } from "./prune.ts";
+
+export interface PruneTurn {
+  readonly messages: readonly ChatMessage[];
+  /** Tokens. */
+  readonly contextWindow: number;
+  readonly now: number;
+}
+
+const NEVER: Pruned = { touchedAt: Number.NEGATIVE_INFINITY, cuts: {} };
+
+/**
+ * What was pruned of each conversation, for the newest ones, so that their requests keep beginning alike. One that is
+ * not known, as after a restart, is pruned anew: by then its cache has most often forgotten it.
+ */
+export class PruneMemory {
+  readonly #known = new Map<string, Pruned>();
+  readonly #limit: number;
+
+  constructor(limit = 500) {
+    this.#limit = limit;
+  }
+
+  /** The messages as the next request has them. `sessionId` changes when a conversation begins anew. */
+  prune(sessionId: string, turn: PruneTurn, rules: PruneRules): readonly ChatMessage[] {
+    const past = this.#known.get(sessionId) ?? NEVER;
+    const { messages, pruned } = prune({ ...turn, past }, rules);
+    this.#keep(sessionId, pruned);
+    return messages;
+  }
+
+  /** What is cut in a conversation now. */
+  cutsOf(sessionId: string): Pruned["cuts"] {
+    return this.#known.get(sessionId)?.cuts ?? {};
+  }
+
+  /** After a compaction: what it left is looked at anew. */
+  forget(sessionId: string): void {
+    this.#known.delete(sessionId);
+  }
+
+  #keep(sessionId: string, pruned: Pruned): void {
+    this.#known.delete(sessionId);
+    this.#known.set(sessionId, pruned);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > this.#limit && oldest !== undefined) this.#known.delete(oldest);
+  }
+}

@@ -17,6 +17,8 @@ export interface AgentSettings {
   readonly thinking: ThinkLevel;
   /** Milliseconds a run may take. */
   readonly timeoutMs: number;
+  /** Milliseconds without a sign of the model after which a call has stalled; 120 s when unset. */
+  readonly idleTimeoutMs?: number;
   /** Cap on the model's window, tokens. */
   readonly contextTokens?: number;
   readonly dmHistoryLimit?: number;
@@ -86,8 +88,8 @@ export interface MemoryFlushSettings {
   /** Tokens before the conversation is full. */
   readonly softThresholdTokens: number;
   /** The usual words when unset. */
-  readonly prompt?: string;
-  readonly systemPrompt?: string;
+  readonly prompt?: string | undefined;
+  readonly systemPrompt?: string | undefined;
 }
 
 export interface ToolPolicySettings {

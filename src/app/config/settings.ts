@@ -1,5 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import type { AgentEntry } from "../../harness/config.ts";
+import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
@@ -62,18 +63,19 @@ function compactionOf({ compaction, contextLimits }: Defaults): CompactionSettin
   const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds } = compaction;
   const { customInstructions, memoryFlush, notifyUser, postCompactionSections } = compaction;
   const { enabled, ...flush } = memoryFlush;
-  return defined({
+  const identifiers = identifiersOf(compaction);
+  return {
     reserveTokens: Math.max(reserveTokens, reserveTokensFloor),
     keepRecentTokens,
-    model: model === undefined ? undefined : readModelRef(model),
+    ...(model !== undefined && { model: readModelRef(model) }),
     timeoutMs: timeoutSeconds * 1000,
-    instructions: customInstructions,
-    identifiers: identifiersOf(compaction),
-    memoryFlush: enabled ? flush : undefined,
+    ...(customInstructions !== undefined && { instructions: customInstructions }),
+    ...(identifiers !== undefined && { identifiers }),
+    ...(enabled && { memoryFlush: flush }),
     notifyUser,
     sections: postCompactionSections,
     sectionsMaxChars: contextLimits.postCompactionMaxChars,
-  });
+  };
 }
 
 function pruningOf({ mode, ttl, ...rules }: Defaults["contextPruning"]): Pick<AgentSettings, "pruning"> {

@@ -1,5 +1,6 @@
 import { listConversation } from "../history/compaction/fallback.ts";
 import { chunk, cutAt, type Cut } from "../history/compaction/plan.ts";
+import { readFilesIn } from "../history/compaction/reads.ts";
 import { shortenResult } from "../history/compaction/render.ts";
 import { summarise, type Complete } from "../history/compaction/summarise.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
@@ -74,7 +75,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   const written = await write(cut, shown, job);
   const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
   const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !job.signal.aborted;
-  if (ok) await append(job.conversation, written, { cut, before: tokensBefore });
+  if (ok) await append(job.conversation, written, { cut, shown });
   const { calls, usage, failure } = written;
   const willRetry = ok && job.why === "overflow";
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
@@ -110,7 +111,12 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
   try {
     const said = await summarise(
-      { chunks: chunk(cut.before.map(shortenResult), size), earlier: shown.summary, instructions },
+      {
+        chunks: chunk(cut.before.map(shortenResult), size),
+        earlier: shown.summary,
+        instructions,
+        identifiers: settings.identifiers,
+      },
       scribe.complete,
       AbortSignal.any([job.signal, late.signal]),
     );
@@ -128,13 +134,22 @@ const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, 
 async function append(
   conversation: Conversation,
   { summary, author }: Written,
-  { cut, before }: { cut: Cut; before: number },
+  { cut, shown }: { cut: Cut; shown: SessionWindow },
 ): Promise<void> {
-  const details = author ? { provider: author.info.provider, model: author.info.id } : { provider: "openclaw" };
+  const by = author ? { provider: author.info.provider, model: author.info.id } : { provider: "openclaw" };
+  const details = { ...by, readFiles: lostReads(cut, shown) };
+  const { firstKeptEntryId } = cut;
+  const tokensBefore = shown.estimatedTokens;
   await conversation.append(
-    { type: "compaction", summary, firstKeptEntryId: cut.firstKeptEntryId, tokensBefore: before, details },
+    { type: "compaction", summary, firstKeptEntryId, tokensBefore, details },
     { durable: true },
   );
+}
+
+/** Files whose contents the model had before it and has no more. */
+function lostReads({ before }: Cut, { messages }: SessionWindow): readonly string[] {
+  const kept = new Set(readFilesIn(messages.slice(before.length).map((row) => row.message)));
+  return readFilesIn(before).filter((path) => !kept.has(path));
 }
 
 /** Asks the writers in turn, through the same stream as a run; one that failed is not asked again. */

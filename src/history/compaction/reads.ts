@@ -1,0 +1,18 @@
+import type { ChatMessage } from "../../types/model.ts";
+import { callsOf } from "../parts.ts";
+
+/** The paths, as the model gave them, that its `read` tool has shown it in these messages; each once. */
+export function readFilesIn(messages: readonly ChatMessage[]): readonly string[] {
+  const asked = new Map<string, string>();
+  const shown = new Set<string>();
+  for (const message of messages) {
+    for (const { id, name, arguments: given } of callsOf(message)) {
+      const { path } = given;
+      if (name === "read" && typeof path === "string") asked.set(id, path);
+    }
+    if (message.role !== "toolResult" || message.isError) continue;
+    const path = message.toolName === "read" ? asked.get(message.toolCallId) : undefined;
+    if (path !== undefined) shown.add(path);
+  }
+  return [...shown];
+}

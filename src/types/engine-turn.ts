@@ -2,12 +2,14 @@ import type { ChatMessage, ModelInfo, Usage } from "./model.ts";
 
 /** What an engine is told about one model call. */
 export interface EngineAsk {
-  /** Already valid for the model; the turn's own messages last. */
+  /** As the transcript has them; the turn's own messages last. */
   readonly messages: readonly ChatMessage[];
   /** Where the present turn begins in `messages`. */
   readonly prePromptMessageCount: number;
   /** Tokens that the messages may fill. */
   readonly tokenBudget: number;
+  /** Tokens of the whole window, as far as the config allows it; `tokenBudget` when unset. */
+  readonly window?: number;
   readonly model: ModelInfo;
   readonly availableTools: ReadonlySet<string>;
   /** The text of the user's turn. */
@@ -30,6 +32,8 @@ export interface EngineTurnEnd {
   /** Tokens that the last call filled of the window. */
   readonly currentTokenCount: number;
   readonly lastCallUsage?: Usage;
+  /** Summary of a built-in compaction that this run made. */
+  readonly autoCompactionSummary?: string;
   readonly model: ModelInfo;
 }
 

@@ -29,6 +29,8 @@ export const ERROR_CODES = {
   CHANNEL_MISSING: { exit: 2 },
   MODEL_UNKNOWN: { exit: 78 },
   MODEL_KEY_MISSING: { exit: 78 },
+  ENGINE_MISSING: { exit: 78 },
+  ENGINE_UNUSABLE: { exit: 78 },
   MEDIA_UNAVAILABLE: { exit: 1 },
   MEDIA_TOO_LARGE: { exit: 1 },
   NODE_TOO_OLD: { exit: 78 },

@@ -1,0 +1,57 @@
+import type { Clock } from "../../types/clock.ts";
+
+export type Outcome<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "threw"; readonly why: string }
+  | { readonly kind: "late"; readonly why: string }
+  | { readonly kind: "aborted" };
+
+export interface Bound {
+  readonly clock: Clock;
+  readonly ms: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Waits for foreign code no longer than `ms`, nor beyond an abort. Never rejects; what comes too late is dropped. The call
+ * gets a signal that ends with the waiting.
+ */
+export async function bounded<T>(
+  call: (signal: AbortSignal) => T | Promise<T>,
+  { clock, ms, signal }: Bound,
+): Promise<Outcome<T>> {
+  if (signal?.aborted === true) return { kind: "aborted" };
+  const end = new AbortController();
+  const early = Promise.withResolvers<Outcome<T>>();
+  const stop = (outcome: Outcome<T>) => {
+    early.resolve(outcome);
+    end.abort();
+  };
+  const onAbort = () => stop({ kind: "aborted" });
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const cancel = clock.after(ms, () => stop({ kind: "late", why: `no answer within ${ms} ms` }));
+  try {
+    return await Promise.race([early.promise, outcomeOf(call, end.signal)]);
+  } finally {
+    cancel();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function outcomeOf<T>(call: (signal: AbortSignal) => T | Promise<T>, signal: AbortSignal): Promise<Outcome<T>> {
+  try {
+    return { kind: "ok", value: await call(signal) };
+  } catch (error) {
+    return { kind: "threw", why: wordsOf(error) };
+  }
+}
+
+/** What an error of foreign code says; anything may be thrown, also what cannot be printed. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  try {
+    return String(error);
+  } catch {
+    return "something that cannot be printed";
+  }
+}

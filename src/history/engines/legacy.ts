@@ -1,0 +1,15 @@
+import type { ContextEngine } from "../../types/context-engine.ts";
+import { tokensOf } from "./read-answer.ts";
+import { LEGACY } from "./open-engine.ts";
+import type { RuntimeCompact } from "./compaction-desk.ts";
+
+/** The engine that ships: the transcript is its memory, the built-in compaction its own. */
+export function legacyEngine(compact: RuntimeCompact): ContextEngine {
+  return {
+    info: { id: LEGACY, name: "Built in", ownsCompaction: false },
+    ingest: async () => ({ ingested: false }),
+    assemble: async ({ messages }) => ({ messages, estimatedTokens: tokensOf(messages) }),
+    afterTurn: async () => undefined,
+    compact,
+  };
+}

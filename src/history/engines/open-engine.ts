@@ -1,0 +1,79 @@
+import type { Clock } from "../../types/clock.ts";
+import {
+  HOST_CAPABILITIES,
+  type ContextEngine,
+  type ContextEngineFactory,
+  type ContextEngineFactoryContext,
+  type ContextEngines,
+  type HostRequirement,
+} from "../../types/context-engine.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { bounded } from "./bounded.ts";
+
+/** The engine that ships; the slot's value when it is unset. */
+export const LEGACY = "legacy";
+
+export interface Opening {
+  readonly engines: ContextEngines;
+  readonly context: ContextEngineFactoryContext;
+  readonly clock: Clock;
+  /** Milliseconds for loading and making the engine. */
+  readonly ms: number;
+}
+
+/** The engine of the slot, made for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE: another engine never takes its place. */
+export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
+  const found = opening.engines.get(id);
+  if (!found) throw missing(id);
+  const made = await bounded(() => make(found, opening.context), opening);
+  if (made.kind !== "ok") throw unusable(id, made.kind === "aborted" ? "aborted" : made.why);
+  const engine = made.value;
+  const fault = faultOf(engine, id);
+  if (fault !== undefined) throw unusable(id, fault);
+  const unmet = unmetBy(engine.info.hostRequirements?.["agent-run"]);
+  if (unmet !== undefined) throw unusable(id, unmet);
+  return engine;
+}
+
+async function make(factory: Promise<ContextEngineFactory>, context: ContextEngineFactoryContext) {
+  const create = await factory;
+  return create(context);
+}
+
+function faultOf(engine: ContextEngine, id: string): string | undefined {
+  // Foreign code: the types are a promise that nobody has checked.
+  const given: unknown = engine;
+  if (typeof given !== "object" || given === null) return "its factory made no engine";
+  const { info }: { info?: unknown } = given;
+  if (typeof info !== "object" || info === null) return "it has no info";
+  const { id: own, name }: { id?: unknown; name?: unknown } = info;
+  if (own !== id) return `its info.id is "${String(own)}", not the id that it is registered under`;
+  if (typeof name !== "string" || name === "") return "its info has no name";
+  const { ingest, assemble, compact }: { ingest?: unknown; assemble?: unknown; compact?: unknown } = given;
+  const lacking = Object.entries({ ingest, assemble, compact }).filter(([, method]) => typeof method !== "function");
+  return lacking.length > 0 ? `it lacks ${lacking.map(([method]) => method).join(", ")}` : undefined;
+}
+
+/** What an engine requires and this host cannot do, in words; undefined when there is nothing. */
+export function unmetBy(requirement: HostRequirement | undefined): string | undefined {
+  const required: unknown = requirement?.requiredCapabilities;
+  if (!Array.isArray(required)) return undefined;
+  const known = new Set<unknown>(HOST_CAPABILITIES);
+  const unmet = required.filter((capability) => !known.has(capability)).map(String);
+  if (unmet.length === 0) return undefined;
+  return requirement?.unsupportedMessage ?? `it requires what this gateway does not have: ${unmet.join(", ")}`;
+}
+
+function missing(id: string): OpenClawError {
+  return new OpenClawError("ENGINE_MISSING", {
+    message: `The context engine "${id}" is not there.`,
+    fix: `Install and enable its plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
+  });
+}
+
+function unusable(id: string, why: string): OpenClawError {
+  return new OpenClawError("ENGINE_UNUSABLE", {
+    message: `The context engine "${id}" cannot be used: ${why}.`,
+    fix: `Update or mend its plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
+  });
+}

@@ -1,0 +1,62 @@
+import type { Clock } from "../../types/clock.ts";
+import type {
+  ContextEngineFactoryContext,
+  ContextEngines,
+  LlmCompletion,
+  LlmCompletionRequest,
+  TranscriptRewrite,
+  TranscriptRewriteResult,
+} from "../../types/context-engine.ts";
+import type { EngineCompacted, EngineCompaction } from "../../types/engine-turn.ts";
+import type { AgentInternalEvent } from "../../types/internal-event.ts";
+import type { Log } from "../../types/log.ts";
+import type { KeyedQueue } from "../../utils/keyed-queue.ts";
+import type { CompactionDesk } from "./compaction-desk.ts";
+import type { EngineTimeouts } from "./timeouts.ts";
+
+/** The session of a run. */
+export interface EngineSession {
+  readonly sessionId: string;
+  readonly sessionKey: string;
+  /** Absolute path of the transcript; the file need not be there yet. */
+  readonly sessionFile: string;
+  readonly agentId: string;
+  /** Absolute path. */
+  readonly workspace: string;
+}
+
+/** The turn that a run is about. */
+export interface EngineTurnFacts {
+  /** The same whenever this turn is told, also after a crash: the id of the user's entry. */
+  readonly key: string;
+  readonly isHeartbeat?: boolean;
+  /** What the user message of this turn tells, when it was made from events. */
+  readonly events?: readonly AgentInternalEvent[];
+}
+
+/** What the gateway does for an engine. */
+export interface EngineServices {
+  /** A model call in the agent's name. Rejects as the provider fails. */
+  complete(request: LlmCompletionRequest): Promise<LlmCompletion>;
+  /** The built-in compaction of this session. */
+  compact(job: EngineCompaction): Promise<EngineCompacted>;
+  rewriteTranscriptEntries?(request: TranscriptRewrite): Promise<TranscriptRewriteResult>;
+  /** More members of `runtimeContext`, such as `config`. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+export interface EngineTurnOptions {
+  /** `plugins.slots.contextEngine` */
+  readonly id: string;
+  readonly engines: ContextEngines;
+  readonly session: EngineSession;
+  readonly turn: EngineTurnFacts;
+  readonly services: EngineServices;
+  readonly timeouts: EngineTimeouts;
+  /** Maintenance behind a turn: one at a time per session. Waited for when the gateway stops. */
+  readonly background: KeyedQueue;
+  readonly desk: CompactionDesk;
+  readonly factory?: ContextEngineFactoryContext;
+  readonly clock: Clock;
+  readonly log: Log;
+}

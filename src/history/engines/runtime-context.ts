@@ -1,0 +1,57 @@
+import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/context-engine.ts";
+import type { ModelInfo, Usage } from "../../types/model.ts";
+import type { EngineTurnOptions } from "./options.ts";
+
+/** Told to engines as the harness that runs the agent; with it they take token counts for the host's own. */
+export const EXECUTION_HOST = "openclaw-embedded";
+export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
+
+/** What a call knows beside the session. */
+export interface CallFacts {
+  readonly model?: ModelInfo | undefined;
+  readonly tokenBudget?: number | undefined;
+  readonly currentTokenCount?: number | undefined;
+  readonly lastCallUsage?: Usage | undefined;
+  /** Why it is called: `manual`, `overflow`, … */
+  readonly trigger?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** It may take its time. */
+  readonly isDeferred?: boolean;
+}
+
+type Host = Pick<EngineTurnOptions, "session" | "services" | "clock">;
+
+export function runtimeContext({ session, services, clock }: Host, call: CallFacts): ContextEngineRuntimeContext {
+  const { model, tokenBudget, currentTokenCount, lastCallUsage, trigger, signal } = call;
+  const usage = lastCallUsage && usageFacts(lastCallUsage);
+  const rewrite = services.rewriteTranscriptEntries;
+  return {
+    ...services.facts,
+    cwd: session.workspace,
+    workspaceDir: session.workspace,
+    agentHarnessId: EXECUTION_HOST,
+    sessionKey: session.sessionKey,
+    agentId: session.agentId,
+    ...(model && { provider: model.provider, model: model.id }),
+    ...(tokenBudget !== undefined && { tokenBudget }),
+    ...(currentTokenCount !== undefined && { currentTokenCount }),
+    ...(trigger !== undefined && { trigger }),
+    ...(call.isDeferred === true && { allowDeferredCompactionExecution: true }),
+    ...(signal && { abortSignal: signal }),
+    ...(usage && { usage, promptCache: cacheFacts(usage, clock.now()) }),
+    llm: { complete: (request) => services.complete({ ...(signal && { signal }), ...request }) },
+    ...(rewrite && { rewriteTranscriptEntries: rewrite }),
+  };
+}
+
+type UsageFacts = NonNullable<PromptCacheFacts["lastCallUsage"]>;
+
+function usageFacts({ input, output, cacheRead, cacheWrite, totalTokens }: Usage): UsageFacts {
+  return { input, output, cacheRead, cacheWrite, total: totalTokens };
+}
+
+/** Providers keep a prompt for some minutes when nothing else is asked of them. */
+function cacheFacts(lastCallUsage: UsageFacts, now: number): PromptCacheFacts {
+  const isUsed = lastCallUsage.cacheRead > 0 || lastCallUsage.cacheWrite > 0;
+  return { retention: isUsed ? "short" : "none", lastCallUsage, ...(isUsed && { lastCacheTouchAt: now }) };
+}

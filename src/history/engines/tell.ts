@@ -1,0 +1,60 @@
+import type { AfterTurnParams, ContextEngine } from "../../types/context-engine.ts";
+import type { EngineTurnEnd } from "../../types/engine-turn.ts";
+import type { ChatMessage } from "../../types/model.ts";
+import { copiesOf, copyOf } from "./copies.ts";
+
+/** A turn, or as much of it as there is. */
+export type News = Omit<EngineTurnEnd, "currentTokenCount"> & { readonly currentTokenCount: number | undefined };
+
+export interface Telling {
+  readonly messages: readonly ChatMessage[];
+  /** The first message that the engine was not told yet. */
+  readonly start: number;
+  /** Where the present turn begins. */
+  readonly boundary: number;
+  /** Set behind a run: the name under which the turn is committed. */
+  readonly commitAs: string | undefined;
+  readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
+}
+
+/** Hands an engine what was said: committed where it wants that, then by the largest call that it has. Rejects as it does. */
+export async function tell(engine: ContextEngine, telling: Telling): Promise<void> {
+  const { messages, start, params } = telling;
+  const isCommitted = await commit(engine, telling);
+  if (engine.afterTurn)
+    return engine.afterTurn({ ...params, messages: copiesOf(messages), prePromptMessageCount: start });
+  if (!isCommitted) await ingest(engine, messages.slice(start), params);
+}
+
+async function commit(engine: ContextEngine, { messages, boundary, commitAs, params }: Telling): Promise<boolean> {
+  if (!engine.commitTurn || !engine.info.transcriptSemantics || commitAs === undefined) return false;
+  const { sessionId, sessionKey, sessionFile, runtimeContext, runtimeSettings, isHeartbeat } = params;
+  await engine.commitTurn({
+    sessionId,
+    ...(sessionKey !== undefined && { sessionKey }),
+    sessionFile,
+    ...(runtimeContext && { runtimeContext }),
+    ...(runtimeSettings && { runtimeSettings }),
+    ...(isHeartbeat !== undefined && { isHeartbeat }),
+    advancementKey: `${sessionId}:${commitAs}`,
+    messages: copiesOf(messages.slice(boundary)),
+    prePromptMessageCount: boundary,
+  });
+  return true;
+}
+
+async function ingest(engine: ContextEngine, fresh: readonly ChatMessage[], params: Telling["params"]): Promise<void> {
+  const { sessionId, sessionKey, isHeartbeat, runtimeSettings } = params;
+  const shared = {
+    sessionId,
+    ...(sessionKey !== undefined && { sessionKey }),
+    ...(isHeartbeat !== undefined && { isHeartbeat }),
+    ...(runtimeSettings && { runtimeSettings }),
+  };
+  if (fresh.length === 0) return;
+  if (engine.ingestBatch) {
+    await engine.ingestBatch({ ...shared, messages: copiesOf(fresh) });
+    return;
+  }
+  for (const message of fresh) await engine.ingest({ ...shared, message: copyOf(message) });
+}

@@ -1,0 +1,128 @@
+import { policyFor } from "../providers/quirks.ts";
+import { messageOf } from "../sessions/entries.ts";
+import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
+import type { ChatMessage, ModelRef } from "../types/model.ts";
+import type { PromptRecord } from "../types/run.ts";
+import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
+import type { PruneRules } from "../types/settings.ts";
+import { assemble } from "./assemble.ts";
+import { applyCuts, PRUNE_DEFAULTS } from "./prune.ts";
+
+export interface Replayed {
+  readonly messages: ChatMessage[];
+  /** The transcript entry that each was made of; undefined for what a pass put in. Of several that were joined the last. */
+  readonly entryIds: readonly (string | undefined)[];
+  /** The summary that stood in front. */
+  readonly summary?: string;
+  /** False when the transcript does not give what the record counted. */
+  readonly faithful: boolean;
+  /** Why not, for a person. */
+  readonly why?: string;
+}
+
+type Row = SessionWindow["messages"][number];
+type Compaction = Extract<TranscriptEntry, { type: "compaction" }>;
+
+/**
+ * The messages that a model was shown, made again out of the entries of its transcript, whatever was appended since. Pure.
+ * `model` and `rules` are those of that run. What an engine made is not in the transcript.
+ */
+export function replay(
+  record: PromptRecord,
+  entries: readonly TranscriptEntry[],
+  model: ModelRef,
+  rules: PruneRules = PRUNE_DEFAULTS,
+): Replayed {
+  const path = pathTo(record.lastEntryId, entries);
+  const rows = windowRows(path, record.firstEntryId);
+  if (rows === undefined) return gone(record);
+  const shown = sumOf(rows.map((row) => row.message));
+  const fits = (summary: string | undefined) => record.estimatedTokens === shown + tokensOf(summary);
+  const inForce = record.hasSummary ? summaries(path, entries) : [];
+  const summary = inForce.find(fits) ?? inForce.at(-1);
+  const { earlierTurns, images, strict } = record;
+  const policy = { ...policyFor({ ...model, api: record.api, input: record.input }), images, strict, earlierTurns };
+  const window: SessionWindow = {
+    messages: rows,
+    estimatedTokens: shown,
+    older: false,
+    ...(summary !== undefined && { summary }),
+  };
+  const messages = [...applyCuts(assemble(window, policy).messages, record.cuts, rules)];
+  const entryIds = assemble({ ...window, messages: rows.map(named) }, policy).messages.map(nameOf);
+  const why = mismatch(record, { messages, summary, fits: fits(summary) });
+  return { messages, entryIds, ...(summary && { summary }), faithful: why === undefined, ...(why && { why }) };
+}
+
+/** Passes copy what they change, with all that is on it. */
+const NAME = Symbol("entry");
+
+const named = ({ entryId, message }: Row): Row => ({
+  entryId,
+  message: Object.assign({}, message, { [NAME]: entryId }),
+});
+
+const nameOf = (message: object): string | undefined =>
+  NAME in message && typeof message[NAME] === "string" ? message[NAME] : undefined;
+
+function mismatch(
+  record: PromptRecord,
+  made: { messages: readonly ChatMessage[]; summary: string | undefined; fits: boolean },
+): string | undefined {
+  if (record.hasSummary && made.summary === undefined) return "The summary in front of it is not in the transcript.";
+  if (made.messages.length !== record.messages)
+    return `It had ${record.messages} messages; the transcript gives ${made.messages.length}.`;
+  return made.fits ? undefined : `Its ${record.estimatedTokens} tokens are not what the transcript gives.`;
+}
+
+const gone = ({ lastEntryId = "none" }: PromptRecord): Replayed => ({
+  messages: [],
+  entryIds: [],
+  faithful: false,
+  why: `The transcript has no entries up to ${lastEntryId} any more.`,
+});
+
+/** From the root to the entry; empty when it is not there. */
+function pathTo(lastId: string | undefined, entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const path: TranscriptEntry[] = [];
+  let wanted: string | null | undefined = lastId;
+  // From the end, as a transcript is read: of an id that is there twice, the later one before its child counts.
+  for (const entry of entries.toReversed()) {
+    if (wanted === null || wanted === undefined) break;
+    if (entry.id !== wanted) continue;
+    path.push(entry);
+    wanted = entry.parentId;
+  }
+  return path.reverse();
+}
+
+/** Undefined when the window's beginning or end is not there. A window without entries is empty. */
+function windowRows(path: readonly TranscriptEntry[], firstId: string | undefined): readonly Row[] | undefined {
+  if (firstId === undefined) return [];
+  const at = path.findIndex((entry) => entry.id === firstId);
+  if (at < 0) return undefined;
+  return path.slice(at).flatMap((entry) => {
+    const message = messageOf(entry);
+    return message ? [{ entryId: entry.id, message }] : [];
+  });
+}
+
+/**
+ * Summaries that may have been in force, the likeliest last: the last one on the path, unless a compaction came between the
+ * last message and the request, as after an overflow.
+ */
+function summaries(path: readonly TranscriptEntry[], entries: readonly TranscriptEntry[]): readonly string[] {
+  const before = path.findLast((entry): entry is Compaction => entry.type === "compaction");
+  const behind = new Set(path.slice(-1).map((entry) => entry.id));
+  const after = entries.filter((entry): entry is Compaction => {
+    if (entry.parentId === null || !behind.has(entry.parentId) || messageOf(entry)) return false;
+    behind.add(entry.id);
+    return entry.type === "compaction";
+  });
+  return [...after, ...(before ? [before] : [])].map((entry) => entry.summary);
+}
+
+const tokensOf = (summary: string | undefined): number => (summary === undefined ? 0 : estimateTextTokens(summary));
+
+const sumOf = (messages: readonly ChatMessage[]): number =>
+  messages.reduce((sum, message) => sum + estimateTokens(message), 0);

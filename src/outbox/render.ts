@@ -16,22 +16,34 @@ export async function renderText(
 ): Promise<readonly (OutboundPart & { kind: "text" })[]> {
   if (markdown.trim() === "") return [];
   // A resend is longer by its label and must fit all the same.
-  const limit = limits.text - REPEAT_LABEL.length;
-  if (limits.format === "telegram-html") {
+  const limit = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
+  const { format, lines, tables } = limits;
+  if (format === "telegram-html") {
     const { renderTelegramChunks } = await import("../reply/markdown/telegram.ts");
-    const chunks = renderTelegramChunks(markdown, { limit });
-    return chunks.map(({ html, plain }) => ({ kind: "text", body: html, format: "telegram-html", plain }));
+    const chunks = renderTelegramChunks(markdown, { limit, ...(tables && { tables }) });
+    return chunks.map(({ html, plain }) => ({ kind: "text", body: html, format, plain }));
   }
+  if (format === "markdown") return asWritten(markdown, limit);
+  const { renderChunks } = await import("../reply/format/chunks.ts");
+  return renderChunks(markdown, format, { limit, lines, tables }).map((chunk) => ({ kind: "text", format, ...chunk }));
+}
+
+async function asWritten(markdown: string, limit: number): Promise<readonly (OutboundPart & { kind: "text" })[]> {
   const { createBlockChunker } = await import("../reply/chunker.ts");
   const chunker = createBlockChunker({ minChars: limit, maxChars: limit, breakPreference: "paragraph" });
   const chunks = [...chunker.push(markdown), ...chunker.flush()];
-  return chunks.map((body) => ({ kind: "text", body, format: limits.format, plain: body }));
+  return chunks.map((body) => ({ kind: "text", body, format: "markdown", plain: body }));
 }
 
 /** Begins a resend whose first send may have arrived. */
 export const REPEAT_LABEL = "(possible repeat) ";
 
+/** Marks that count only at the start of a line. */
+const LINE_MARKS = /^(?:>|```)/;
+
 export function labelled(part: OutboundPart): OutboundPart {
-  if (part.kind === "text") return { ...part, body: REPEAT_LABEL + part.body, plain: REPEAT_LABEL + part.plain };
-  return { ...part, caption: REPEAT_LABEL + (part.caption ?? "") };
+  if (part.kind === "media") return { ...part, caption: REPEAT_LABEL + (part.caption ?? "") };
+  const label = LINE_MARKS.test(part.body) ? `${REPEAT_LABEL}\n` : REPEAT_LABEL;
+  const styles = part.styles?.map((style) => ({ ...style, start: style.start + label.length }));
+  return { ...part, body: label + part.body, plain: label + part.plain, ...(styles && { styles }) };
 }

@@ -11,6 +11,8 @@ export interface ChannelLimits {
   readonly media: number;
   /** Lines of one text message, beyond which people see a wall; Discord 17. */
   readonly lines?: number;
+  /** How tables are shown; by their width unless the config says it. */
+  readonly tables?: "off" | "bullets" | "code" | "block" | undefined;
   /** Least milliseconds between two edits of a preview. */
   readonly editEveryMs?: number;
 }

@@ -8,31 +8,40 @@ import type { TableMode } from "./table.ts";
 const RULE = "──────────";
 const NAMES = /^[\w+#.-]{1,32}$/;
 
+export interface Layout {
+  readonly tables?: TableMode | undefined;
+  /** `written`: the chat has no labels for links, so that an address stands behind its label. */
+  readonly links?: "labelled" | "written" | undefined;
+}
+
 /** Lays a document out as styled text. */
-export function flatten(doc: MarkdownDoc, tables?: TableMode): StyledText {
+export function flatten(doc: MarkdownDoc, layout: Layout = {}): StyledText {
   const writer = createStyledWriter();
   for (const block of doc.blocks) {
-    writeBlock(writer, block, tables);
+    writeBlock(writer, block, layout);
     writer.border();
     writer.gap(2);
   }
   return writer.done();
 }
 
-function writeBlock(writer: StyledWriter, block: Block, tables: TableMode | undefined): void {
+function writeBlock(writer: StyledWriter, block: Block, layout: Layout): void {
   switch (block.type) {
     case "paragraph":
-      return writeInlines(writer, block.children);
+      return writeInlines(writer, block.children, layout);
     case "heading":
-      return writer.styled({ kind: "bold" }, () => writeInlines(writer, block.children));
+      return writer.styled({ kind: "bold" }, () => writeInlines(writer, block.children, layout));
     case "code":
       return writer.styled(preStyle(block.language), () => writer.writeCode(block.text));
     case "quote":
-      return writeQuote(writer, block.children, tables);
+      return writeQuote(writer, block.children, layout);
     case "list":
-      return writeList(writer, block, tables);
+      return writeList(writer, block, layout);
     case "table":
-      return writeTable(writer, block, { mode: tables, inlines: writeInlines });
+      return writeTable(writer, block, {
+        mode: layout.tables,
+        inlines: (to, cell) => writeInlines(to, cell, layout),
+      });
     case "rule":
       return writer.write(RULE);
   }
@@ -42,38 +51,38 @@ function preStyle(language: string): { kind: "pre"; language: string } {
   return { kind: "pre", language: NAMES.test(language) ? language : "" };
 }
 
-function writeBlocks(writer: StyledWriter, blocks: readonly Block[], gap: number, tables: TableMode | undefined): void {
+function writeBlocks(writer: StyledWriter, blocks: readonly Block[], gap: number, layout: Layout): void {
   for (const [index, block] of blocks.entries()) {
     if (index > 0) writer.gap(gap);
-    writeBlock(writer, block, tables);
+    writeBlock(writer, block, layout);
   }
 }
 
 /** A quote inside a quote or a list gets marked lines: chat services know one level of quotes, of whole lines. */
-function writeQuote(writer: StyledWriter, blocks: readonly Block[], tables: TableMode | undefined): void {
+function writeQuote(writer: StyledWriter, blocks: readonly Block[], layout: Layout): void {
   if (!writer.has("quote") && !writer.indented()) {
-    return writer.styled({ kind: "quote" }, () => writeBlocks(writer, blocks, 2, tables));
+    return writer.styled({ kind: "quote" }, () => writeBlocks(writer, blocks, 2, layout));
   }
-  writer.within({ first: undefined, rest: "> " }, () => writeBlocks(writer, blocks, 2, tables));
+  writer.within({ first: undefined, rest: "> " }, () => writeBlocks(writer, blocks, 2, layout));
 }
 
-function writeList(writer: StyledWriter, list: List, tables: TableMode | undefined): void {
+function writeList(writer: StyledWriter, list: List, layout: Layout): void {
   const gap = list.tight ? 1 : 2;
   for (const [index, item] of list.items.entries()) {
     if (index > 0) writer.gap(gap);
     const bullet = list.start === undefined ? "• " : `${list.start + index}. `;
     writer.within({ first: bullet, rest: " ".repeat(bullet.length) }, () => {
       if (item.length === 0) writer.touch();
-      writeBlocks(writer, item, gap, tables);
+      writeBlocks(writer, item, gap, layout);
     });
   }
 }
 
-function writeInlines(writer: StyledWriter, inlines: readonly Inline[]): void {
-  for (const inline of inlines) writeInline(writer, inline);
+function writeInlines(writer: StyledWriter, inlines: readonly Inline[], layout: Layout): void {
+  for (const inline of inlines) writeInline(writer, inline, layout);
 }
 
-function writeInline(writer: StyledWriter, inline: Inline): void {
+function writeInline(writer: StyledWriter, inline: Inline, layout: Layout): void {
   switch (inline.type) {
     case "text":
       return writer.write(inline.text);
@@ -82,23 +91,35 @@ function writeInline(writer: StyledWriter, inline: Inline): void {
     case "break":
       return writer.gap(1);
     case "mark":
-      return writer.styled({ kind: inline.mark }, () => writeInlines(writer, inline.children));
+      return writer.styled({ kind: inline.mark }, () => writeInlines(writer, inline.children, layout));
     case "link":
-      return writeLink(writer, inline.href, inline.children);
+      return writeLink(writer, { href: inline.href, children: inline.children }, layout);
     case "image":
-      return writeLink(writer, inline.src, [{ type: "text", text: inline.alt }]);
+      return writeLink(writer, { href: inline.src, children: [{ type: "text", text: inline.alt }] }, layout);
   }
 }
 
+interface Link {
+  readonly href: string;
+  readonly children: readonly Inline[];
+}
+
 /** A link that the chat would not take is written out, so that nothing is lost. */
-function writeLink(writer: StyledWriter, href: string, children: readonly Inline[]): void {
+function writeLink(writer: StyledWriter, { href, children }: Link, layout: Layout): void {
   const label = labelOf(children);
   const shown = label.trim() === "" ? [{ type: "text" as const, text: href }] : children;
-  if (writer.has("link")) return writeInlines(writer, shown);
-  if (isWebLink(href)) return writer.styled({ kind: "link", href }, () => writeInlines(writer, shown));
-  writeInlines(writer, shown);
+  const write = (): void => writeInlines(writer, shown, layout);
+  if (writer.has("link")) return write();
   const target = label.trim() === "" ? undefined : shownTarget(label, href);
-  if (target !== undefined) writer.write(` (${target})`);
+  const isLink = isWebLink(href);
+  if (isLink && (layout.links !== "written" || target === undefined))
+    return writer.styled({ kind: "link", href }, write);
+  write();
+  if (target === undefined) return;
+  writer.write(" (");
+  if (isLink) writer.styled({ kind: "link", href }, () => writer.write(target));
+  else writer.write(target);
+  writer.write(")");
 }
 
 function labelOf(inlines: readonly Inline[]): string {

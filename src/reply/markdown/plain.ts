@@ -12,7 +12,7 @@ export interface PlainOptions {
 
 /** A document without any formatting, readable as it stands. */
 export function toPlain(doc: MarkdownDoc, options: PlainOptions = {}): string {
-  const styled = flatten(doc, options.tables);
+  const styled = flatten(doc, { tables: options.tables });
   return options.hideLinks === true ? styled.text : plainOf(styled, 0, styled.text.length);
 }
 

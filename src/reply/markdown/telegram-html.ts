@@ -5,7 +5,7 @@ import type { TableMode } from "./table.ts";
 
 /** A whole document in the HTML that Telegram's Bot API takes, of whatever length. */
 export function toTelegramHtml(doc: MarkdownDoc, tables?: TableMode): string {
-  const styled = flatten(doc, tables);
+  const styled = flatten(doc, { tables });
   return htmlOf(styled, 0, styled.text.length);
 }
 

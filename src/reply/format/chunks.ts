@@ -1,0 +1,100 @@
+import type { TextFormat, TextStyle } from "../../types/reply.ts";
+import { cutPlace, isVisible, skipBlanks } from "../markdown/cut.ts";
+import { flatten, type Layout } from "../markdown/flatten.ts";
+import { parseMarkdown } from "../markdown/parse.ts";
+import { plainOf } from "../markdown/plain.ts";
+import type { StyledText } from "../markdown/styled.ts";
+import type { Dialect } from "./dialect.ts";
+import { discordMarkdown } from "./discord.ts";
+import { plainText, signalStyled } from "./signal.ts";
+import { slackMrkdwn } from "./slack.ts";
+import { whatsAppText } from "./whatsapp.ts";
+import { write } from "./write.ts";
+
+export type ChatFormat = Exclude<TextFormat, "telegram-html" | "markdown">;
+
+const DIALECTS: Readonly<Record<ChatFormat, Dialect>> = {
+  "slack-mrkdwn": slackMrkdwn,
+  discord: discordMarkdown,
+  "signal-styled": signalStyled,
+  whatsapp: whatsAppText,
+  plain: plainText,
+};
+
+/** One message. */
+export interface FormattedChunk {
+  readonly body: string;
+  readonly plain: string;
+  /** Of a `signal-styled` body. */
+  readonly styles?: readonly TextStyle[];
+}
+
+export interface ChunkOptions {
+  /** UTF-16 units that no body exceeds, marks included. */
+  readonly limit: number;
+  /** Lines that no body exceeds, where that is possible. */
+  readonly lines?: number | undefined;
+  readonly tables?: Layout["tables"];
+}
+
+/**
+ * Renders Markdown for a chat platform, in as many messages as it takes: cut at blocks, else lines, else words. Marks
+ * and fences are closed at a cut and opened again; a link that fits is never cut. Markdown that shows nothing is sent as
+ * it was written; text without visible signs gives no chunk. Never throws.
+ */
+export function renderChunks(markdown: string, format: ChatFormat, options: ChunkOptions): FormattedChunk[] {
+  const dialect = DIALECTS[format];
+  const cut = (styled: StyledText): FormattedChunk[] => chunksOf(styled, { ...options, dialect });
+  const chunks = cut(flatten(parseMarkdown(markdown), { tables: options.tables, links: dialect.links }));
+  if (chunks.length > 0 || !isVisible(markdown)) return chunks;
+  return cut(flatten({ blocks: [{ type: "paragraph", children: [{ type: "text", text: markdown.toWellFormed() }] }] }));
+}
+
+type Cutting = ChunkOptions & { readonly dialect: Dialect };
+
+function chunksOf(styled: StyledText, cutting: Cutting): FormattedChunk[] {
+  const chunks: FormattedChunk[] = [];
+  for (let from = skipBlanks(styled.text, 0); from < styled.text.length;) {
+    const { to, chunk } = nextChunk(styled, from, cutting);
+    if (isVisible(chunk.plain)) chunks.push(chunk);
+    from = skipBlanks(styled.text, to);
+  }
+  return chunks;
+}
+
+function nextChunk(styled: StyledText, from: number, cutting: Cutting): { to: number; chunk: FormattedChunk } {
+  const { limit, dialect } = cutting;
+  const most = cutting.lines ?? Infinity;
+  let lines = most;
+  for (let room = limit; ;) {
+    const cut = cutPlace(styled, from, Math.max(1, Math.min(room, roomOfLines(styled.text, from, lines))));
+    const to = from + styled.text.slice(from, cut).trimEnd().length;
+    const bare = room < limit / 4 ? withoutLinks(styled) : styled;
+    const { body, styles } = write(bare, { from, to }, dialect);
+    const over = body.split("\n").length - most;
+    if (room < 2 || (body.length <= limit && (over <= 0 || lines <= 1))) {
+      const plain = plainOf(bare, from, to);
+      const fits = plain.length <= limit ? plain : styled.text.slice(from, to);
+      return { to: cut, chunk: { body, plain: fits, ...(dialect.ranges && { styles }) } };
+    }
+    if (body.length > limit) room = Math.floor(room * 0.75);
+    else lines = Math.max(1, lines - over);
+  }
+}
+
+/** A single long address can exceed any limit; then its label has to do. */
+const withoutLinks = (styled: StyledText): StyledText => ({
+  ...styled,
+  spans: styled.spans.filter((span) => span.style.kind !== "link"),
+});
+
+/** Units up to the end of the last line that fits. */
+function roomOfLines(text: string, from: number, lines: number): number {
+  if (lines === Infinity) return Infinity;
+  let at = from - 1;
+  for (let line = 0; line < lines; line += 1) {
+    at = text.indexOf("\n", at + 1);
+    if (at < 0) return Infinity;
+  }
+  return at - from;
+}

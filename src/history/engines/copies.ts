@@ -67,11 +67,18 @@ export interface Signals {
   readonly internalEvents: readonly (readonly AgentInternalEvent[] | undefined)[];
 }
 
+function provenanceOf(message: ChatMessage): InputProvenance | undefined {
+  if (message.role !== "user" || !message.provenance) return undefined;
+  const { kind }: { readonly kind: string } = message.provenance;
+  // An older name, in transcripts that other programs wrote.
+  return { ...message.provenance, ...(kind === "external_user" && { kind: "third-party_user" }) };
+}
+
 /** `events` were told with the first user message of the present turn. */
 export function signalsOf({ messages, boundary }: Told, events: readonly AgentInternalEvent[] = []): Signals {
   const carrier = events.length === 0 ? -1 : messages.findIndex((one, at) => at >= boundary && one.role === "user");
   return {
-    inputProvenance: messages.map((one) => (one.role === "user" && one.provenance ? { ...one.provenance } : undefined)),
+    inputProvenance: messages.map(provenanceOf),
     internalEvents: messages.map((_, at) => (at === carrier ? structuredClone(events) : undefined)),
   };
 }

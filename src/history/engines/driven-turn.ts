@@ -18,7 +18,7 @@ import type { EngineTurnOptions } from "./options.ts";
 import { readAnswer, tokensOf } from "./read-answer.ts";
 import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "./runtime-context.ts";
 import { tell, type News } from "./tell.ts";
-import type { EngineTimeouts } from "./timeouts.ts";
+import type { EngineTimeouts } from "./settings.ts";
 
 /** One run with an engine of a plugin: calls it in the order that engines count on, and stands between it and the run. */
 export class DrivenTurn implements EngineTurn {

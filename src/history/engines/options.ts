@@ -12,7 +12,7 @@ import type { AgentInternalEvent } from "../../types/internal-event.ts";
 import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CompactionDesk } from "./compaction-desk.ts";
-import type { EngineTimeouts } from "./timeouts.ts";
+import type { EngineTimeouts } from "./settings.ts";
 
 /** The session of a run. */
 export interface EngineSession {

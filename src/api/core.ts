@@ -1,0 +1,62 @@
+/** What a context engine may import: `openclaw/plugin-sdk/core`. */
+import { pluginHost } from "../plugins/host-slot.ts";
+import type { CompactParams, CompactResult } from "../types/context-engine.ts";
+
+export type {
+  AfterTurnParams,
+  AgentMessage,
+  AssembleParams,
+  AssembleResult,
+  BootstrapParams,
+  BootstrapResult,
+  CommitTurnParams,
+  CommitTurnResult,
+  CompactParams,
+  CompactResult,
+  ContextEngine,
+  ContextEngineFactory,
+  ContextEngineFactoryContext,
+  ContextEngineInfo,
+  ContextEngineRuntimeContext,
+  HostRequirement,
+  IngestBatchParams,
+  IngestBatchResult,
+  IngestParams,
+  IngestResult,
+  LlmCompletion,
+  LlmCompletionRequest,
+  MaintainParams,
+  MaintainResult,
+  PromptCacheFacts,
+  SubagentEndedParams,
+  SubagentSpawnParams,
+  SubagentSpawnPreparation,
+  TranscriptRewrite,
+  TranscriptRewriteResult,
+} from "../types/context-engine.ts";
+export type { AgentInternalEvent } from "../types/internal-event.ts";
+export type { InputProvenance } from "../types/model.ts";
+
+/**
+ * The built-in compaction for an engine that does not own compaction: hand on what `compact` was called with. A session
+ * without a turn under way, or a process without a gateway, is answered with `ok: false`. Rejects as the compaction does.
+ */
+export async function delegateCompactionToRuntime(params: CompactParams): Promise<CompactResult> {
+  const host = pluginHost();
+  if (!host) return { ok: false, compacted: false, reason: "no gateway runs in this process" };
+  return host.compact(params);
+}
+
+/** The memory plugin's part of the system prompt, ready to stand before it; undefined when there is none. */
+export function buildMemorySystemPromptAddition(request: {
+  availableTools: ReadonlySet<string>;
+  citationsMode?: string | undefined;
+}): string | undefined {
+  const { availableTools, citationsMode } = request;
+  const sections = pluginHost()?.memoryPrompt({
+    availableTools,
+    ...(citationsMode !== undefined && { citationsMode }),
+  });
+  const text = (sections ?? []).join("\n").trim();
+  return text === "" ? undefined : text;
+}

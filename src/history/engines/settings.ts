@@ -1,0 +1,33 @@
+import type { PluginsConfig } from "../engine-config.ts";
+
+/** Milliseconds that the host waits for each call of an engine. */
+export interface EngineTimeouts {
+  readonly bootstrap: number;
+  readonly assemble: number;
+  readonly afterTurn: number;
+  readonly compact: number;
+  readonly maintain: number;
+  readonly dispose: number;
+}
+
+export interface EngineSettings {
+  /** The engine of the slot. */
+  readonly id: string;
+  readonly timeouts: EngineTimeouts;
+}
+
+/** Which engine a run has, and how long it is waited for. */
+export function engineSettings(plugins: PluginsConfig): EngineSettings {
+  const { bootstrap, assemble, afterTurn, compact, maintain, dispose } = plugins.contextEngineTimeoutSeconds;
+  return {
+    id: plugins.slots.contextEngine,
+    timeouts: {
+      bootstrap: bootstrap * 1000,
+      assemble: assemble * 1000,
+      afterTurn: afterTurn * 1000,
+      compact: compact * 1000,
+      maintain: maintain * 1000,
+      dispose: dispose * 1000,
+    },
+  };
+}

@@ -98,6 +98,8 @@ const asking: fc.Arbitrary<Asked> = fc.record({
   prunes: fc.boolean(),
 });
 
+const story = fc.record({ before: steps, turn: ending, asked: asking, overflows: fc.boolean(), after: steps });
+
 class Writer {
   readonly file: Transcript;
   readonly ids: string[] = [];
@@ -134,7 +136,7 @@ class Writer {
 describe("what a model was shown", () => {
   it("is made again out of the file, whatever came after it", async () => {
     await fc.assert(
-      fc.asyncProperty(steps, ending, asking, fc.boolean(), steps, async (before, turn, asked, overflows, after) => {
+      fc.asyncProperty(story, async ({ before, turn, asked, overflows, after }) => {
         const path = newFile();
         const writer = new Writer(await open(path));
         await writer.take([...before, { kind: "say", messages: turn }]);

@@ -13,6 +13,8 @@ export interface ImageLimits {
   /** Base64 characters of one image, and of all together. */
   readonly each: number;
   readonly total: number;
+  /** Pixels of the longest side. */
+  readonly side?: number;
   /** MIME types; any when absent. */
   readonly types?: readonly string[];
 }
@@ -86,15 +88,15 @@ export const QUIRKS: readonly Quirk[] = [
   },
   {
     id: "anthropic-images",
-    why: "Anthropic takes 5 MiB of base64 per image, 100 images and 32 MB per request, and four types.",
+    why: "Anthropic takes 5 MiB of base64 and 8,000 pixels per image (2,000 where there are more than 20), 32 MB per request, and four types.",
     when: speaks("anthropic-messages"),
-    transcript: { imageLimits: { count: 60, each: 5_242_880, total: 24_000_000, types: WEB_IMAGES } },
+    transcript: { imageLimits: { count: 20, each: 5_242_880, total: 24_000_000, side: 8000, types: WEB_IMAGES } },
   },
   {
     id: "bedrock-images",
-    why: "Converse takes 20 images of 3.75 MB in a request, and four types.",
+    why: "Converse takes 20 images of 3.75 MB and 8,000 pixels in a request, and four types.",
     when: speaks("bedrock-converse-stream"),
-    transcript: { imageLimits: { count: 20, each: 4_900_000, total: 18_000_000, types: WEB_IMAGES } },
+    transcript: { imageLimits: { count: 20, each: 4_900_000, total: 18_000_000, side: 8000, types: WEB_IMAGES } },
   },
   {
     id: "bedrock-alternation",
@@ -173,6 +175,12 @@ export const QUIRKS: readonly Quirk[] = [
     why: "Mistral refuses a user turn behind tool results.",
     when: isMistral,
     transcript: { bridgeToolResults: true },
+  },
+  {
+    id: "mistral-images",
+    why: "Mistral takes 8 images of 10 MB in a request, and four types.",
+    when: isMistral,
+    transcript: { imageLimits: { count: 8, each: 10_000_000, total: 40_000_000, types: WEB_IMAGES } },
   },
   {
     id: "mistral-thinking",

@@ -1,4 +1,5 @@
 import type { ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
+import { measure } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 
@@ -61,8 +62,23 @@ function checked(image: ImageContent, limits: ImageLimits): Seen {
   if (!sound.has(image)) sound.set(image, soundImage(image));
   const found = sound.get(image);
   if (!found) return words("its data is broken");
-  if (found.data.length > limits.each) return words("too large for this model");
+  if (found.data.length > limits.each || sideOf(found) > (limits.side ?? Number.POSITIVE_INFINITY))
+    return words("too large for this model");
   return limits.types?.includes(found.mimeType) === false ? words(`this model cannot see ${found.mimeType}`) : found;
+}
+
+const sides = new WeakMap<ImageContent, number>();
+/** Base64 characters in which an image says its size: a JPEG has its preview in front. */
+const HEAD = 400_000;
+
+/** Pixels of the longest side; 0 when the image does not say. */
+function sideOf(image: ImageContent): number {
+  const known = sides.get(image);
+  if (known !== undefined) return known;
+  const found = measure(Buffer.from(image.data.slice(0, HEAD), "base64"));
+  const side = found ? Math.max(found.width, found.height) : 0;
+  sides.set(image, side);
+  return side;
 }
 
 /** First characters of the base64 of a file of the type. */

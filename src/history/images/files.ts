@@ -1,0 +1,55 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { isInside } from "../../tools/paths.ts";
+import { absolutePath, type PathPlaces } from "./paths.ts";
+
+/** Where images may lie. All paths are absolute. */
+export interface ImagePlaces extends PathPlaces {
+  /** Directories beside the workspace and the received files. */
+  readonly readable?: readonly string[];
+  /** The gateway's own files and directories, which no model is shown. */
+  readonly closed?: readonly string[];
+}
+
+/** One version of a file. */
+export interface ImageFile {
+  /** Free of symbolic links. */
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+  /** Differs when the file was changed. */
+  readonly version: string;
+}
+
+/** Bytes of a file that is read at all. */
+const MOST_BYTES = 50 * 1024 * 1024;
+
+/** The file that a written path means. Throws, saying why, when there is none or it must not be read. */
+export async function findImageFile(written: string, places: ImagePlaces): Promise<ImageFile> {
+  const meant = absolutePath(written, places);
+  if (meant === undefined) throw new Error("it is no path");
+  const path = await realpath(meant);
+  const open = [places.workspace, places.media, ...(places.readable ?? [])];
+  if (!(await isBelow(path, open))) throw new Error("it lies outside the workspace");
+  if (await isBelow(path, places.closed ?? [])) throw new Error("it belongs to the gateway itself");
+  const facts = await stat(path);
+  // Reading a named pipe would last until somebody writes to it.
+  if (!facts.isFile()) throw new Error("it is no file");
+  const { size, mtimeMs } = facts;
+  if (size > MOST_BYTES) throw new Error("it is too large");
+  return { path, name: basename(path), bytes: size, version: `${path}|${mtimeMs}|${size}` };
+}
+
+async function isBelow(path: string, roots: readonly string[]): Promise<boolean> {
+  // A root that is not there holds nothing.
+  const real = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return real.some((root) => root !== undefined && isInside(path, root));
+}
+
+/** The bytes, when they are those of an image whatever the file is called. Rejects when it cannot be read. */
+export async function readImage({ path }: ImageFile): Promise<Uint8Array | undefined> {
+  const bytes = await readFile(path);
+  const { fileTypeFromBuffer } = await import("file-type");
+  const found = await fileTypeFromBuffer(bytes);
+  return found?.mime.startsWith("image/") === true ? bytes : undefined;
+}

@@ -1,0 +1,70 @@
+/** What the head of an image file says. */
+export interface Measure {
+  readonly mimeType: string;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Reads type and size of a PNG, JPEG, GIF or WebP; undefined for anything else and for broken heads. Never throws. */
+export function measure(bytes: Uint8Array): Measure | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    return FORMATS.find(({ begins }) => begins(view))?.read(view);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+interface Format {
+  begins(view: DataView): boolean;
+  read(view: DataView): Measure | undefined;
+}
+
+const FORMATS: readonly Format[] = [
+  {
+    begins: (view) => startsWith(view, 0, "\u0089PNG\r\n"),
+    read: (view) => ({ mimeType: "image/png", width: view.getUint32(16), height: view.getUint32(20) }),
+  },
+  {
+    begins: (view) => startsWith(view, 0, "GIF8"),
+    read: (view) => ({ mimeType: "image/gif", width: view.getUint16(6, true), height: view.getUint16(8, true) }),
+  },
+  { begins: (view) => startsWith(view, 0, "RIFF") && startsWith(view, 8, "WEBP"), read: readWebp },
+  { begins: (view) => startsWith(view, 0, "\u00ff\u00d8\u00ff"), read: readJpeg },
+];
+
+const startsWith = (view: DataView, at: number, letters: string): boolean =>
+  view.byteLength >= at + letters.length &&
+  Buffer.from(view.buffer, view.byteOffset + at, letters.length).toString("latin1") === letters;
+
+function readWebp(view: DataView): Measure | undefined {
+  const size = webpSize(view);
+  return size && { mimeType: "image/webp", ...size };
+}
+
+function webpSize(view: DataView): { width: number; height: number } | undefined {
+  const u24 = (at: number): number => view.getUint16(at, true) + view.getUint8(at + 2) * 65_536;
+  if (startsWith(view, 12, "VP8X")) return { width: u24(24) + 1, height: u24(27) + 1 };
+  if (startsWith(view, 12, "VP8 "))
+    return { width: view.getUint16(26, true) % 16_384, height: view.getUint16(28, true) % 16_384 };
+  if (!startsWith(view, 12, "VP8L")) return undefined;
+  const bits = view.getUint32(21, true);
+  return { width: (bits % 16_384) + 1, height: (Math.floor(bits / 16_384) % 16_384) + 1 };
+}
+
+/** The frame headers of all kinds of JPEG; C4, C8 and CC between them are tables. */
+const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+
+function readJpeg(view: DataView): Measure | undefined {
+  for (let at = 2; at < view.byteLength;) {
+    if (view.getUint8(at) !== 0xff) return undefined;
+    const marker = view.getUint8(at + 1);
+    if (isFrame(marker))
+      return { mimeType: "image/jpeg", height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
+    // Fill bytes may stand before a marker.
+    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
+  }
+  return undefined;
+}

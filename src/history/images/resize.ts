@@ -1,0 +1,66 @@
+/** What an image has to become. */
+export interface ImageBounds {
+  /** Longest side, pixels. */
+  readonly maxSide: number;
+  readonly maxBytes: number;
+}
+
+export interface ResizedImage {
+  readonly bytes: Uint8Array;
+  readonly mimeType: string;
+}
+
+/** Makes an image fit. Undefined when it cannot; rejects when the bytes are no image that it knows. */
+export type Resize = (bytes: Uint8Array, bounds: ImageBounds) => Promise<ResizedImage | undefined>;
+
+/** As much of sharp as is used. */
+export interface SharpImage {
+  metadata(): Promise<{ width?: number; height?: number; hasAlpha?: boolean }>;
+  rotate(): SharpImage;
+  resize(size: { width: number; height: number; fit: "inside"; withoutEnlargement: true }): SharpImage;
+  png(options: { compressionLevel: number }): SharpImage;
+  jpeg(options: { quality: number; mozjpeg: boolean }): SharpImage;
+  flatten(options: { background: string }): SharpImage;
+  toBuffer(): Promise<Uint8Array>;
+}
+export type Sharp = (input: Uint8Array, options: { limitInputPixels: number; failOn: "error" }) => SharpImage;
+
+/** An image that would fill the memory once it is unpacked. */
+const MOST_PIXELS = 100_000_000;
+/** Parts of the longest side, and JPEG qualities at each, until the file is small enough. */
+const SIDES = [1, 0.75, 0.5, 0.35] as const;
+const QUALITIES = [85, 70, 55, 40] as const;
+
+/** Tried in order: a picture with transparency stays a PNG while that is small enough. */
+export function resizeWith(sharp: Sharp): Resize {
+  return async (bytes, { maxSide, maxBytes }) => {
+    const open = () => sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: "error" });
+    const { hasAlpha = false } = await open().metadata();
+    for (const part of SIDES) {
+      const side = Math.max(1, Math.floor(maxSide * part));
+      // Turned as its orientation says: the note of it is lost.
+      const small = () =>
+        open().rotate().resize({ width: side, height: side, fit: "inside", withoutEnlargement: true });
+      if (hasAlpha) {
+        const png = await small().png({ compressionLevel: 9 }).toBuffer();
+        if (png.byteLength <= maxBytes) return { bytes: png, mimeType: "image/png" };
+      }
+      for (const quality of QUALITIES) {
+        const jpeg = await small().flatten({ background: "#ffffff" }).jpeg({ quality, mozjpeg: true }).toBuffer();
+        if (jpeg.byteLength <= maxBytes) return { bytes: jpeg, mimeType: "image/jpeg" };
+      }
+    }
+    return undefined;
+  };
+}
+
+/** With sharp, when it is installed beside the gateway; it is no dependency, as its binaries are some 20 MB. */
+export async function findResizer(): Promise<Resize | undefined> {
+  // A name that no bundler and no type checker follows.
+  const name: string = "sharp";
+  const loaded: unknown = await import(name).catch(() => undefined);
+  const made = typeof loaded === "object" && loaded !== null && "default" in loaded ? loaded.default : undefined;
+  return isSharp(made) ? resizeWith(made) : undefined;
+}
+
+const isSharp = (made: unknown): made is Sharp => typeof made === "function";

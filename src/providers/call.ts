@@ -1,29 +1,28 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
-import { emptyMessage } from "./call/message.ts";
+import { endingOf, reasonIn } from "./call/ending.ts";
+import { factsOf, type CallFacts } from "./call/facts.ts";
+import { emptyMessage, soFar, ToolArgs } from "./call/message.ts";
+import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
-import { withoutKey } from "./failure.ts";
+import { classifyFailure, withoutKey } from "./failure.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions } from "./pi.ts";
 
-/** What the provider's answer told beside its text. */
-export interface CallFacts {
-  readonly status?: number;
-  readonly retryAfterMs?: number;
-  readonly requestId?: string;
-}
+export type { CallFacts } from "./call/facts.ts";
 
 export type CallOptions = PiStreamOptions & {
-  /** Silence that ends the call; without it a call may be silent for ever. */
+  /** Silence on the wire that ends the call; without it a call may be silent for ever. */
   readonly idleMs?: number;
-  /** Told once, right before the last event. */
+  /** Told once, right before the last event; must not throw. */
   onFacts?(facts: CallFacts): void;
   readonly clock?: Clock;
 };
 
 /**
  * Asks a model once: the SDK never tries again on its own. Never throws and never rejects: the last event is `done`, or
- * `error` with the content so far. An abort of `options.signal` ends the stream at once.
+ * `error` with the content so far. An abort of `options.signal` ends the stream at once, and so does silence; a stream
+ * that stops without a reason is an error as well.
  */
 export function callModel(handle: ModelHandle, context: PiContext, options: CallOptions): PiStream {
   const call = new Call(handle, options);
@@ -31,22 +30,28 @@ export function callModel(handle: ModelHandle, context: PiContext, options: Call
   return call.out;
 }
 
+/** The SDK's words for a stream that the provider ended with a reason it has no name for. */
+const NAMELESS = "An unknown error occurred";
+
 class Call {
   readonly out = emptyStream();
   readonly #handle: ModelHandle;
   readonly #options: CallOptions;
   readonly #clock: Clock;
+  readonly #wire: Wire;
+  readonly #args = new ToolArgs();
   readonly #request = new AbortController();
   #partial: AssistantMessage | undefined;
   #isEnded = false;
-  #lastSign: number;
+  #lastEventAt: number;
   #forgetTimer = () => {};
 
   constructor(handle: ModelHandle, options: CallOptions) {
     this.#handle = handle;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#lastSign = this.#clock.now();
+    this.#wire = new Wire(this.#clock);
+    this.#lastEventAt = this.#clock.now();
   }
 
   async run(context: PiContext): Promise<void> {
@@ -55,7 +60,7 @@ class Call {
     signal?.addEventListener("abort", this.#abort, { once: true });
     this.#watchSilence();
     try {
-      for await (const event of this.#ask(context)) this.#take(event);
+      for await (const event of this.#wire.watch(() => this.#ask(context))) this.#take(event);
       this.#fail("The stream ended before its last event.");
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
@@ -65,24 +70,56 @@ class Call {
   #ask(context: PiContext): PiStream {
     const { idleMs: _idle, onFacts: _facts, clock: _clock, ...options } = this.#options;
     const { pi, apiKey, stream } = this.#handle;
-    return stream(pi, context, { ...options, apiKey, maxRetries: 0, signal: this.#request.signal });
+    return stream(pi, context, {
+      ...options,
+      // How a stream ends can only be read from plain bytes.
+      headers: { "accept-encoding": "identity", ...options.headers },
+      apiKey,
+      maxRetries: 0,
+      signal: this.#request.signal,
+    });
   }
 
   #take(event: AssistantMessageEvent): void {
-    this.#lastSign = this.#clock.now();
-    if (event.type === "done") return this.#end(event);
-    if (event.type === "error") {
-      this.#partial = event.error;
-      return this.#fail(event.error.errorMessage ?? "");
-    }
+    if (this.#isEnded) return;
+    this.#lastEventAt = this.#clock.now();
+    if (event.type === "done") return this.#judge(event.message);
+    if (event.type === "error") return this.#failWith(event.error);
+    this.#args.take(event);
     this.#partial = event.partial;
-    if (!this.#isEnded) this.out.push(event);
+    this.out.push(event);
   }
 
+  #judge(message: AssistantMessage): void {
+    const ending = endingOf(message, this.#wire.tail());
+    this.#partial = message;
+    if (ending === "cut" || (message.stopReason === "stop" && !this.#args.areWhole(message)))
+      return this.#fail("The stream ended without a finish reason.");
+    if (typeof ending === "object") return this.#fail(`The provider refused: ${ending.refused}.`);
+    const reason = ending === "length" ? "length" : stopOf(message);
+    this.#end({ type: "done", reason, message: { ...message, stopReason: reason } });
+  }
+
+  #failWith(message: AssistantMessage): void {
+    this.#partial = message;
+    const text = message.errorMessage ?? "";
+    const reason = text === NAMELESS ? reasonIn(this.#wire.tail() ?? "") : undefined;
+    this.#fail(reason === undefined ? this.#explain(text) : `The provider stopped with ${reason}.`);
+  }
+
+  /** The SDK says "Connection error." or "terminated"; what the connection died of stands on the wire. */
+  #explain(text: string): string {
+    const { broke } = this.#wire;
+    const full = broke === undefined || text.includes(broke) ? text : `${text} (${broke})`;
+    const isBroken = classifyFailure(full).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
+    return isBroken ? `The connection broke before the answer was finished: ${full}` : full;
+  }
+
+  /** Comments that keep a connection alive are signs of life, though the SDK hides them. */
   #watchSilence(): void {
     const { idleMs } = this.#options;
     if (idleMs === undefined || this.#isEnded) return;
-    const left = this.#lastSign + idleMs - this.#clock.now();
+    const left = Math.max(this.#lastEventAt, this.#wire.lastByteAt) + idleMs - this.#clock.now();
     if (left > 0) this.#forgetTimer = this.#clock.after(left, () => this.#watchSilence());
     else this.#fail(`The model timed out: it was silent for ${idleMs / 1000} s.`);
   }
@@ -92,22 +129,30 @@ class Call {
   };
 
   #fail(text: string): void {
-    this.#end({ type: "error", reason: "error", error: this.#failed("error", text) });
+    if (!this.#isEnded) this.#end({ type: "error", reason: "error", error: this.#failed("error", text) });
   }
 
   #failed(stopReason: "error" | "aborted", text: string): AssistantMessage {
-    const message = structuredClone(this.#partial ?? emptyMessage(this.#handle.pi));
+    const message = soFar(this.#partial ?? emptyMessage(this.#handle.pi), this.#args);
     return { ...message, stopReason, errorMessage: withoutKey(text, this.#handle.apiKey) };
   }
 
-  #end(event: AssistantMessageEvent): void {
+  #end(event: Extract<AssistantMessageEvent, { type: "done" | "error" }>): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);
-    this.#request.abort();
-    this.#options.onFacts?.({});
+    const failure = event.type === "error" ? event.error.errorMessage : undefined;
+    this.#options.onFacts?.(factsOf(this.#wire, failure, this.#clock.now()));
     this.out.push(event);
     this.out.end();
+    this.#request.abort();
+    this.#wire.release();
   }
+}
+
+/** Servers that name no reason ask for tools all the same. */
+function stopOf({ stopReason, content }: AssistantMessage): "stop" | "length" | "toolUse" {
+  if (stopReason === "length" || stopReason === "toolUse") return stopReason;
+  return content.some((block) => block.type === "toolCall") ? "toolUse" : "stop";
 }

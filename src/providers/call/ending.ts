@@ -1,0 +1,59 @@
+import type { AssistantMessage } from "../../types/model.ts";
+
+/** How a stream that the SDK takes for finished really ended. */
+export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
+
+/** A judge gets the end of the wire, where it was seen. */
+type Judge = (message: AssistantMessage, tail: string | undefined) => Ending;
+
+const FINISH = /"finish_?reason"\s*:\s*"/i;
+const DONE = /(?:^|\n)data:\s*\[DONE\]/;
+
+/** Some local servers say `[DONE]` and no reason. */
+const byFinishReason: Judge = ({ content }, tail) => {
+  if (tail === undefined || FINISH.test(tail)) return "whole";
+  return DONE.test(tail) && content.length > 0 ? "whole" : "cut";
+};
+
+/** The SDK overlooks `response.incomplete`. */
+const byResponseStatus: Judge = ({ content, usage }, tail) => {
+  if (tail === undefined || usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
+  if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && content.length > 0 ? "whole" : "cut";
+  return /"reason"\s*:\s*"content_filter"/.test(tail) ? { refused: "content_filter" } : "length";
+};
+
+const byGoogleReason: Judge = (_message, tail) => {
+  const blocked = /"blockReason"\s*:\s*"(\w+)"/.exec(tail ?? "")?.[1];
+  if (blocked !== undefined) return { refused: blocked };
+  return tail === undefined || FINISH.test(tail) ? "whole" : "cut";
+};
+
+/** The SDK sees that `message_stop` is missing, unless the stream never began. */
+const byMessageStop: Judge = ({ content }, tail) =>
+  tail === undefined || content.length > 0 || tail.includes("message_stop") ? "whole" : "cut";
+
+/** AWS's client does not use `fetch`; its last event is the one that counts tokens. */
+const byUsage: Judge = ({ usage }) => (usage.totalTokens > 0 ? "whole" : "cut");
+
+/** How each API shows that an answer is finished; in the SDK's eyes every stream that just stops is. */
+const JUDGES: Readonly<Record<string, Judge>> = {
+  "openai-completions": byFinishReason,
+  "mistral-conversations": byFinishReason,
+  "openai-responses": byResponseStatus,
+  "azure-openai-responses": byResponseStatus,
+  "openai-codex-responses": byResponseStatus,
+  "anthropic-messages": byMessageStop,
+  "google-generative-ai": byGoogleReason,
+  "google-vertex": byGoogleReason,
+  "bedrock-converse-stream": byUsage,
+};
+
+/** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. */
+export function endingOf(message: AssistantMessage, tail: string | undefined): Ending {
+  return message.stopReason === "stop" ? (JUDGES[message.api]?.(message, tail) ?? "whole") : "whole";
+}
+
+/** The reason of a stream that the provider ended itself, in its own word. */
+export function reasonIn(tail: string): string | undefined {
+  return [...tail.matchAll(/"(?:stop_reason|finish_?reason)"\s*:\s*"(\w+)"/gi)].at(-1)?.[1];
+}

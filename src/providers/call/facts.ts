@@ -1,0 +1,40 @@
+import { waitIn } from "../failure.ts";
+import { limitResetIn, retryAfterIn } from "./waits.ts";
+import type { Wire } from "./wire.ts";
+
+/** What the provider's answer told beside its text. */
+export interface CallFacts {
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  readonly requestId?: string;
+}
+
+/** Under these names a provider's support asks for a request. */
+const REQUEST_IDS = [
+  "request-id",
+  "x-request-id",
+  "apim-request-id",
+  "x-amzn-requestid",
+  "x-goog-request-id",
+  "mistral-correlation-id",
+  "x-generation-id",
+  "cf-ray",
+];
+
+/** The facts of a call that ended; `failure` is the text of its error. The header is asked first, then the text. */
+export function factsOf(wire: Wire, failure: string | undefined, now: number): CallFacts {
+  const { status, headers } = wire;
+  const requestId = REQUEST_IDS.map((name) => headers.get(name)).find((id) => id !== undefined);
+  const wait = failure === undefined ? undefined : waitOf(wire, failure, now);
+  return {
+    ...(status !== undefined && { status }),
+    ...(wait !== undefined && { retryAfterMs: Math.round(wait) }),
+    ...(requestId !== undefined && { requestId }),
+  };
+}
+
+function waitOf({ status, headers }: Wire, failure: string, now: number): number | undefined {
+  const asked = retryAfterIn(headers, now) ?? waitIn(failure);
+  // The limits of an answer that failed for another reason have nothing to say.
+  return asked ?? (status === 429 ? limitResetIn(headers, now) : undefined);
+}

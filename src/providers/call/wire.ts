@@ -1,0 +1,128 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe } from "node:diagnostics_channel";
+import type { Clock } from "../../types/clock.ts";
+
+/** Enough for every provider's last event; a whole answer is never kept. */
+const TAIL_BYTES = 64 * 1024;
+
+/**
+ * What goes over the wire in one call. The SDK tells of headers only when a call succeeds, and of the end of a stream
+ * not at all; Node's own HTTP client publishes both. Requests that do not go through `fetch`, such as Bedrock's, leave
+ * it empty.
+ */
+export class Wire {
+  status: number | undefined;
+  headers: ReadonlyMap<string, string> = new Map();
+  /** When bytes came last, keep-alive comments included. */
+  lastByteAt = 0;
+  /** Why the connection broke, with its code. */
+  broke: string | undefined;
+  readonly #clock: Clock;
+  #kept: Buffer[] = [];
+  #size = 0;
+  #hasDropped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Everything that `act` sends, at once or later, belongs to this wire. */
+  watch<T>(act: () => T): T {
+    listen();
+    return calls.run(this, act);
+  }
+
+  /** A call may send several requests, such as one for a token: the last one counts. */
+  begin(): void {
+    this.status = undefined;
+    this.headers = new Map();
+    this.broke = undefined;
+    this.release();
+  }
+
+  answered(status: number, headers: ReadonlyMap<string, string>): void {
+    this.status = status;
+    this.headers = headers;
+    this.lastByteAt = this.#clock.now();
+  }
+
+  received(chunk: Uint8Array): void {
+    this.lastByteAt = this.#clock.now();
+    // A copy: the client may hand its memory on.
+    this.#kept.push(Buffer.from(chunk));
+    this.#size += chunk.length;
+    while (this.#size - (this.#kept[0]?.length ?? this.#size) >= TAIL_BYTES) {
+      this.#size -= this.#kept.shift()?.length ?? 0;
+      this.#hasDropped = true;
+    }
+  }
+
+  /** The end of the body; undefined when nothing was seen, it is compressed, or its last event began before it. */
+  tail(): string | undefined {
+    if (this.status === undefined || (this.headers.get("content-encoding") ?? "identity") !== "identity")
+      return undefined;
+    const text = Buffer.concat(this.#kept).toString("latin1");
+    return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
+  }
+
+  /** A pooled socket may hold on to its wire for long after the call. */
+  release(): void {
+    this.#kept = [];
+    this.#size = 0;
+    this.#hasDropped = false;
+  }
+}
+
+const calls = new AsyncLocalStorage<Wire>();
+/** Only the beginning of a request runs in its caller's context: a socket is shared. */
+const wires = new WeakMap<object, Wire>();
+let isListening = false;
+
+function listen(): void {
+  if (isListening) return;
+  isListening = true;
+  subscribe("undici:request:create", (news) => {
+    const wire = calls.getStore();
+    const request = requestIn(news);
+    if (!wire || !request) return;
+    wires.set(request, wire);
+    wire.begin();
+  });
+  subscribe("undici:request:headers", (news) => {
+    const wire = wireOf(news);
+    if (wire && isObject(news) && "response" in news) answer(wire, news.response);
+  });
+  subscribe("undici:request:bodyChunkReceived", (news) => {
+    const wire = wireOf(news);
+    if (wire && isObject(news) && "chunk" in news && news.chunk instanceof Uint8Array) wire.received(news.chunk);
+  });
+  subscribe("undici:request:error", (news) => {
+    const wire = wireOf(news);
+    if (wire && isObject(news) && "error" in news) wire.broke = reasonOf(news.error);
+  });
+}
+
+function wireOf(news: unknown): Wire | undefined {
+  const request = requestIn(news);
+  return request && wires.get(request);
+}
+
+function requestIn(news: unknown): object | undefined {
+  return isObject(news) && "request" in news && isObject(news.request) ? news.request : undefined;
+}
+
+function answer(wire: Wire, response: unknown): void {
+  if (!isObject(response) || !("statusCode" in response) || typeof response.statusCode !== "number") return;
+  const raw: readonly unknown[] = "headers" in response && Array.isArray(response.headers) ? response.headers : [];
+  const headers = new Map<string, string>();
+  for (let at = 0; at + 1 < raw.length; at += 2) headers.set(String(raw[at]).toLowerCase(), String(raw[at + 1]));
+  wire.answered(response.statusCode, headers);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? String(error.code) : "";
+  return error.message.includes(code) ? error.message : `${error.message} (${code})`;
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

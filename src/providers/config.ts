@@ -88,3 +88,61 @@ export const modelsConfig = z.strictObject({
 });
 
 export type ModelsConfig = z.output<typeof modelsConfig>;
+
+const PROFILE_MODES = ["api_key", "aws-sdk", "oauth", "token"] as const;
+
+const profile = z.strictObject({
+  provider: z.string().min(1).meta(about("Provider", "Whose key it is.")),
+  mode: z
+    .enum(PROFILE_MODES)
+    .meta(
+      about(
+        "Mode",
+        "What kind of key: it has to fit the one in the credentials file. `aws-sdk` has none there: AWS finds its own.",
+      ),
+    ),
+  email: z.string().optional().meta(about("E-mail", "Shown to people.")),
+  displayName: z.string().optional().meta(about("Name", "Shown to people.")),
+});
+
+const figure = (fallback: number, title: string, what: string) =>
+  z.number().positive().default(fallback).meta(about(title, what));
+
+const cooldowns = z.strictObject({
+  billingBackoffHours: figure(5, "Billing rest", "Hours a key rests at a model that refused it for want of money."),
+  billingBackoffHoursByProvider: z
+    .record(z.string(), z.number().positive())
+    .prefault({})
+    .meta(about("Billing rest by provider", "The same for single providers.", { openrouter: 1 })),
+  billingMaxHours: figure(24, "Longest billing rest", "Each further refusal doubles the rest, up to these hours."),
+  authPermanentBackoffMinutes: figure(10, "Refusal rest", "Minutes a key rests at a model that did not let it in."),
+  authPermanentMaxMinutes: figure(60, "Longest refusal rest", "Each further refusal doubles it, up to these minutes."),
+  failureWindowHours: figure(
+    24,
+    "Memory",
+    "Hours after a rest during which a further failure makes the next one longer.",
+  ),
+});
+
+/** `auth.*` */
+export const authConfig = z.strictObject({
+  profiles: z
+    .record(z.string(), profile)
+    .prefault({})
+    .meta(
+      about("Profiles", "What is known of keys by id, `<provider>:<name>`; their secrets are in `credentials/`.", {
+        "anthropic:work": { provider: "anthropic", mode: "api_key" },
+      }),
+    ),
+  order: z
+    .record(z.string(), z.array(z.string()))
+    .prefault({})
+    .meta(
+      about("Order", "Profiles by provider in the order in which they are tried; others of the file are left out.", {
+        anthropic: ["anthropic:work"],
+      }),
+    ),
+  cooldowns: cooldowns.prefault({}).meta(about("Rests", "How long a key that failed at a model is left alone.")),
+});
+
+export type AuthConfig = z.output<typeof authConfig>;

@@ -14,16 +14,62 @@ export const KEYED_PROVIDERS: readonly { provider: string; variables: readonly s
   { provider: "zai", variables: ["ZAI_API_KEY"], model: "glm-5.1" },
 ];
 
-type Env = Readonly<Record<string, string | undefined>>;
+/** The model of a login when nothing else says which; these providers take no plain key. */
+export const LOGIN_PROVIDERS: readonly ModelRef[] = [
+  { provider: "openai-codex", id: "gpt-5.4" },
+  { provider: "github-copilot", id: "claude-sonnet-4.5" },
+];
 
-/** The key of a provider out of the environment. */
-export function envKey(provider: string, env: Env): string | undefined {
-  const known = KEYED_PROVIDERS.find((row) => row.provider === provider);
-  return known?.variables.map((name) => env[name]).find((value) => value !== undefined && value !== "");
+/** Variables of further providers: they count when a model of theirs is named, not when one has to be chosen. */
+const OTHER_VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  "azure-openai-responses": ["AZURE_OPENAI_API_KEY"],
+  "cloudflare-ai-gateway": ["CLOUDFLARE_API_KEY"],
+  "cloudflare-workers-ai": ["CLOUDFLARE_API_KEY"],
+  fireworks: ["FIREWORKS_API_KEY"],
+  "github-copilot": ["COPILOT_GITHUB_TOKEN"],
+  "google-vertex": ["GOOGLE_CLOUD_API_KEY"],
+  huggingface: ["HF_TOKEN"],
+  "kimi-coding": ["KIMI_API_KEY"],
+  minimax: ["MINIMAX_API_KEY"],
+  "minimax-cn": ["MINIMAX_CN_API_KEY"],
+  moonshotai: ["MOONSHOT_API_KEY"],
+  "moonshotai-cn": ["MOONSHOT_API_KEY"],
+  opencode: ["OPENCODE_API_KEY"],
+  "opencode-go": ["OPENCODE_API_KEY"],
+  "vercel-ai-gateway": ["AI_GATEWAY_API_KEY"],
+};
+
+/** Any of these tells that the AWS SDK will find credentials by itself. */
+const AWS_SIGNS = [
+  "AWS_BEARER_TOKEN_BEDROCK",
+  "AWS_PROFILE",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+  "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+  "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+export const AWS_PROVIDER = "amazon-bedrock";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The environment variables in which a provider's key may stand. */
+export const variablesOf = (provider: string): readonly string[] =>
+  KEYED_PROVIDERS.find((row) => row.provider === provider)?.variables ?? OTHER_VARIABLES[provider] ?? [];
+
+/** The key of a provider out of the environment, with the variable it stands in. */
+export function envKey(provider: string, env: Env): { readonly key: string; readonly variable: string } | undefined {
+  for (const variable of variablesOf(provider)) {
+    const key = env[variable];
+    if (key !== undefined && key !== "") return { key, variable };
+  }
+  return undefined;
 }
 
-/** The model to use when the config names none but the environment has a key. */
-export function modelByKey(env: Env): ModelRef | undefined {
-  const found = KEYED_PROVIDERS.find((row) => envKey(row.provider, env) !== undefined);
-  return found && { provider: found.provider, id: found.model };
+export const hasAwsCredentials = (env: Env): boolean => AWS_SIGNS.some((name) => Boolean(env[name]));
+
+/** The model to use when the config names none: of the first provider that has a key, stored or in the environment. */
+export function modelByKey(env: Env, stored: ReadonlySet<string> = new Set()): ModelRef | undefined {
+  const found = KEYED_PROVIDERS.find((row) => stored.has(row.provider) || envKey(row.provider, env) !== undefined);
+  if (found) return { provider: found.provider, id: found.model };
+  return LOGIN_PROVIDERS.find((row) => stored.has(row.provider));
 }

@@ -103,6 +103,7 @@ describe("a model by name", () => {
       missing: expect.stringContaining("MISTRAL_API_KEY"),
     });
     expect(await models.find({ provider: "nobody", id: "x" })).toEqual({
+      because: "model_missing",
       missing: expect.stringContaining('"nobody"'),
     });
   });

@@ -1,0 +1,105 @@
+import { stat } from "node:fs/promises";
+import { isMissing, setMode } from "../../store/disk.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { AuthConfig } from "../config.ts";
+import { expiryOf, fitsMode, type Credential } from "./credential.ts";
+import { Credentials, type StoredKeys } from "./credentials.ts";
+
+/** Epoch milliseconds: a token that ends within three days is told while there is time. */
+const SOON_MS = 3 * 24 * 3_600_000;
+
+interface Place {
+  /** `credentials/` of the state directory. */
+  readonly dir: string;
+  readonly auth: AuthConfig;
+  readonly now?: () => number;
+}
+
+/** The stored keys: readable by their owner alone, understood, and not over. */
+export function keyChecks({ dir, auth, now = Date.now }: Place): readonly Check[] {
+  const credentials = new Credentials(dir);
+  return [
+    { id: "providers.credentials", title: "Stored keys", run: () => checkFile(credentials, auth) },
+    { id: "providers.expiry", title: "Stored keys in time", run: () => checkExpiry(credentials, now()) },
+  ];
+}
+
+async function checkFile(credentials: Credentials, auth: AuthConfig): Promise<readonly CheckResult[]> {
+  const keys = await readOr(credentials);
+  if ("status" in keys) return [keys];
+  const found = [...(await checkMode(credentials.path)), ...strange(keys, auth)];
+  if (found.length > 0) return found;
+  const { size } = keys.profiles;
+  return [{ status: "ok", message: size === 0 ? "No stored keys." : `${size} stored keys.` }];
+}
+
+async function readOr(credentials: Credentials): Promise<StoredKeys | CheckResult> {
+  try {
+    return await credentials.read();
+  } catch (error) {
+    if (!(error instanceof OpenClawError)) throw error;
+    return { status: "fail", message: error.message, fix: error.fix };
+  }
+}
+
+async function checkMode(path: string): Promise<readonly CheckResult[]> {
+  if (process.platform === "win32") return [];
+  const mode = await stat(path).then(
+    (facts) => facts.mode,
+    (error: unknown) => {
+      if (isMissing(error)) return 0;
+      throw error;
+    },
+  );
+  if ((mode & 0o077) === 0) return [];
+  return [
+    {
+      status: "fail",
+      message: `Others on this machine can read the keys in ${path}.`,
+      fix: `Run: chmod 600 ${path}`,
+      repair: { describe: `chmod 600 ${path}`, apply: () => setMode(path, 0o600) },
+    },
+  ];
+}
+
+function strange({ profiles, odd, order }: StoredKeys, auth: AuthConfig): readonly CheckResult[] {
+  const unread = odd.map((id) => warn(`The stored key "${id}" is of no known form and is not used.`, logout(id)));
+  const unfit = [...profiles].filter(([id, credential]) => !isAsDeclared(credential, auth.profiles[id]));
+  const named = Object.entries({ ...order, ...auth.order }).flatMap(([, ids]) => ids);
+  const absent = [...new Set(named)].filter((id) => !profiles.has(id));
+  return [
+    ...unread,
+    ...unfit.map(([id, { type }]) =>
+      warn(
+        `The stored key "${id}" is a ${type}, auth.profiles says otherwise: it is not used.`,
+        "Correct auth.profiles.",
+      ),
+    ),
+    ...absent.map((id) => warn(`An order names "${id}", which is not stored.`, "Correct auth.order, or log in.")),
+  ];
+}
+
+const warn = (message: string, fix: string): CheckResult => ({ status: "warn", message, fix });
+
+const logout = (id: string): string => `Log in again, or run: openclaw models auth logout ${id}`;
+
+const isAsDeclared = (credential: Credential, declared: AuthConfig["profiles"][string] | undefined): boolean =>
+  declared === undefined || (declared.provider === credential.provider && fitsMode(credential, declared.mode));
+
+async function checkExpiry(credentials: Credentials, now: number): Promise<readonly CheckResult[]> {
+  const keys = await readOr(credentials);
+  if ("status" in keys) return [{ status: "skip", message: "The file cannot be read." }];
+  const found = [...keys.profiles].flatMap(([id, credential]) => ending(id, credential, now) ?? []);
+  return found.length > 0 ? found : [{ status: "ok", message: "No token is over." }];
+}
+
+/** Logins renew themselves. */
+function ending(id: string, credential: Credential, now: number): CheckResult | undefined {
+  const expires = credential.type === "token" ? expiryOf(credential) : undefined;
+  if (expires === undefined || expires - now > SOON_MS) return undefined;
+  const day = new Date(expires).toISOString().slice(0, 10);
+  const fix = `Make a new one and run: openclaw models auth paste-token --profile-id ${id}`;
+  if (expires <= now) return { status: "fail", message: `The token "${id}" is over since ${day}.`, fix };
+  return warn(`The token "${id}" ends on ${day}.`, fix);
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { AuthMode } from "../../types/auth.ts";
+import { Secret } from "../../types/secret.ts";
+
+interface Owner {
+  readonly provider: string;
+  readonly email?: string;
+  readonly displayName?: string;
+}
+
+/** A secret of the credentials file. `expires` in epoch milliseconds. */
+export type Credential = Owner &
+  (
+    | { readonly type: "api_key"; readonly key: Secret }
+    | { readonly type: "token"; readonly token: Secret; readonly expires?: number }
+    | {
+        readonly type: "oauth";
+        readonly access: Secret;
+        readonly refresh: Secret;
+        readonly expires: number;
+        /** What else the login gave, such as an account id: it is part of the next renewal. */
+        readonly more: Readonly<Record<string, unknown>>;
+      }
+  );
+
+export type LoginCredential = Extract<Credential, { type: "oauth" }>;
+
+const owner = {
+  provider: z.string().min(1),
+  email: z.string().optional(),
+  displayName: z.string().optional(),
+};
+const text = z.string().min(1);
+
+const shape = z.discriminatedUnion("type", [
+  z.looseObject({ ...owner, type: z.literal("api_key"), key: text }),
+  z.looseObject({ ...owner, type: z.literal("token"), token: text, expires: z.number().optional() }),
+  z.looseObject({ ...owner, type: z.literal("oauth"), access: text, refresh: text, expires: z.number() }),
+]);
+
+/** A profile as it stands in the file; undefined when it is none that can be used. */
+export function readCredential(value: unknown): Credential | undefined {
+  const found = shape.safeParse(value).data;
+  if (!found) return undefined;
+  const { provider, email, displayName } = found;
+  const whose = { provider, ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
+  if (found.type === "api_key") return { ...whose, type: "api_key", key: new Secret(found.key) };
+  if (found.type === "token") {
+    const { token, expires } = found;
+    return { ...whose, type: "token", token: new Secret(token), ...(expires !== undefined && { expires }) };
+  }
+  const { type, access, refresh, expires, provider: _p, email: _e, displayName: _d, ...more } = found;
+  return { ...whose, type, access: new Secret(access), refresh: new Secret(refresh), expires, more };
+}
+
+/** The same as it is written. The only place besides the model call where the secret is shown. */
+export function writeCredential(credential: Credential): Record<string, unknown> {
+  const { provider, email, displayName, type } = credential;
+  const whose = { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
+  const head = { type, provider, ...whose };
+  if (credential.type === "api_key") return { ...head, key: credential.key.reveal() };
+  if (credential.type === "token") {
+    const { token, expires } = credential;
+    return { ...head, token: token.reveal(), ...(expires !== undefined && { expires }) };
+  }
+  const { access, refresh, expires, more } = credential;
+  return { ...more, ...head, access: access.reveal(), refresh: refresh.reveal(), expires };
+}
+
+/** When it ends, epoch milliseconds; undefined when it does not by itself. */
+export const expiryOf = (credential: Credential): number | undefined =>
+  credential.type === "api_key" ? undefined : credential.expires;
+
+/** A login renews itself; a token that is over is of no use. */
+export const isOver = (credential: Credential, now: number): boolean =>
+  credential.type === "token" && credential.expires !== undefined && credential.expires <= now;
+
+/** Which modes of the config a kind of secret fits: the field calls a pasted setup token both ways. */
+export const fitsMode = (credential: Credential, mode: AuthMode): boolean =>
+  mode === credential.type || (credential.type !== "api_key" && (mode === "oauth" || mode === "token"));

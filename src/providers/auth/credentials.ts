@@ -1,0 +1,163 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { isMissing, makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { readCredential, writeCredential, type Credential } from "./credential.ts";
+import { lockFile } from "./lock-file.ts";
+
+/** What the credentials file holds. */
+export interface StoredKeys {
+  readonly profiles: ReadonlyMap<string, Credential>;
+  /** Profile ids by provider, as a person ordered them. */
+  readonly order: Readonly<Record<string, readonly string[]>>;
+  /** Ids of profiles that cannot be understood; they stay in the file. */
+  readonly odd: readonly string[];
+}
+
+const NAME = "auth-profiles.json";
+const NOTHING: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
+
+const shape = z.looseObject({
+  version: z.number().optional(),
+  profiles: z.record(z.string(), z.unknown()).default({}),
+  order: z.record(z.string(), z.array(z.string())).optional(),
+});
+type Content = z.output<typeof shape>;
+
+/**
+ * `credentials/auth-profiles.json`, in the field's shape, mode 0600. The CLI and the gateway both write it, each change under a
+ * lock and on top of what is there, unknown fields kept; a reader looks at the file's time and sees changes at once. A
+ * broken file is never written over: everything but `path` throws `OpenClawError` MODEL_KEY_MISSING then.
+ */
+export class Credentials {
+  readonly path: string;
+  readonly #dir: string;
+  readonly #queue = new KeyedQueue();
+  #seen: { readonly stamp: string; readonly keys: StoredKeys } | undefined;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.path = credentialsPath(dir);
+  }
+
+  async read(): Promise<StoredKeys> {
+    const stamp = await stampOf(this.path);
+    if (stamp === undefined) return NOTHING;
+    if (this.#seen?.stamp === stamp) return this.#seen.keys;
+    const keys = keysOf(await this.#content());
+    this.#seen = { stamp, keys };
+    return keys;
+  }
+
+  /** Adds or replaces a profile; fields that a login does not know stay. */
+  put(id: string, credential: Credential): Promise<void> {
+    return this.#change((content) => ({
+      ...content,
+      profiles: { ...content.profiles, [id]: { ...asRecord(content.profiles[id]), ...writeCredential(credential) } },
+    }));
+  }
+
+  /** Takes a profile out, also where orders name it. False when there is none of that id. */
+  async remove(id: string): Promise<boolean> {
+    let isThere = false;
+    await this.#change((content) => {
+      isThere = Object.hasOwn(content.profiles, id);
+      const { [id]: _gone, ...profiles } = content.profiles;
+      const { order } = content;
+      return { ...content, profiles, ...(order && { order: withoutId(order, id) }) };
+    });
+    return isThere;
+  }
+
+  /** The order in which the profiles of a provider are tried; undefined gives it back to the usual rule. */
+  setOrder(provider: string, ids: readonly string[] | undefined): Promise<void> {
+    return this.#change((content) => {
+      const { [provider]: _before, ...others } = content.order ?? {};
+      return { ...content, order: ids ? { ...others, [provider]: [...ids] } : others };
+    });
+  }
+
+  /** Runs alone among all processes for this id: renewing a login uses up its old refresh token. */
+  alone<T>(id: string, task: () => Promise<T>): Promise<T> {
+    return this.#locked(`renew-${Buffer.from(id).toString("base64url")}`, task);
+  }
+
+  #change(edit: (content: Content) => Content): Promise<void> {
+    return this.#locked(NAME, async () => {
+      const before = (await stampOf(this.path)) === undefined ? { version: 1, profiles: {} } : await this.#content();
+      await writeAtomic(this.path, `${JSON.stringify(edit(before), null, 2)}\n`);
+      this.#seen = undefined;
+    });
+  }
+
+  #locked<T>(name: string, task: () => Promise<T>): Promise<T> {
+    return this.#queue.run(name, async () => {
+      await makePrivateDir(this.#dir);
+      const release = await lockFile(join(this.#dir, name));
+      try {
+        return await task();
+      } finally {
+        await release();
+      }
+    });
+  }
+
+  async #content(): Promise<Content> {
+    const text = await readFile(this.path, "utf8").catch((error: unknown) => {
+      const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+      throw broken(this.path, `cannot be read (${reason})`, error);
+    });
+    const found = shape.safeParse(parse(text, this.path));
+    if (found.success) return found.data;
+    const where = found.error.issues[0]?.path.join(".") ?? "";
+    throw broken(this.path, `has an unexpected shape${where === "" ? "" : ` at ${where}`}`);
+  }
+}
+
+export const credentialsPath = (dir: string): string => join(dir, NAME);
+
+/** The parser's own words would quote the file, keys and all. */
+function parse(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw broken(path, "is no JSON");
+  }
+}
+
+function broken(path: string, what: string, cause?: unknown): OpenClawError {
+  return new OpenClawError("MODEL_KEY_MISSING", {
+    message: `${path} ${what}.`,
+    fix: `Mend it, or move it out of ${dirname(path)} and log in again; until then nothing writes to it.`,
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function keysOf(content: Content): StoredKeys {
+  const profiles = new Map<string, Credential>();
+  const odd: string[] = [];
+  for (const [id, value] of Object.entries(content.profiles)) {
+    const credential = readCredential(value);
+    if (credential) profiles.set(id, credential);
+    else odd.push(id);
+  }
+  return { profiles, order: content.order ?? {}, odd };
+}
+
+const withoutId = (order: Readonly<Record<string, readonly string[]>>, id: string): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(order).map(([provider, ids]) => [provider, ids.filter((other) => other !== id)]));
+
+const asRecord = (value: unknown): object => (typeof value === "object" && value !== null ? value : {});
+
+/** Changes with every write, for each is a new file; undefined when there is none. */
+async function stampOf(path: string): Promise<string | undefined> {
+  try {
+    const { mtimeMs, size, ino } = await stat(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw broken(path, "cannot be looked at", error);
+  }
+}

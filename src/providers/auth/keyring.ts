@@ -1,0 +1,49 @@
+import type { Keyring, ProfileTurn, ProfileWish } from "../../types/auth.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { RestSettings } from "./rest-length.ts";
+import type { Found } from "./profiles.ts";
+import type { Rests, Spot } from "./rests.ts";
+
+export interface KeyringSources {
+  /** Profiles for a model in their usual order; never rejects. */
+  readonly profilesFor: (ref: ModelRef) => Promise<readonly Found[]>;
+  readonly rests: Rests;
+  readonly settings: RestSettings;
+}
+
+/**
+ * Whose turn it is: those that may be asked in their order, the session's last one first when it is ready, then those that
+ * rest, the soonest back first. A pin says nothing about the keys of other providers than its own.
+ */
+export function createKeyring({ profilesFor, rests, settings }: KeyringSources): Keyring {
+  return {
+    async order(ref, wish) {
+      const found = await profilesFor(ref);
+      const mine = allowed(found, ref, wish);
+      const turns = mine.map(({ profile }): ProfileTurn => ({ profile, state: rests.claim(spotOf(ref, profile.id)) }));
+      return sorted(turns, wish.last);
+    },
+    succeeded: (ref, id) => rests.succeeded(spotOf(ref, id)),
+    failed: (ref, id, failure) => rests.failed(spotOf(ref, id), failure, settings),
+    released: (ref, id) => rests.released(spotOf(ref, id)),
+  };
+}
+
+export const spotOf = (model: ModelRef, profile: string): Spot => ({ profile, model });
+
+function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
+  if (pinned === undefined) return found;
+  const own = found.filter(({ profile }) => profile.id === pinned);
+  // A pinned key that is gone is still a pin: the user must hear of it, not pay with another key.
+  return own.length > 0 || pinned.startsWith(`${ref.provider}:`) ? own : found;
+}
+
+function sorted(turns: readonly ProfileTurn[], last: string | undefined): readonly ProfileTurn[] {
+  const open = turns.filter(({ state }) => state.kind !== "resting");
+  const first = open.filter(({ profile, state }) => profile.id === last && state.kind === "ready");
+  const others = open.filter((turn) => !first.includes(turn));
+  const resting = turns.filter(({ state }) => state.kind === "resting");
+  return [...first, ...others, ...resting.toSorted((a, b) => untilOf(a) - untilOf(b))];
+}
+
+const untilOf = ({ state }: ProfileTurn): number => (state.kind === "resting" ? state.until : 0);

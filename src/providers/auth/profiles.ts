@@ -1,0 +1,172 @@
+import type { AuthMode, AuthProfile } from "../../types/auth.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import { Secret } from "../../types/secret.ts";
+import type { AuthConfig } from "../config.ts";
+import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
+import type { PiModel } from "../pi.ts";
+import type { ProviderSettings } from "../settings.ts";
+import { expiryOf, fitsMode, isOver, type Credential } from "./credential.ts";
+import type { Credentials, StoredKeys } from "./credentials.ts";
+import { freshLogin, loginKey, type NoKey } from "./renew.ts";
+
+/** A key ready to be sent, and the model at the address where it counts. */
+export interface KeyedModel {
+  readonly apiKey: string;
+  readonly pi: PiModel;
+}
+
+/** A profile that is there, with the way to its key. */
+export interface Found {
+  readonly profile: AuthProfile;
+  /** Epoch milliseconds; unset for what does not end by itself. */
+  readonly expires?: number;
+  /** Never throws: a login that cannot be renewed is a case. */
+  open(pi: PiModel): Promise<KeyedModel | NoKey>;
+}
+
+export interface ProfileSources {
+  readonly auth: AuthConfig;
+  readonly providers: Readonly<Record<string, ProviderSettings>>;
+  readonly env: Env;
+  readonly credentials: Credentials | undefined;
+  readonly clock: Pick<Clock, "now">;
+  /** When a profile was last asked, epoch milliseconds. */
+  readonly usedAt: (profile: string) => number;
+  readonly log?: Log | undefined;
+}
+
+const NOTHING: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
+/** The SDK wants a key that is not empty, also where there is none. */
+const NO_SECRET = "none";
+/** Logins before tokens before keys: what is paid by the month goes before what is paid by the word. */
+const RANKS: Readonly<Record<Credential["type"], number>> = { oauth: 0, token: 1, api_key: 2 };
+
+/** All keys of all providers: stored, of the config, of the environment. Nothing in it throws. */
+export class Profiles {
+  readonly #from: ProfileSources;
+  #told: unknown;
+
+  constructor(from: ProfileSources) {
+    this.#from = from;
+  }
+
+  /** The profiles of a provider in the order in which they are tried. `baseUrl`: a server on this machine needs no key. */
+  async of(provider: string, baseUrl: string): Promise<readonly Found[]> {
+    const stored = await this.#stored(provider);
+    const others = [this.#ofAws(provider), this.#ofConfig(provider), this.#ofEnv(provider)];
+    const all = [...stored, ...others.filter((found) => found !== undefined)];
+    if (all.length > 0 || !isOnThisMachine(baseUrl)) return all;
+    return [plain({ id: `${provider}:none`, provider, mode: "none" }, NO_SECRET)];
+  }
+
+  /** Providers that have a stored profile. */
+  async storedProviders(): Promise<ReadonlySet<string>> {
+    const { profiles } = await this.#keys();
+    const usable = [...profiles].filter(([id, credential]) => this.#isUsable(id, credential));
+    return new Set(usable.map(([, { provider }]) => provider));
+  }
+
+  async #stored(provider: string): Promise<readonly Found[]> {
+    const { profiles, order } = await this.#keys();
+    const mine = [...profiles].filter(
+      ([id, credential]) => credential.provider === provider && this.#isUsable(id, credential),
+    );
+    const given = this.#from.auth.order[provider] ?? order[provider];
+    if (given) return given.flatMap((id) => mine.filter(([own]) => own === id)).map((entry) => this.#found(...entry));
+    return mine.toSorted((a, b) => this.#compare(a, b)).map((entry) => this.#found(...entry));
+  }
+
+  #compare([id, one]: [string, Credential], [otherId, other]: [string, Credential]): number {
+    return RANKS[one.type] - RANKS[other.type] || this.#from.usedAt(id) - this.#from.usedAt(otherId);
+  }
+
+  #isUsable(id: string, credential: Credential): boolean {
+    const declared = this.#from.auth.profiles[id];
+    if (declared && (declared.provider !== credential.provider || !fitsMode(credential, declared.mode))) return false;
+    return !isOver(credential, this.#from.clock.now());
+  }
+
+  #found(id: string, credential: Credential): Found {
+    const { email, displayName } = { ...credential, ...definedOf(this.#from.auth.profiles[id]) };
+    const expires = expiryOf(credential);
+    return {
+      profile: {
+        id,
+        provider: credential.provider,
+        mode: credential.type,
+        ...(email !== undefined && { email }),
+        ...(displayName !== undefined && { displayName }),
+      },
+      ...(expires !== undefined && { expires }),
+      open: (pi) => this.#open(id, credential, pi),
+    };
+  }
+
+  async #open(id: string, credential: Credential, pi: PiModel): Promise<KeyedModel | NoKey> {
+    if (credential.type === "api_key") return { apiKey: credential.key.reveal(), pi };
+    if (credential.type === "token") return { apiKey: credential.token.reveal(), pi };
+    const { credentials, clock, log } = this.#from;
+    if (!credentials) return { missing: `The login "${id}" has no file.`, because: "auth" };
+    try {
+      const login = await freshLogin(id, credential, { credentials, clock });
+      return "missing" in login ? login : await loginKey(login, pi);
+    } catch (error) {
+      log?.warn("a login was not renewed", { profile: id, error });
+      return { missing: `The login "${id}" could not be renewed: its file cannot be written.`, because: "auth" };
+    }
+  }
+
+  #ofConfig(provider: string): Found | undefined {
+    const key = this.#from.providers[provider]?.apiKey;
+    if (key === undefined) return undefined;
+    const text = key instanceof Secret ? key.reveal() : key;
+    return plain({ id: `${provider}:config`, provider, mode: "api_key" }, text);
+  }
+
+  #ofEnv(provider: string): Found | undefined {
+    const found = envKey(provider, this.#from.env);
+    if (!found) return undefined;
+    const mode: AuthMode = found.variable.endsWith("_TOKEN") ? "token" : "api_key";
+    return plain({ id: `${provider}:env`, provider, mode }, found.key);
+  }
+
+  /** AWS finds its own credentials: by the environment, or where the config says that it will. */
+  #ofAws(provider: string): Found | undefined {
+    const declared = Object.entries(this.#from.auth.profiles).find(
+      ([, entry]) => entry.provider === provider && entry.mode === "aws-sdk",
+    );
+    if (!declared && !(provider === AWS_PROVIDER && hasAwsCredentials(this.#from.env))) return undefined;
+    return plain({ id: declared?.[0] ?? `${provider}:env`, provider, mode: "aws-sdk" }, NO_SECRET);
+  }
+
+  /** A file that cannot be read is told once and counts as empty: other keys still work, and doctor tells how to mend it. */
+  async #keys(): Promise<StoredKeys> {
+    const { credentials, log } = this.#from;
+    try {
+      const keys = await credentials?.read();
+      this.#told = undefined;
+      return keys ?? NOTHING;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (this.#told !== message) log?.warn("the stored keys cannot be used", { error });
+      this.#told = message;
+      return NOTHING;
+    }
+  }
+}
+
+function plain(profile: AuthProfile, apiKey: string): Found {
+  return { profile, open: async (pi) => ({ apiKey, pi }) };
+}
+
+/** One key that nobody stored, such as the demo's. */
+export const keyless = (provider: string, apiKey: string): Found =>
+  plain({ id: `${provider}:none`, provider, mode: "none" }, apiKey);
+
+export const isOnThisMachine = (baseUrl: string): boolean => /^https?:\/\/(127\.|localhost\b|\[::1\])/.test(baseUrl);
+
+function definedOf(declared: { email?: string | undefined; displayName?: string | undefined } | undefined) {
+  const { email, displayName } = declared ?? {};
+  return { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
+}

@@ -1,0 +1,101 @@
+import type { OAuthCredentials, OAuthProviderInterface } from "@mariozechner/pi-ai/oauth";
+import type { Clock } from "../../types/clock.ts";
+import { Secret } from "../../types/secret.ts";
+import type { LoginCredential } from "./credential.ts";
+import type { Credentials } from "./credentials.ts";
+import type { PiModel } from "../pi.ts";
+
+/** Renewed when less than this is left, so that no call begins with a token that ends under way. */
+const MARGIN_MS = 60_000;
+
+/** Why a key cannot be had: the login is refused, or its server was not reached. Holds no secret. */
+export interface NoKey {
+  readonly missing: string;
+  readonly because: "auth" | "network";
+}
+
+/** The SDK's side of a login; undefined for a provider without one. */
+export async function loginProvider(provider: string): Promise<OAuthProviderInterface | undefined> {
+  const { getOAuthProvider } = await import("@mariozechner/pi-ai/oauth");
+  return getOAuthProvider(provider);
+}
+
+/**
+ * The login, renewed when it is about to end. One process and one run of it renews a profile; the rest wait and take its
+ * result. The new token is in the file before anybody uses it, because the old refresh token is worth nothing then.
+ */
+export async function freshLogin(
+  id: string,
+  login: LoginCredential,
+  { credentials, clock }: { readonly credentials: Credentials; readonly clock: Pick<Clock, "now"> },
+): Promise<LoginCredential | NoKey> {
+  const isFresh = (found: LoginCredential) => found.expires - MARGIN_MS > clock.now();
+  if (isFresh(login)) return login;
+  const sdk = await loginProvider(login.provider);
+  if (!sdk) return { missing: `Logins of "${login.provider}" cannot be renewed here.`, because: "auth" };
+  return credentials.alone(id, async () => {
+    const now = (await credentials.read()).profiles.get(id);
+    if (now?.type !== "oauth") return { missing: `The login "${id}" is gone.`, because: "auth" };
+    if (isFresh(now)) return now;
+    const renewed = await renew(id, now, sdk);
+    if (!("missing" in renewed)) await credentials.put(id, renewed);
+    return renewed;
+  });
+}
+
+async function renew(
+  id: string,
+  login: LoginCredential,
+  sdk: OAuthProviderInterface,
+): Promise<LoginCredential | NoKey> {
+  try {
+    return loginOf(login, await sdk.refreshToken(toSdk(login)));
+  } catch (error) {
+    return refusal(id, login.provider, error);
+  }
+}
+
+/** The SDK's words hold the whole answer, tokens too: only the status is taken from them. */
+function refusal(id: string, provider: string, error: unknown): NoKey {
+  const text = error instanceof Error ? error.message : "";
+  const status = /\b(?:status[=: ]+|failed: |^)?([45]\d\d)\b/.exec(text)?.[1];
+  const again = `run: openclaw models auth login --provider ${provider}`;
+  if (status?.startsWith("4") === true && status !== "429")
+    return { missing: `The login "${id}" was not renewed (HTTP ${status}); ${again}.`, because: "auth" };
+  const why = status === undefined ? "no usable answer" : `HTTP ${status}`;
+  return { missing: `The login "${id}" could not be renewed just now (${why}).`, because: "network" };
+}
+
+const toSdk = ({ access, refresh, expires, more }: LoginCredential): OAuthCredentials => ({
+  ...more,
+  access: access.reveal(),
+  refresh: refresh.reveal(),
+  expires,
+});
+
+/** A login as the SDK gave it, with the name of whose it is kept. */
+export function loginOf(
+  whose: Pick<LoginCredential, "provider" | "email" | "displayName">,
+  { access, refresh, expires, ...more }: OAuthCredentials,
+): LoginCredential {
+  const { provider, email, displayName } = whose;
+  return {
+    type: "oauth",
+    provider,
+    ...(email !== undefined && { email }),
+    ...(displayName !== undefined && { displayName }),
+    access: new Secret(access),
+    refresh: new Secret(refresh),
+    expires,
+    more,
+  };
+}
+
+/** The key of a login, and the model at the address that belongs to this login. */
+export async function loginKey(login: LoginCredential, pi: PiModel): Promise<{ apiKey: string; pi: PiModel }> {
+  const sdk = await loginProvider(login.provider);
+  if (!sdk) return { apiKey: login.access.reveal(), pi };
+  const credentials = toSdk(login);
+  const [moved = pi] = sdk.modifyModels?.([pi], credentials) ?? [];
+  return { apiKey: sdk.getApiKey(credentials), pi: moved };
+}

@@ -1,0 +1,89 @@
+import type { AuthMode } from "../../types/auth.ts";
+import type { AuthConfig } from "../config.ts";
+import { expiryOf, fitsMode, type Credential } from "./credential.ts";
+import type { StoredKeys } from "./credentials.ts";
+import type { Found } from "./profiles.ts";
+import type { Rests, SavedRests } from "./rests.ts";
+
+/** A key as a person sees it, without its secret. Times in epoch milliseconds. */
+export interface ProfileReport {
+  readonly id: string;
+  readonly provider: string;
+  readonly mode: AuthMode;
+  /** `expired` and `unusable` are never tried. */
+  readonly status: "ok" | "expiring" | "expired" | "unusable";
+  /** Why it is not `ok`. */
+  readonly note?: string;
+  readonly email?: string;
+  readonly displayName?: string;
+  readonly expiresAt?: number;
+  /** Models at which it rests now. */
+  readonly rests: readonly { readonly model: string; readonly until: number; readonly because: string }[];
+}
+
+/** A token that ends within a day is worth a word. */
+const SOON_MS = 24 * 3_600_000;
+
+interface Facts {
+  readonly stored: StoredKeys;
+  readonly auth: AuthConfig;
+  readonly rests: Rests;
+  readonly now: number;
+}
+
+/** All keys of a provider: those that are tried, in their order, then those that are not, each with the reason. */
+export function reportProfiles(
+  provider: string,
+  usable: readonly Pick<Found, "profile" | "expires">[],
+  facts: Facts,
+): readonly ProfileReport[] {
+  const saved = facts.rests.snapshot().rests;
+  const tried = usable.map(({ profile, expires }) => ({
+    ...profile,
+    ...ageOf(profile.mode === "token" ? expires : undefined, facts.now),
+    ...(expires !== undefined && { expiresAt: expires }),
+    rests: restsOf(profile.id, saved, facts.now),
+  }));
+  const ids = new Set(tried.map(({ id }) => id));
+  const left = [...facts.stored.profiles].filter(([id, key]) => key.provider === provider && !ids.has(id));
+  return [...tried, ...left.map(([id, credential]) => leftOut(id, credential, facts))];
+}
+
+function ageOf(expires: number | undefined, now: number): Pick<ProfileReport, "status" | "note"> {
+  if (expires === undefined || expires - now > SOON_MS) return { status: "ok" };
+  return { status: "expiring", note: "ends within a day" };
+}
+
+const restsOf = (id: string, rests: SavedRests["rests"], now: number): ProfileReport["rests"] =>
+  rests
+    .filter(({ profile, until }) => profile === id && until > now)
+    .map(({ provider, model, until, reason }) => ({ model: `${provider}/${model}`, until, because: reason }));
+
+function leftOut(id: string, credential: Credential, { auth, now }: Facts): ProfileReport {
+  const { provider, type, email, displayName } = credential;
+  const expiresAt = expiryOf(credential);
+  return {
+    id,
+    provider,
+    mode: type,
+    ...whyNot(id, credential, { auth, now }),
+    ...(email !== undefined && { email }),
+    ...(displayName !== undefined && { displayName }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    rests: [],
+  };
+}
+
+function whyNot(
+  id: string,
+  credential: Credential,
+  { auth, now }: Pick<Facts, "auth" | "now">,
+): Pick<ProfileReport, "status" | "note"> {
+  const expires = expiryOf(credential);
+  if (credential.type === "token" && expires !== undefined && expires <= now)
+    return { status: "expired", note: "its time is over" };
+  const declared = auth.profiles[id];
+  if (declared && (declared.provider !== credential.provider || !fitsMode(credential, declared.mode)))
+    return { status: "unusable", note: `auth.profiles says ${declared.provider}, ${declared.mode}` };
+  return { status: "unusable", note: "not in the order" };
+}

@@ -1,0 +1,42 @@
+import type { FailureKind } from "../../types/run.ts";
+import type { AuthConfig } from "../config.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Minutes of the first, second, third and every further failure in a row. */
+const STEPS = [1, 5, 25, 60] as const;
+/** What a provider asks for is obeyed up to a day: a longer figure is a mistake, and a probe a day costs nothing. */
+const LONGEST_MS = 24 * HOUR;
+
+export type RestSettings = AuthConfig["cooldowns"];
+
+/** The failures that say something about a key at a model; after all others it is as good as before. */
+export const RESTING_KINDS = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
+export type RestingKind = (typeof RESTING_KINDS)[number];
+
+export const isRestingKind = (kind: FailureKind): kind is RestingKind =>
+  RESTING_KINDS.some((resting) => resting === kind);
+
+interface Failed {
+  readonly kind: RestingKind;
+  /** Failures in a row, this one counted. */
+  readonly failures: number;
+  readonly provider: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Milliseconds that a key rests at a model. */
+export function restLength({ kind, failures, provider, retryAfterMs = 0 }: Failed, settings: RestSettings): number {
+  const doubled = 2 ** Math.min(failures - 1, 20);
+  if (kind === "billing") {
+    const first = settings.billingBackoffHoursByProvider[provider] ?? settings.billingBackoffHours;
+    return Math.min(first * doubled, Math.max(first, settings.billingMaxHours)) * HOUR;
+  }
+  if (kind === "auth") {
+    const { authPermanentBackoffMinutes: first, authPermanentMaxMinutes: most } = settings;
+    return Math.min(first * doubled, Math.max(first, most)) * MINUTE;
+  }
+  const step = (STEPS[failures - 1] ?? STEPS[3]) * MINUTE;
+  return Math.min(Math.max(step, retryAfterMs), LONGEST_MS);
+}

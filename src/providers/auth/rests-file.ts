@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import { isMissing, writeAtomic } from "../../store/disk.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import { Rests, savedShape, type SavedRests } from "./rests.ts";
+
+/** Milliseconds between a change and its write: what a crash may forget is one rest, which the next call finds out again. */
+const WRITE_AFTER_MS = 5000;
+
+export interface OpenRests {
+  readonly rests: Rests;
+  /** Writes what is not written yet, and no more after that. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** The rests of a state directory, read once and written now and then in the background. Never throws. */
+export async function openRests(path: string, clock: Clock, log: Log): Promise<OpenRests> {
+  const saved = await readRests(path).catch((error: unknown) => {
+    log.warn("the rests of the keys were not read", { error });
+    return undefined;
+  });
+  const rests = new Rests(clock, saved);
+  let forget: (() => void) | undefined;
+  const write = async () => {
+    forget = undefined;
+    await writeAtomic(path, `${JSON.stringify(rests.snapshot())}\n`).catch((error: unknown) =>
+      log.warn("the rests of the keys were not written", { error }),
+    );
+  };
+  let writing = Promise.resolve();
+  rests.onChange = () => {
+    forget ??= clock.after(WRITE_AFTER_MS, () => {
+      writing = writing.then(write);
+    });
+  };
+  return {
+    rests,
+    async close() {
+      rests.onChange = () => undefined;
+      const isDue = forget !== undefined;
+      forget?.();
+      if (isDue) writing = writing.then(write);
+      await writing;
+    },
+  };
+}
+
+/** Undefined when there are none, or none that can be read: they are only a memory, and the next call finds out again. */
+export async function readRests(path: string): Promise<SavedRests | undefined> {
+  try {
+    return savedShape.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

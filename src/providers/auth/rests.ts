@@ -1,0 +1,165 @@
+import { z } from "zod";
+import type { ProfileState } from "../../types/auth.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { FailureKind } from "../../types/run.ts";
+import { isRestingKind, restLength, RESTING_KINDS, type RestingKind, type RestSettings } from "./rest-length.ts";
+
+const HOUR = 3_600_000;
+/** Milliseconds that a probe may take before somebody else may try: longer than nearly every first answer. */
+export const PROBE_LEASE_MS = 120_000;
+
+/** A key at a model. A limit of one model tells nothing about another. */
+export interface Spot {
+  readonly profile: string;
+  readonly model: ModelRef;
+}
+
+const restShape = z.object({
+  profile: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  reason: z.enum(RESTING_KINDS),
+  failures: z.int().min(1),
+  from: z.number(),
+  until: z.number(),
+  forgetAt: z.number(),
+});
+type SavedRest = z.output<typeof restShape>;
+
+/** What a restart remembers. Epoch milliseconds. */
+export const savedShape = z.object({
+  version: z.literal(1),
+  used: z.record(z.string(), z.number()),
+  rests: z.array(restShape),
+});
+export type SavedRests = z.output<typeof savedShape>;
+
+interface Seat extends Spot {
+  rests: SavedRest[];
+  /** Epoch milliseconds until which a probe is out. */
+  lease?: number | undefined;
+}
+
+/**
+ * Which keys rest at which models, and why. Kept by (profile, model, reason), also for failures that concern the key as a
+ * whole: a plan without one model, or one credit limit per model, answers in the same words, and finding out costs a call.
+ */
+export class Rests {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #seats = new Map<string, Seat>();
+  readonly #used = new Map<string, number>();
+  /** Called after each change. */
+  onChange: () => void = () => undefined;
+
+  constructor(clock: Pick<Clock, "now">, saved?: SavedRests) {
+    this.#clock = clock;
+    for (const [id, at] of Object.entries(saved?.used ?? {})) this.#used.set(id, at);
+    for (const rest of saved?.rests ?? [])
+      this.#seat({ profile: rest.profile, model: { provider: rest.provider, id: rest.model } }).rests.push(rest);
+  }
+
+  /** The state as a bystander sees it: a rest that is over is a probe that nobody took yet. */
+  look(spot: Spot): ProfileState {
+    const seat = this.#seats.get(nameOf(spot));
+    return seat ? this.#stateOf(seat) : READY;
+  }
+
+  /** The same for a run that is about to ask: when it gets `probe`, everybody else sees the key resting until it reports. */
+  claim(spot: Spot): ProfileState {
+    const state = this.look(spot);
+    if (state.kind === "probe") this.#seat(spot).lease = this.#clock.now() + PROBE_LEASE_MS;
+    return state;
+  }
+
+  succeeded(spot: Spot): void {
+    this.#seats.delete(nameOf(spot));
+    this.#use(spot.profile);
+  }
+
+  /** A failure during a rest belongs to the incident that began it: runs side by side do not lengthen it. */
+  failed(spot: Spot, failure: { kind: FailureKind; retryAfterMs?: number }, settings: RestSettings): void {
+    this.#use(spot.profile);
+    const { kind, retryAfterMs } = failure;
+    if (!isRestingKind(kind)) return this.released(spot);
+    const seat = this.#seat(spot);
+    this.#settle(seat);
+    const before = seat.rests.find((rest) => rest.reason === kind);
+    const isSame = before !== undefined && before.until > this.#clock.now();
+    const failures = (before?.failures ?? 0) + (isSame ? 0 : 1);
+    const rest = this.#rest(spot, { kind, failures, retryAfterMs }, settings);
+    seat.rests = [...seat.rests.filter((other) => other !== before), isSame ? longer(before, rest) : rest];
+    seat.lease = undefined;
+    this.onChange();
+  }
+
+  #rest(
+    { profile, model }: Spot,
+    { kind, failures, retryAfterMs }: { kind: RestingKind; failures: number; retryAfterMs?: number | undefined },
+    settings: RestSettings,
+  ): SavedRest {
+    const from = this.#clock.now();
+    const until = from + restLength({ kind, failures, provider: model.provider, retryAfterMs }, settings);
+    const forgetAt = until + settings.failureWindowHours * HOUR;
+    return { profile, provider: model.provider, model: model.id, reason: kind, failures, from, until, forgetAt };
+  }
+
+  released(spot: Spot): void {
+    const seat = this.#seats.get(nameOf(spot));
+    if (seat) seat.lease = undefined;
+  }
+
+  /** When a profile was last asked, epoch milliseconds; 0 for never. */
+  usedAt(profile: string): number {
+    return this.#used.get(profile) ?? 0;
+  }
+
+  snapshot(): SavedRests {
+    const seats = [...this.#seats.values()];
+    for (const seat of seats) this.#settle(seat);
+    return { version: 1, used: Object.fromEntries(this.#used), rests: seats.flatMap((seat) => seat.rests) };
+  }
+
+  #use(profile: string): void {
+    this.#used.set(profile, this.#clock.now());
+    this.onChange();
+  }
+
+  #seat(spot: Spot): Seat {
+    const name = nameOf(spot);
+    const found = this.#seats.get(name) ?? { ...spot, rests: [] };
+    this.#seats.set(name, found);
+    return found;
+  }
+
+  #stateOf(seat: Seat): ProfileState {
+    this.#settle(seat);
+    const now = this.#clock.now();
+    const last = seat.rests.toSorted((a, b) => b.until - a.until)[0];
+    if (!last) return READY;
+    if (last.until > now) return { kind: "resting", until: last.until, because: last.reason };
+    if (seat.lease !== undefined && seat.lease > now)
+      return { kind: "resting", until: seat.lease, because: last.reason };
+    return { kind: "probe" };
+  }
+
+  /** Forgets what is long over, and moves what lies in the future: a clock that was set back lengthens no rest. */
+  #settle(seat: Seat): void {
+    const now = this.#clock.now();
+    seat.rests = seat.rests.filter((rest) => rest.forgetAt > now).map((rest) => notAhead(rest, now));
+    if (seat.lease !== undefined && seat.lease > now + PROBE_LEASE_MS) seat.lease = now + PROBE_LEASE_MS;
+    if (seat.rests.length === 0) this.#seats.delete(nameOf(seat));
+  }
+}
+
+const READY: ProfileState = { kind: "ready" };
+
+const nameOf = ({ profile, model }: Spot): string => JSON.stringify([profile, model.provider, model.id]);
+
+const longer = (one: SavedRest, other: SavedRest): SavedRest => (other.until > one.until ? other : one);
+
+function notAhead(rest: SavedRest, now: number): SavedRest {
+  const ahead = rest.from - now;
+  if (ahead <= 0) return rest;
+  return { ...rest, from: now, until: rest.until - ahead, forgetAt: rest.forgetAt - ahead };
+}

@@ -1,0 +1,118 @@
+import type { Api } from "@mariozechner/pi-ai";
+import type { ModelInfo, ModelRef } from "../types/model.ts";
+import { Secret } from "../types/secret.ts";
+import { DEMO_MODEL } from "./demo.ts";
+import { loadPi, type PiModel } from "./pi.ts";
+import type { ModelSettings, ProviderSettings } from "./settings.ts";
+
+/** Tokens, when neither config nor catalogue says. */
+const UNKNOWN_WINDOW = 128_000;
+const UNKNOWN_OUTPUT = 8192;
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+export const DEMO_PI_MODEL: PiModel = {
+  ...DEMO_MODEL,
+  name: "Demo echo agent",
+  api: "openclaw-demo",
+  baseUrl: "",
+  reasoning: false,
+  input: ["text"],
+  cost: FREE,
+  contextWindow: 32_000,
+  maxTokens: 4096,
+};
+
+/** The model as the SDK wants it: the catalogue's row with the config over it. Undefined when neither knows an address. */
+export function buildPiModel(
+  ref: ModelRef,
+  settings: ProviderSettings | undefined,
+  known: PiModel | undefined,
+): PiModel | undefined {
+  const base = baseModel(ref, settings, known);
+  if (!base) return undefined;
+  const own = settings?.models?.find((model) => model.id === ref.id);
+  const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
+  return { ...base, ...definedOf(own), ...(headers && { headers }) };
+}
+
+/** Address and API from the config, else from the catalogue; undefined when neither knows them. */
+function baseModel(
+  ref: ModelRef,
+  settings: ProviderSettings | undefined,
+  known: PiModel | undefined,
+): PiModel | undefined {
+  const { api = known?.api, baseUrl = known?.baseUrl } = spokenWith(settings);
+  if (api === undefined || baseUrl === undefined) return undefined;
+  return { ...(known ?? unknownModel(ref, api, baseUrl)), id: ref.id, provider: ref.provider, api, baseUrl };
+}
+
+/** Ollama speaks OpenAI's API below `/v1`; for Copilot only the catalogue knows the API of a model. */
+function spokenWith(settings: ProviderSettings | undefined): { api?: Api | undefined; baseUrl?: string | undefined } {
+  const { api, baseUrl } = settings ?? {};
+  if (api === "ollama") return { api: "openai-completions", baseUrl: baseUrl?.replace(/\/*(?:v1\/*)?$/, "/v1") };
+  return { api: api === "github-copilot" ? undefined : api, baseUrl };
+}
+
+function unknownModel(ref: ModelRef, api: Api, baseUrl: string): PiModel {
+  return {
+    id: ref.id,
+    name: ref.id,
+    api,
+    provider: ref.provider,
+    baseUrl,
+    reasoning: false,
+    input: ["text"],
+    cost: FREE,
+    contextWindow: UNKNOWN_WINDOW,
+    maxTokens: UNKNOWN_OUTPUT,
+  };
+}
+
+/** A model of the SDK's catalogue; for an id it does not know, a sibling's address and API with unknown limits. */
+export async function fromCatalogue(ref: ModelRef): Promise<PiModel | undefined> {
+  const models = await catalogueOf(ref.provider);
+  const exact = models.find((model) => model.id === ref.id);
+  const sibling = models[0];
+  return exact ?? (sibling && unknownModel(ref, sibling.api, sibling.baseUrl));
+}
+
+/** All models of a provider that the SDK knows; none when it does not know the provider. */
+export async function catalogueOf(name: string): Promise<readonly PiModel[]> {
+  const { getModels, getProviders } = await loadPi();
+  const provider = getProviders().find((known) => known === name);
+  return provider ? getModels(provider) : [];
+}
+
+function definedOf(own: ModelSettings | undefined): Partial<PiModel> {
+  if (!own) return {};
+  const { id: _id, input, ...rest } = own;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return { ...given, ...(input && { input: [...input] }) };
+}
+
+function revealAll(headers: Readonly<Record<string, string | Secret>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, reveal(value)]));
+}
+
+const reveal = (value: string | Secret): string => (value instanceof Secret ? value.reveal() : value);
+
+export function infoOf(pi: PiModel): ModelInfo {
+  const { id, provider, name, contextWindow, maxTokens, reasoning, input } = pi;
+  return { id, provider, name, contextWindow, maxTokens, reasoning, input };
+}
+
+/** The models that the config names itself. */
+export function configuredModels(providers: Readonly<Record<string, ProviderSettings>>): readonly ModelInfo[] {
+  return Object.entries(providers).flatMap(([provider, settings]) =>
+    (settings.models ?? []).map((model) =>
+      infoOf({
+        ...unknownModel({ provider, id: model.id }, settings.api ?? "", settings.baseUrl ?? ""),
+        ...definedOf(model),
+      }),
+    ),
+  );
+}
+
+/** A model of which nothing but its address is known. */
+export const plainInfo = (ref: ModelRef, baseUrl: string): ModelInfo =>
+  infoOf(unknownModel(ref, "openai-completions", baseUrl));

@@ -1,0 +1,85 @@
+import { z } from "zod";
+
+/** A model as a server lists it. */
+export interface ScannedModel {
+  readonly id: string;
+  readonly name?: string;
+  /** Tokens. */
+  readonly contextWindow?: number;
+  /** Costs nothing, by the server's own prices; unset where it names none. */
+  readonly isFree?: boolean;
+}
+
+export interface Scanned {
+  readonly provider: string;
+  readonly baseUrl: string;
+  readonly models: readonly ScannedModel[];
+  /** Why there is no list. Holds no secret. */
+  readonly problem?: string;
+}
+
+export interface ScanTarget {
+  readonly provider: string;
+  readonly baseUrl: string;
+  /** Protocol of the server, as in the config. */
+  readonly api?: string | undefined;
+  readonly apiKey?: string | undefined;
+}
+
+const price = z.union([z.string(), z.number()]).transform(Number);
+const openAiShape = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      name: z.string().optional(),
+      display_name: z.string().optional(),
+      context_length: z.number().nullish(),
+      pricing: z.looseObject({ prompt: price, completion: price }).nullish(),
+    }),
+  ),
+});
+const ollamaShape = z.looseObject({ models: z.array(z.looseObject({ name: z.string() })) });
+
+/** Asks a server for its models. Never rejects: what went wrong is in `problem`. */
+export async function scanServer(target: ScanTarget, timeoutMs: number): Promise<Scanned> {
+  const { provider, baseUrl } = target;
+  const isOllama = target.api === "ollama";
+  const url = isOllama
+    ? `${baseUrl.replace(/\/*(?:v1\/*)?$/, "")}/api/tags`
+    : `${baseUrl.replace(/\/*$/, "")}${target.api === "anthropic-messages" ? "/v1" : ""}/models`;
+  try {
+    const answer = await fetch(url, { headers: headersFor(target), signal: AbortSignal.timeout(timeoutMs) });
+    if (!answer.ok) return { provider, baseUrl, models: [], problem: `HTTP ${answer.status}` };
+    const body: unknown = await answer.json();
+    return { provider, baseUrl, models: isOllama ? fromOllama(body) : fromOpenAi(body) };
+  } catch (error) {
+    return { provider, baseUrl, models: [], problem: problemOf(error) };
+  }
+}
+
+function headersFor({ api, apiKey }: ScanTarget): Record<string, string> {
+  if (apiKey === undefined) return {};
+  if (api === "anthropic-messages") return { "x-api-key": apiKey, "anthropic-version": "2023-06-01" };
+  return { authorization: `Bearer ${apiKey}` };
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof z.ZodError || error instanceof SyntaxError) return "its answer is no list of models";
+  if (error instanceof Error && error.name === "TimeoutError") return "no answer in time";
+  return "not reached";
+}
+
+const fromOllama = (body: unknown): readonly ScannedModel[] =>
+  ollamaShape.parse(body).models.map(({ name }) => ({ id: name }));
+
+function fromOpenAi(body: unknown): readonly ScannedModel[] {
+  return openAiShape.parse(body).data.map(({ id, name, display_name: shown, context_length: size, pricing }) => {
+    const title = name ?? shown;
+    return {
+      id,
+      ...(title !== undefined && { name: title }),
+      ...(size != null && { contextWindow: size }),
+      ...(pricing != null && { isFree: pricing.prompt === 0 && pricing.completion === 0 }),
+    };
+  });
+}

@@ -1,0 +1,21 @@
+import type { Secret } from "../types/secret.ts";
+
+/** A provider as the config gives it (`models.providers.<id>`). */
+export interface ProviderSettings {
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: Secret | string | undefined;
+  readonly api?: string | undefined;
+  readonly headers?: Readonly<Record<string, string | Secret>> | undefined;
+  readonly models?: readonly ModelSettings[] | undefined;
+}
+
+export interface ModelSettings {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly reasoning?: boolean | undefined;
+  readonly input?: readonly ("text" | "image")[] | undefined;
+  readonly cost?: { input: number; output: number; cacheRead: number; cacheWrite: number } | undefined;
+  readonly contextWindow?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly compat?: Record<string, unknown> | undefined;
+}

@@ -4,6 +4,7 @@ import { defineConfig } from "./define/config.ts";
 import { defineGateway } from "./define/gateway.ts";
 import { defineLooks } from "./define/looks.ts";
 import { defineRooms } from "./define/rooms.ts";
+import { defineRuns } from "./define/runs.ts";
 import type { Act } from "./define/act.ts";
 import type { Io } from "./io.ts";
 
@@ -27,6 +28,7 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
   defineAgent(program, act);
   defineLooks(program, act);
   defineRooms(program, act);
+  defineRuns(program, act);
   defineConfig(program, act);
   return { program, exitCode: () => code };
 }

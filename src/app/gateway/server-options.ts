@@ -13,6 +13,7 @@ import { configMethods } from "./config-methods.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { metricsText } from "./metrics.ts";
+import { runMethods } from "./run-methods.ts";
 import { statusOf } from "./status.ts";
 
 /** Events beside those of runs. */
@@ -34,7 +35,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     allowedOrigins: gateway.controlUi.allowedOrigins,
     rateLimit: gateway.auth.rateLimit,
     handshakeMs: gateway.handshakeTimeoutMs,
-    methods: [...channels.methods(), ...configMethods(parts)],
+    methods: [...channels.methods(), ...configMethods(parts), ...runMethods(parts)],
     events: (signal) => events.watch(signal),
     eventNames: EVENT_NAMES,
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),

@@ -1,0 +1,118 @@
+import { z } from "zod";
+
+const model = z.looseObject({ provider: z.string(), id: z.string() });
+const usage = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  cost: z.looseObject({ total: z.number() }),
+});
+
+const tried = z.looseObject({
+  model,
+  profile: z.string().optional(),
+  thinking: z.string(),
+  messages: z.number(),
+  estimatedTokens: z.number(),
+  durationMs: z.number(),
+  outcome: z.string(),
+  message: z.string().optional(),
+  remedy: z.string().optional(),
+});
+const skipped = z.looseObject({ model, profile: z.string().optional(), why: z.string() });
+const tool = z.looseObject({ name: z.string(), calls: z.number(), failed: z.number(), ms: z.number() });
+const part = z.looseObject({ name: z.string(), source: z.string(), tokens: z.number(), text: z.string().optional() });
+
+const receipt = z.looseObject({
+  model,
+  usage,
+  calls: z.number(),
+  durationMs: z.number(),
+  profile: z.string().optional(),
+  engine: z.string().optional(),
+  engineDegraded: z.string().optional(),
+  trigger: z.string().optional(),
+  candidates: z.array(model).optional(),
+  tries: z.array(tried).optional(),
+  skipped: z.array(skipped).optional(),
+  tools: z.array(tool).optional(),
+  compactions: z.number().optional(),
+  prompt: z
+    .looseObject({
+      systemParts: z.array(part),
+      bodyParts: z.array(part),
+      tools: z.array(z.string()),
+      messages: z.number(),
+      estimatedTokens: z.number(),
+    })
+    .optional(),
+});
+
+export const runShape = z.looseObject({
+  runId: z.string(),
+  sessionKey: z.string(),
+  at: z.number(),
+  result: z.string(),
+  receipt,
+});
+
+const cameIn = z.looseObject({
+  id: z.number(),
+  channel: z.string(),
+  chat: z.string(),
+  messageId: z.string(),
+  sender: z.string(),
+  state: z.string(),
+  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
+});
+const wentOut = z.looseObject({
+  id: z.number(),
+  channel: z.string(),
+  chat: z.string(),
+  kind: z.string(),
+  state: z.string(),
+  attempts: z.number(),
+  messageId: z.string().optional(),
+  error: z.string().optional(),
+});
+
+export const runsShape = z.looseObject({ runs: z.array(runShape) });
+export const wholeRunShape = z.looseObject({ run: runShape, inbox: z.array(cameIn), outbox: z.array(wentOut) });
+
+const content = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  arguments: z.unknown().optional(),
+  mimeType: z.string().optional(),
+  bytes: z.number().optional(),
+});
+const message = z.looseObject({
+  role: z.string(),
+  entryId: z.string().optional(),
+  tokens: z.number(),
+  content: z.array(content),
+  toolName: z.string().optional(),
+  toolCallId: z.string().optional(),
+  isError: z.boolean().optional(),
+});
+export const promptShape = z.looseObject({
+  runId: z.string(),
+  system: z.array(part),
+  messages: z.array(message),
+  tools: z.array(z.string()),
+  bodyParts: z.array(part),
+  faithful: z.boolean(),
+  why: z.string().optional(),
+});
+
+export type RunLine = z.infer<typeof runShape>;
+export type ShownReceipt = z.infer<typeof receipt>;
+export type WholeRun = z.infer<typeof wholeRunShape>;
+export type RunPrompt = z.infer<typeof promptShape>;
+export type RunPart = z.infer<typeof part>;
+export type RunMessage = z.infer<typeof message>;
+export type RunContent = z.infer<typeof content>;

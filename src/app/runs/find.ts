@@ -1,0 +1,62 @@
+import type { RunSource } from "../../store/read-only.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
+
+/** How many runs are named to somebody whose prefix fits several. */
+const MOST_NAMED = 5;
+
+/** The run with this id, or the only one whose id begins so. Throws NOT_FOUND, and USAGE when several do. */
+export async function findRun(journal: RunSource, id: string): Promise<RunRecord> {
+  const exact = await journal.runs.find(id);
+  if (exact) return exact;
+  const found = id === "" ? [] : await journal.runs.beginningWith(id, MOST_NAMED);
+  const [only, ...others] = found;
+  if (!only) {
+    throw new OpenClawError("NOT_FOUND", {
+      message: `There is no run ${id}.`,
+      fix: "See what there is: openclaw runs list. Runs are kept for 30 days.",
+    });
+  }
+  if (others.length === 0) return only;
+  throw new OpenClawError("USAGE", {
+    message: `Several runs begin with ${id}: ${found.map((run) => run.runId).join(", ")}.`,
+    fix: "Give more of its id.",
+  });
+}
+
+/** A run with the messages that it was for and those that answered them, without their words. */
+export async function runWithMessages(journal: RunSource, run: RunRecord) {
+  const inbox = await journal.inbox.ofRun(run.runId);
+  const outbox = await journal.outbox.ofRun(run.runId);
+  return { run, inbox: inbox.map(cameIn), outbox: outbox.map(wentOut) };
+}
+
+function cameIn({ id, message, state, attempts, outcome }: InboxRow) {
+  const { channel, account, chat, thread } = message.from;
+  const where = { channel, account, chat: chat.id, ...(thread !== undefined && { thread }) };
+  return {
+    id,
+    ...where,
+    messageId: message.id,
+    sender: message.sender.id,
+    state,
+    attempts,
+    ...(outcome && { outcome }),
+  };
+}
+
+function wentOut({ id, replyKey, part, to, body, state, attempts, messageId, error }: OutboxRow) {
+  return {
+    id,
+    replyKey,
+    part,
+    channel: to.channel,
+    account: to.account,
+    chat: to.chat.id,
+    kind: body.kind,
+    state,
+    attempts,
+    ...(messageId !== undefined && { messageId }),
+    ...(error !== undefined && { error }),
+  };
+}

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { estimateTokens } from "../../sessions/tokens.ts";
+import type { ChatMessage } from "../../types/model.ts";
+import { emptyUsage } from "../../types/usage.ts";
+
+/** An image is told of by its type and size. */
+export type PromptContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thinking"; readonly thinking: string }
+  | { readonly type: "toolCall"; readonly id: string; readonly name: string; readonly arguments: unknown }
+  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number };
+
+/** A message as a model was shown it, with its estimated tokens. */
+export interface PromptMessage {
+  readonly role: ChatMessage["role"];
+  readonly entryId?: string;
+  readonly tokens: number;
+  readonly content: readonly PromptContent[];
+  readonly toolName?: string;
+  readonly toolCallId?: string;
+  readonly isError?: boolean;
+}
+
+export function showMessage(message: ChatMessage, entryId?: string): PromptMessage {
+  const { role, content } = message;
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  return {
+    role,
+    ...(entryId !== undefined && { entryId }),
+    tokens: estimateTokens(message),
+    content: parts.map(showPart),
+    ...(message.role === "toolResult" && {
+      toolName: message.toolName,
+      toolCallId: message.toolCallId,
+      isError: message.isError,
+    }),
+  };
+}
+
+type Part = Exclude<ChatMessage["content"], string>[number];
+
+/** Base64 has four characters for three bytes. */
+const bytesOf = (data: string): number => Math.floor((data.replace(/=+$/, "").length * 3) / 4);
+
+function showPart(part: Part): PromptContent {
+  if (part.type === "image") return { type: "image", mimeType: part.mimeType, bytes: bytesOf(part.data) };
+  if (part.type === "text") return { type: "text", text: part.text };
+  if (part.type === "thinking") return { type: "thinking", thinking: part.thinking };
+  const { id, name, arguments: given } = part;
+  return { type: "toolCall", id, name, arguments: given };
+}
+
+const words = z.object({ type: z.literal("text"), text: z.string() });
+const image = z.object({ type: z.literal("image"), data: z.string(), mimeType: z.string() });
+const seen = z.array(z.union([words, image]));
+const said = z.union([
+  words,
+  z.object({ type: z.literal("thinking"), thinking: z.string() }),
+  z.object({
+    type: z.literal("toolCall"),
+    id: z.string(),
+    name: z.string(),
+    arguments: z.record(z.string(), z.unknown()),
+  }),
+]);
+// What nobody is shown may be missing.
+const name = z.string().catch("");
+const timestamp = z.number().catch(0);
+const message = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), content: z.union([z.string(), seen]), timestamp }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.array(said),
+    api: name,
+    provider: name,
+    model: name,
+    usage: z.unknown().transform(emptyUsage),
+    stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]).catch("stop"),
+    timestamp,
+  }),
+  z.object({
+    role: z.literal("toolResult"),
+    toolCallId: name,
+    toolName: name,
+    content: seen,
+    isError: z.boolean().catch(false),
+    timestamp,
+  }),
+]);
+
+/** Messages that a context engine made, from their JSON; undefined when it holds something else. */
+export function engineMessages(text: string): readonly ChatMessage[] | undefined {
+  return z.array(message).safeParse(JSON.parse(text)).data;
+}

@@ -2,10 +2,13 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Dispatch } from "../dispatch/dispatch.ts";
 import type { DispatchPorts, Verdict } from "../dispatch/ports.ts";
+import { ImageLoader } from "../history/images/load.ts";
+import { PruneMemory } from "../history/prune-memory.ts";
 import { Outbox } from "../outbox/deliver.ts";
 import type { Links } from "../outbox/ports.ts";
+import { Hooks } from "../plugins/hooks.ts";
 import { seedWorkspace } from "../prompt/bootstrap.ts";
-import { createModels, type Models } from "../providers/catalog.ts";
+import type { Models } from "../providers/catalog.ts";
 import { openSessions } from "../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
@@ -16,6 +19,7 @@ import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
 import type { Live } from "./live.ts";
+import { openLiveModels, type LiveModels } from "./live-models.ts";
 import { packageRoot } from "./package-root.ts";
 import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
@@ -57,7 +61,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   });
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
-  const models = liveModels(live);
+  const models = await openLiveModels(live, log, clock);
   const outbox = new Outbox({
     journal: journal.outbox,
     links: around.links,
@@ -71,6 +75,11 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     outbox,
     media,
     closedPaths: deniedPaths(live),
+    texts: journal.texts,
+    pruned: new PruneMemory(),
+    images: new ImageLoader({ log }),
+    mediaDir: paths.media,
+    hooks: new Hooks(clock, log),
     models,
     clock,
     log,
@@ -90,26 +99,14 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     onPairing: (request) => around.onPairing?.(request),
   };
   const dispatch = new Dispatch(ports);
-  return { journal, sessions, media, models, outbox, dispatch, ports, close: () => closeAll(sessions, journal) };
+  const close = () => closeAll(sessions, journal, models);
+  return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }
 
-async function closeAll(sessions: Sessions, journal: OpenJournal): Promise<void> {
+async function closeAll(sessions: Sessions, journal: OpenJournal, models: LiveModels): Promise<void> {
   await sessions.close();
+  await models.close();
   await journal.close();
-}
-
-/** Models by the config in force: a new key or provider counts from the next run on. */
-function liveModels(live: Live): Models {
-  let made: { config: unknown; models: Models } | undefined;
-  const current = () => {
-    if (made?.config !== live.config)
-      made = {
-        config: live.config,
-        models: createModels({ ...live.config.models, env: process.env }),
-      };
-    return made.models;
-  };
-  return { find: (ref) => current().find(ref), choose: () => current().choose(), list: () => current().list() };
 }
 
 /** Outside the workspace, what the model is told to look at: received files and skills. */

@@ -57,6 +57,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.compaction.model",
     "agents.defaults.compaction.timeoutSeconds",
     "agents.defaults.compaction.customInstructions",
+    "agents.defaults.compaction.memoryFlush.enabled",
+    "agents.defaults.compaction.postCompactionSections",
+    "agents.defaults.contextLimits.postCompactionMaxChars",
     "agents.defaults.contextPruning.mode",
     "agents.defaults.contextPruning.ttl",
     "agents.defaults.imageMaxDimensionPx",
@@ -102,6 +105,16 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "hardClear.enabled",
     "hardClear.placeholder",
   ].map((key) => `agents.defaults.contextPruning.${key}`),
+  "src/history/compaction/config.ts": [
+    "agents.defaults.compaction.identifierPolicy",
+    "agents.defaults.compaction.identifierInstructions",
+  ],
+  "src/harness/flush.ts": [
+    "agents.defaults.compaction.memoryFlush.softThresholdTokens",
+    "agents.defaults.compaction.memoryFlush.prompt",
+  ],
+  "src/dispatch/behind-turn.ts": ["agents.defaults.compaction.memoryFlush.systemPrompt"],
+  "src/dispatch/compaction.ts": ["agents.defaults.compaction.notifyUser"],
   "src/app/rules.ts": [
     "agents.defaults.maxConcurrent",
     "agents.defaults.blockStreamingCoalesce",
@@ -160,8 +173,22 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       "resetByChannel",
     ].flatMap((of) => [`session.${of}.mode`, `session.${of}.atHour`, `session.${of}.idleMinutes`]),
   ],
-  "src/providers/catalog.ts": [
-    "models.mode",
+  "src/providers/catalog.ts": ["models.mode"],
+  "src/providers/auth/profiles.ts": [
+    "auth.profiles.mode",
+    "auth.profiles.email",
+    "auth.profiles.displayName",
+    "auth.order",
+  ],
+  "src/providers/auth/rest-length.ts": [
+    "auth.cooldowns.billingBackoffHours",
+    "auth.cooldowns.billingBackoffHoursByProvider",
+    "auth.cooldowns.billingMaxHours",
+    "auth.cooldowns.authPermanentBackoffMinutes",
+    "auth.cooldowns.authPermanentMaxMinutes",
+  ],
+  "src/providers/auth/rests.ts": ["auth.cooldowns.failureWindowHours"],
+  "src/providers/settings.ts": [
     "models.providers.baseUrl",
     "models.providers.apiKey",
     "models.providers.api",
@@ -177,6 +204,12 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "models.providers.models.contextWindow",
     "models.providers.models.maxTokens",
     "models.providers.models.compat",
+  ],
+  "src/history/engines/settings.ts": [
+    "plugins.slots.contextEngine",
+    ...["bootstrap", "assemble", "afterTurn", "compact", "maintain", "dispose"].map(
+      (call) => `plugins.contextEngineTimeoutSeconds.${call}`,
+    ),
   ],
   "src/app/prompting.ts": ["skills.load.extraDirs", "skills.entries.enabled"],
   "src/app/gateway/run.ts": ["logging.level", "logging.file", "logging.consoleLevel", "logging.consoleStyle"],
@@ -237,7 +270,10 @@ describe("known keys without effect", () => {
   const NONE = "is known, but has no effect here yet";
   it("are named in warnings, also inside groups", async () => {
     const { warnings } = await load({
-      auth: { profiles: { work: { provider: "anthropic", mode: "api_key" } } },
+      auth: {
+        profiles: { work: { provider: "anthropic", mode: "api_key" } },
+        cooldowns: { overloadedProfileRotations: 1 },
+      },
       plugins: { entries: { "memory-core": { enabled: true } } },
       commands: { native: true },
       logging: { redactSensitive: "tools" },
@@ -256,8 +292,8 @@ describe("known keys without effect", () => {
     expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
     expect(warnings.map(({ key }) => key).toSorted()).toEqual(
       [
-        "auth",
-        "plugins",
+        "auth.cooldowns.overloadedProfileRotations",
+        "plugins.entries",
         "agents.list[0].description",
         "commands.native",
         "logging.redactSensitive",

@@ -1,9 +1,12 @@
 import { z } from "zod";
+import { audioConfig } from "../../channels/audio-config.ts";
+import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
 import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
 import { agentsConfig } from "../../harness/config.ts";
+import { pluginsConfig } from "../../history/engine-config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
-import { modelsConfig } from "../../providers/config.ts";
+import { authConfig, modelsConfig } from "../../providers/config.ts";
 import { gatewayConfig } from "../../server/config.ts";
 import { sessionConfig } from "../../sessions/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
@@ -19,6 +22,7 @@ export const configSchema = z.strictObject({
   gateway: gatewayConfig.prefault({}).meta(about("Gateway", "The server: address, clients, page.")),
   agents: agentsConfig.prefault({}).meta(about("Agents", "Who answers, with which model.")),
   models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
+  auth: authConfig.prefault({}).meta(about("Keys", "Which key of a provider is asked, and when one is left alone.")),
   tools: toolsConfig.prefault({}).meta(about("Tools", "What agents may do.")),
   session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
   messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
@@ -28,7 +32,12 @@ export const configSchema = z.strictObject({
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
     }),
   ),
+  audio: audioConfig.prefault({}).meta(about("Audio", "What becomes of recordings.")),
+  bindings: bindingsConfig
+    .prefault([])
+    .meta(about("Bindings", "Which agent answers where; the default agent everywhere else.")),
   skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
+  plugins: pluginsConfig.prefault({}).meta(about("Plugins", "What plugins do.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });

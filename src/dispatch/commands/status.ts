@@ -2,20 +2,23 @@ import type { ModelRef } from "../../types/model.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
+import { lastRunLine } from "./last-run.ts";
 
 /** What answers here, what it cost so far, and what is wrong. */
-export async function statusText({ ports, key }: CommandContext): Promise<CommandAnswer> {
+export async function statusText({ ports, key, isOwner }: CommandContext): Promise<CommandAnswer> {
   const settings = ports.settings();
   const id = settings.agentOf(key);
   const agent = settings.agents.get(id);
   const entry = ports.sessions.peek(key);
   const model = chosenModel(entry) ?? agent?.model.primary ?? (await ports.models.choose());
+  const last = await ports.journal.runs.last(key);
   const lines = [
     `Agent: ${agent?.name ?? id}`,
     `Model: ${model.provider}/${model.id}`,
     `Thinking: ${thinkingOf(entry, agent)}`,
     `Session: ${key}`,
     tokensLine(entry),
+    ...(last ? [lastRunLine(last, isOwner)] : []),
     ...ports.statusLines(),
   ];
   return { text: lines.join("\n") };

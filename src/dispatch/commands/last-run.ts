@@ -1,0 +1,26 @@
+import type { RunRecord } from "../../types/journal.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { Receipt } from "../../types/run.ts";
+
+/** What became of a run, in one line. `isOwner`: the failure in the provider's own words too. */
+export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): string {
+  const { input, output, cacheRead, cacheWrite, cost } = receipt.usage;
+  const read = (input + cacheRead + cacheWrite).toLocaleString("en");
+  const tokens = `${read} tokens in, ${output.toLocaleString("en")} out, $${cost.total.toFixed(4)}`;
+  return `Last run: ${modelName(receipt)}, ${outcome(result, receipt, isOwner)}, ${tokens}`;
+}
+
+const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
+
+function modelName({ model, candidates }: Receipt): string {
+  const [asked] = candidates ?? [];
+  return asked && nameOf(asked) !== nameOf(model) ? `${nameOf(model)} for ${nameOf(asked)}` : nameOf(model);
+}
+
+/** `failed:rate_limit` of the journal as words. */
+function outcome(result: string, { tries }: Receipt, isOwner: boolean): string {
+  const [, kind] = /^failed:\s*(.*)$/.exec(result) ?? [];
+  if (kind === undefined) return result;
+  const words = isOwner ? tries?.at(-1)?.message : undefined;
+  return `failed (${kind.replaceAll("_", " ")}${words === undefined ? "" : `: ${words}`})`;
+}

@@ -12,20 +12,22 @@ export function withTurn(answer: readonly ChatMessage[], turn: readonly ChatMess
 
 /**
  * In a tool loop an engine may shorten the turn: its summaries and cut results stay. What the user wrote is never left out,
- * nor is what the model has not answered yet.
+ * nor is what the model has not answered yet, and nothing stands behind that.
  */
 export function withTurnKept(answer: readonly ChatMessage[], turn: readonly ChatMessage[]): ChatMessage[] {
   const places = placesOf(answer, turn);
   const placed = new Set(places);
-  const open = turn.keys().filter((at) => at >= lastStepOf(turn));
-  if (open.some((at) => !placed.has(at))) return withTurn(answer, turn);
+  const open = lastStepOf(turn);
+  if (turn.some((_, at) => at >= open && !placed.has(at))) return withTurn(answer, turn);
   const lost = turn.flatMap((message, at) => (message.role === "user" && !placed.has(at) ? [at] : []));
-  return answer.flatMap((message, at) => {
-    const place = places[at];
-    if (place === undefined) return [message];
+  const shown = answer.map((message, at) => ({ message, place: places[at] }));
+  return [
+    ...shown.filter(({ place = -1 }) => place < open),
+    ...shown.filter(({ place = -1 }) => place >= open),
+  ].flatMap(({ message, place = -1 }) => {
     const due = lost.splice(0, lost.filter((one) => one < place).length);
-    const original = turn[place] ?? message;
-    return [...due.flatMap((one) => turn[one] ?? []), message.role === "toolResult" ? message : original];
+    const original = message.role === "toolResult" ? message : (turn[place] ?? message);
+    return [...due.flatMap((one) => turn[one] ?? []), original];
   });
 }
 

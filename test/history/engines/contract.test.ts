@@ -1,0 +1,7 @@
+import { CompactionDesk } from "../../../src/history/engines/compaction-desk.ts";
+import { legacyEngine } from "../../../src/history/engines/legacy.ts";
+import { contextEngineContract } from "../../contracts/context-engine.ts";
+import { RecordingEngine } from "./recording-engine.ts";
+
+contextEngineContract({ name: "legacy", open: () => legacyEngine((params) => new CompactionDesk().compact(params)) });
+contextEngineContract({ name: "recording", open: () => new RecordingEngine() });

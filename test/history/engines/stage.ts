@@ -1,0 +1,198 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CompactionDesk } from "../../../src/history/engines/compaction-desk.ts";
+import type { EngineTurnOptions } from "../../../src/history/engines/options.ts";
+import { openEngineTurn } from "../../../src/history/engines/turn.ts";
+import type { Clock } from "../../../src/types/clock.ts";
+import type { ContextEngine } from "../../../src/types/context-engine.ts";
+import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../../src/types/engine-turn.ts";
+import type { Log } from "../../../src/types/log.ts";
+import type {
+  AssistantMessage,
+  ChatMessage,
+  ModelInfo,
+  ToolResultMessage,
+  UserMessage,
+} from "../../../src/types/model.ts";
+import { emptyUsage } from "../../../src/types/usage.ts";
+import { KeyedQueue } from "../../../src/utils/keyed-queue.ts";
+
+export const MODEL: ModelInfo = {
+  provider: "anthropic",
+  id: "claude-sonnet-4-5",
+  name: "Claude",
+  contextWindow: 200_000,
+  maxTokens: 8000,
+  reasoning: true,
+  input: ["text", "image"],
+};
+
+let time = 1_700_000_000_000;
+export const user = (text: string, more: Partial<UserMessage> = {}): UserMessage => ({
+  role: "user",
+  content: text,
+  timestamp: (time += 1),
+  ...more,
+});
+export const answer = (text: string, ...calls: string[]): AssistantMessage => ({
+  role: "assistant",
+  content: [
+    { type: "text", text },
+    ...calls.map((id) => ({ type: "toolCall" as const, id, name: "read", arguments: { path: id } })),
+  ],
+  api: "anthropic-messages",
+  provider: MODEL.provider,
+  model: MODEL.id,
+  usage: emptyUsage(),
+  stopReason: calls.length > 0 ? "toolUse" : "stop",
+  timestamp: (time += 1),
+});
+export const result = (id: string, text: string): ToolResultMessage => ({
+  role: "toolResult",
+  toolCallId: id,
+  toolName: "read",
+  content: [{ type: "text", text }],
+  isError: false,
+  timestamp: (time += 1),
+});
+
+/** Earlier turns: a question and an answer each. */
+export const turns = (count: number, words = "word"): ChatMessage[] =>
+  Array.from({ length: count }, (_, at) => [user(`question ${at} ${words}`), answer(`reply ${at} ${words}`)]).flat();
+
+export const textOf = ({ content }: ChatMessage): string =>
+  typeof content === "string"
+    ? content
+    : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+
+/** Time that passes when told so. */
+export class TestClock implements Clock {
+  #now = 1_000_000;
+  readonly #timers = new Set<{ at: number; call: () => void }>();
+  now = (): number => this.#now;
+  after = (ms: number, call: () => void): (() => void) => {
+    const timer = { at: this.#now + ms, call };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  };
+  get waiting(): number {
+    return this.#timers.size;
+  }
+  /** Until something that waits for time has come about; gives back how long that took. */
+  async until(promise: Promise<unknown>): Promise<number> {
+    const begun = this.#now;
+    let done = false;
+    void promise.finally(() => (done = true));
+    while (!done) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const next = [...this.#timers].toSorted((a, b) => a.at - b.at)[0];
+      if (done || !next) continue;
+      this.#now = next.at;
+      this.#timers.delete(next);
+      next.call();
+    }
+    return this.#now - begun;
+  }
+}
+
+export class Lines implements Log {
+  readonly lines: Record<string, unknown>[] = [];
+  readonly #keep = (message: string, fields?: object): void => void this.lines.push({ message, ...fields });
+  debug = this.#keep;
+  info = this.#keep;
+  warn = this.#keep;
+  error = this.#keep;
+  with = (): Log => this;
+}
+
+export interface Stage {
+  readonly options: EngineTurnOptions;
+  readonly clock: TestClock;
+  readonly log: Lines;
+  readonly background: KeyedQueue;
+  readonly desk: CompactionDesk;
+  /** What the built-in compaction was asked. */
+  readonly builtIn: EngineCompaction[];
+  open(more?: Partial<EngineTurnOptions>): Promise<EngineTurn>;
+}
+
+export const TIMEOUTS = {
+  bootstrap: 60_000,
+  assemble: 15_000,
+  afterTurn: 60_000,
+  compact: 180_000,
+  maintain: 300_000,
+  dispose: 5000,
+};
+
+const dir = mkdtempSync(join(tmpdir(), "engine-"));
+let sessions = 0;
+
+/** A session whose file is there, and an engine registered for it. */
+export function stage(engine: ContextEngine, { hasFile = true } = {}): Stage {
+  sessions += 1;
+  const sessionId = `session-${sessions}`;
+  const sessionFile = join(dir, `${sessionId}.jsonl`);
+  if (hasFile) writeFileSync(sessionFile, `${JSON.stringify({ type: "session", version: 3, id: sessionId })}\n`);
+  const [clock, log, background, desk] = [new TestClock(), new Lines(), new KeyedQueue(), new CompactionDesk()];
+  const builtIn: EngineCompaction[] = [];
+  const options: EngineTurnOptions = {
+    id: engine.info.id,
+    engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
+    session: { sessionId, sessionKey: `webchat:default:${sessionId}`, sessionFile, agentId: "main", workspace: dir },
+    turn: { key: "entry-1" },
+    services: {
+      complete: async () => ({ text: "A summary.", provider: MODEL.provider, model: MODEL.id }),
+      compact: async (job) => {
+        builtIn.push(job);
+        return { kind: "done", tokensBefore: 1000, tokensAfter: 100 };
+      },
+    },
+    timeouts: TIMEOUTS,
+    background,
+    desk,
+    clock,
+    log,
+  };
+  return {
+    options,
+    clock,
+    log,
+    background,
+    desk,
+    builtIn,
+    open: (more = {}) => openEngineTurn({ ...options, ...more }),
+  };
+}
+
+export const never = new AbortController().signal;
+
+/** What is asked about a turn that begins at `from`. */
+export const ask = (messages: readonly ChatMessage[], from: number, more: Partial<EngineAsk> = {}): EngineAsk => ({
+  messages,
+  prePromptMessageCount: from,
+  tokenBudget: 100_000,
+  model: MODEL,
+  availableTools: new Set(["read", "exec"]),
+  prompt: messages[from] ? textOf(messages[from]) : "",
+  signal: never,
+  ...more,
+});
+
+export const ending = (messages: readonly ChatMessage[], from: number): EngineTurnEnd => ({
+  messages,
+  prePromptMessageCount: from,
+  tokenBudget: 180_000,
+  currentTokenCount: 1234,
+  lastCallUsage: { ...emptyUsage(), input: 10, output: 5, cacheRead: 900, cacheWrite: 40, totalTokens: 955 },
+  model: MODEL,
+});
+
+export const compaction = (why: EngineCompaction["why"]): EngineCompaction => ({
+  why,
+  tokenBudget: 100_000,
+  currentTokenCount: 90_000,
+  model: MODEL,
+  signal: never,
+});

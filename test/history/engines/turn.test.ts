@@ -1,0 +1,487 @@
+import { describe, expect, it } from "vitest";
+import { EngineRegistry } from "../../../src/history/engines/registry.ts";
+import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
+import { setPluginHost } from "../../../src/plugins/host-slot.ts";
+import type {
+  AfterTurnParams,
+  AssembleParams,
+  CompactParams,
+  ContextEngine,
+} from "../../../src/types/context-engine.ts";
+import type { AgentInternalEvent } from "../../../src/types/internal-event.ts";
+import type { ChatMessage } from "../../../src/types/model.ts";
+import { RecordingEngine } from "./recording-engine.ts";
+import { answer, ask, compaction, ending, MODEL, never, result, stage, textOf, turns, user } from "./stage.ts";
+
+const EVENT: AgentInternalEvent = {
+  type: "task_completion",
+  source: "subagent",
+  childSessionKey: "main::coder",
+  announceType: "subagent",
+  taskLabel: "tests",
+  status: "ok",
+  statusLabel: "completed",
+  result: "All green.",
+  replyInstruction: "Tell the user.",
+};
+
+/** The least that an engine has to be. */
+const small = (more: Partial<ContextEngine> = {}): ContextEngine => ({
+  info: { id: "small", name: "Small" },
+  ingest: async () => ({ ingested: true }),
+  assemble: async ({ messages }) => ({ messages, estimatedTokens: 1 }),
+  compact: async () => ({ ok: true, compacted: false, reason: "small" }),
+  ...more,
+});
+
+describe("a turn with an engine", () => {
+  it("calls it in the order that engines count on", async () => {
+    const engine = new RecordingEngine();
+    const on = stage(engine);
+    const turn = await on.open();
+    const history = turns(2);
+    const [asked, looked, found] = [user("look"), answer("looking", "c1"), result("c1", "found")];
+    await turn.begin(never);
+    await turn.assemble(ask([...history, asked], 4));
+    await turn.reassemble(ask([...history, asked, looked, found], 4));
+    await turn.end(ending([...history, asked, looked, found, answer("there")], 4));
+    await on.background.idle();
+    expect(engine.order).toEqual([
+      "bootstrap",
+      "maintain",
+      "assemble",
+      "afterTurn",
+      "assemble",
+      "afterTurn",
+      "maintain",
+      "dispose",
+    ]);
+    const told = engine.calls.filter((call) => call.method === "afterTurn").map((call) => call.params);
+    expect(told.map(({ prePromptMessageCount, messages }) => [prePromptMessageCount, (messages as []).length])).toEqual(
+      [
+        [4, 7],
+        [7, 8],
+      ],
+    );
+    expect(turn.degraded).toBeUndefined();
+    expect(on.log.lines).toEqual([]);
+  });
+
+  it("leaves out what needs a transcript while there is none", async () => {
+    const engine = new RecordingEngine();
+    const on = stage(engine, { hasFile: false });
+    const turn = await on.open();
+    await turn.begin(never);
+    await turn.assemble(ask([user("first")], 0));
+    await turn.end(ending([user("first"), answer("hello")], 0));
+    await on.background.idle();
+    expect(engine.order).toEqual(["assemble", "afterTurn", "maintain", "dispose"]);
+  });
+
+  it("tells it all that it may want to know", async () => {
+    const engine = new RecordingEngine();
+    const on = stage(engine);
+    const announced = user("a child ended", {
+      provenance: { kind: "inter_session", sourceTool: "subagent_announce", sourceSessionKey: "main::coder" },
+    });
+    const older = user("from a friend", { provenance: { kind: "external_user" as "third-party_user" } });
+    const turn = await on.open({ turn: { key: "entry-1", events: [EVENT] } });
+    await turn.begin(never);
+    await turn.assemble(ask([older, answer("hi"), announced], 2));
+    const first = engine.last<AssembleParams>("assemble");
+    expect(first).toMatchObject({
+      sessionId: on.options.session.sessionId,
+      sessionKey: on.options.session.sessionKey,
+      tokenBudget: 100_000,
+      citationsMode: "auto",
+      model: MODEL.id,
+      prompt: "a child ended",
+      prePromptMessageCount: 2,
+      inputProvenance: [{ kind: "third-party_user" }, undefined, announced.provenance],
+      internalEvents: [undefined, undefined, [EVENT]],
+      runtimeSettings: { executionHost: { id: "openclaw-embedded" } },
+    });
+    expect(first.availableTools).toBeInstanceOf(Set);
+    expect([...(first.availableTools ?? [])]).toEqual(["read", "exec"]);
+    expect(first.currentTokenCount).toBeGreaterThan(0);
+
+    await turn.reassemble(ask([older, answer("hi"), announced, answer("looking", "c1"), result("c1", "x")], 2));
+    const later = engine.last<AssembleParams>("assemble");
+    expect(Object.keys(later)).not.toContain("prompt");
+    expect(Object.keys(later)).not.toContain("availableTools");
+    expect(later.internalEvents).toHaveLength(5);
+
+    await turn.end(ending([older, answer("hi"), announced, answer("done")], 2));
+    await on.background.idle();
+    expect(engine.last<AfterTurnParams>("afterTurn")).toMatchObject({
+      isHeartbeat: false,
+      tokenBudget: 180_000,
+      currentTokenCount: 1234,
+      runtimeContext: {
+        provider: "anthropic",
+        model: MODEL.id,
+        agentId: "main",
+        agentHarnessId: "openclaw-embedded",
+        usage: { input: 10, cacheRead: 900, cacheWrite: 40, total: 955 },
+        promptCache: { retention: "short", lastCallUsage: { cacheRead: 900 } },
+      },
+    });
+    const { runtimeContext } = engine.last<AfterTurnParams>("maintain");
+    expect(runtimeContext?.allowDeferredCompactionExecution).toBe(true);
+    expect(await runtimeContext?.llm?.complete({ messages: [] })).toMatchObject({ text: "A summary." });
+    const boot = engine.calls.find((call) => call.method === "maintain")?.params as unknown as AfterTurnParams;
+    expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
+  });
+
+  it("never shows it the host's own notes, nor the host's own messages", async () => {
+    const note = { role: "custom", customType: "openclaw.runtime-context", content: "secret", timestamp: 1 };
+    const engine = new RecordingEngine();
+    const turn = await stage(engine).open();
+    const messages = [...turns(1), note as unknown as ChatMessage, user("now")];
+    const before = structuredClone(messages);
+    await turn.assemble(ask(messages, 3));
+    expect(engine.last<AssembleParams>("assemble")).toMatchObject({ prePromptMessageCount: 2 });
+    expect(messages).toEqual(before);
+  });
+
+  it("does without afterTurn: a batch, or message by message", async () => {
+    const seen: string[] = [];
+    const history = [...turns(1), user("a"), answer("b")];
+    const one = await stage(
+      small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }),
+    ).open();
+    await one.end(ending(history, 2));
+    expect(seen).toEqual(["a", "b"]);
+    const batch = await stage(
+      small({ ingestBatch: async ({ messages }) => (seen.push(`${messages.length}`), { ingestedCount: 2 }) }),
+    ).open();
+    await batch.end(ending(history, 2));
+    expect(seen).toEqual(["a", "b", "2"]);
+  });
+
+  it("commits the turn of an engine that wants it, under one name for ever", async () => {
+    const keys: string[] = [];
+    const engine = small({
+      info: {
+        id: "small",
+        name: "Small",
+        transcriptSemantics: {
+          currentTurnFence: "before-current-turn-entry-v1",
+          turnAdvancementIdempotency: "atomic-idempotent-v1",
+        },
+      },
+      commitTurn: async ({ advancementKey, messages }) => {
+        const status = keys.includes(advancementKey) ? "duplicate" : "committed";
+        keys.push(advancementKey);
+        expect(messages.map(textOf)).toEqual(["a", "b"]);
+        return { status };
+      },
+      ingest: async () => {
+        throw new Error("it was told by commitTurn");
+      },
+    });
+    const on = stage(engine);
+    for (let boot = 0; boot < 2; boot += 1) {
+      const turn = await on.open();
+      await turn.end(ending([...turns(1), user("a"), answer("b")], 2));
+    }
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+    expect(on.log.lines).toEqual([]);
+  });
+
+  it("does maintenance behind the reply, once at a time for a session", async () => {
+    let atWork = 0;
+    let most = 0;
+    const gate = Promise.withResolvers<undefined>();
+    const maintain = async () => {
+      atWork += 1;
+      most = Math.max(most, atWork);
+      await gate.promise;
+      atWork -= 1;
+      return { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
+    };
+    const on = stage(small({ maintain }));
+    for (let run = 0; run < 3; run += 1) await (await on.open()).end(ending([user("a"), answer("b")], 0));
+    const next = await on.open();
+    await next.begin(never);
+    expect(on.background.isBusy(on.options.session.sessionKey)).toBe(true);
+    gate.resolve(undefined);
+    await on.background.idle();
+    expect(most).toBe(1);
+  });
+});
+
+describe("what the model sees", () => {
+  const history = turns(2);
+  const asked = user("look at it");
+
+  it("has the user's turn once, whether the engine says it again or not", async () => {
+    for (const said of [history, [...history, asked], [...history, user("look at it "), user("A hint.")]]) {
+      const turn = await stage(small({ assemble: async () => ({ messages: said, estimatedTokens: 1 }) })).open();
+      const shown = await turn.assemble(ask([...history, asked], 4));
+      expect(shown?.messages.filter((message) => textOf(message).trim() === "look at it")).toEqual([asked]);
+      expect(shown?.messages.at(-1)).toBe(asked);
+    }
+  });
+
+  it("has the engine's shorter form of a long tool loop, with what the user wrote and the last results", async () => {
+    const [first, big, second, last] = [
+      answer("one", "c1"),
+      result("c1", "x".repeat(1000)),
+      answer("two", "c2"),
+      result("c2", "y"),
+    ];
+    const cut = result("c1", "cut");
+    const loop = [...history, asked, first, big, second, last];
+    const engine = (messages: ChatMessage[]) =>
+      small({
+        info: { id: "small", name: "Small", ownsCompaction: true },
+        assemble: async () => ({ messages, estimatedTokens: 1 }),
+      });
+    const shorter = await stage(engine([user("summary"), first, cut, second, last])).open();
+    const shown = await shorter.reassemble(ask(loop, 4));
+    expect(shown?.messages.map(textOf)).toEqual(["summary", "look at it", "one", "cut", "two", "y"]);
+
+    const lossy = await stage(engine([user("summary"), asked, first, cut])).open();
+    const whole = await lossy.reassemble(ask(loop, 4));
+    expect(whole?.messages.map(textOf).slice(1)).toEqual(loop.slice(4).map(textOf));
+  });
+
+  it("begins with what the engine adds to the system prompt", async () => {
+    const assemble: ContextEngine["assemble"] = async ({ messages }) => ({
+      messages,
+      estimatedTokens: 7000,
+      systemPromptAddition: "Use lcm_grep.",
+    });
+    const turn = await stage(small({ assemble })).open();
+    expect(await turn.assemble(ask([...history, asked], 4))).toMatchObject({
+      systemAddition: "Use lcm_grep.",
+      estimatedTokens: 7000,
+    });
+  });
+});
+
+describe("an engine that fails", () => {
+  const history = turns(2);
+  const messages = [...history, user("look")];
+  const hang = () => new Promise<never>(() => undefined);
+  const broken = () => Promise.reject(new Error("disk on fire"));
+
+  it.each<[string, ContextEngine["assemble"]]>([
+    ["throws", broken],
+    [
+      "throws what is no error",
+      // oxlint-disable-next-line typescript/only-throw-error
+      async () => {
+        throw Object.create(null);
+      },
+    ],
+    ["answers nothing", async () => undefined as never],
+    ["answers no list", async () => ({ messages: "all", estimatedTokens: 1 }) as never],
+    [
+      "has a role of its own",
+      async () => ({ messages: [{ role: "critic", content: "x" }], estimatedTokens: 1 }) as never,
+    ],
+    ["has an estimate that is none", async () => ({ messages: history, estimatedTokens: NaN })],
+    ["leaves everything out", async () => ({ messages: [], estimatedTokens: 0 })],
+    ["does not heed the budget", async () => ({ messages: turns(200, "long ".repeat(900)), estimatedTokens: 1 })],
+    [
+      "cannot be read",
+      async () => ({
+        estimatedTokens: 1,
+        get messages(): never {
+          throw new Error("no");
+        },
+      }),
+    ],
+  ])("and %s is passed by in this turn, and that is told", async (_, assemble) => {
+    const on = stage(small({ assemble }));
+    const turn = await on.open();
+    await turn.begin(never);
+    expect(await turn.assemble(ask(messages, 4))).toBeUndefined();
+    expect(turn.degraded).toMatch(/small.*assemble/);
+    expect(on.log.lines).toMatchObject([{ code: "ENGINE_DEGRADED", engine: "small", method: "assemble" }]);
+    expect(await turn.assemble(ask(messages, 4))).toBeUndefined();
+    expect(on.log.lines).toHaveLength(1);
+    await turn.end(ending(messages, 4));
+    expect((await on.open()).degraded).toBeUndefined();
+  });
+
+  it("and hangs is waited for as long as configured, and not asked again", async () => {
+    let calls = 0;
+    const on = stage(small({ assemble: () => ((calls += 1), hang()), afterTurn: hang }));
+    const turn = await on.open();
+    expect(await on.clock.until(turn.assemble(ask(messages, 4)))).toBe(15_000);
+    expect(turn.degraded).toContain("no answer within 15000 ms");
+    expect(await on.clock.until(turn.end(ending(messages, 4)))).toBe(0);
+    expect(calls).toBe(1);
+    expect(on.clock.waiting).toBe(0);
+  });
+
+  it("in bootstrap is passed by, and its compaction with it", async () => {
+    const on = stage(small({ info: { id: "small", name: "Small", ownsCompaction: true }, bootstrap: broken }));
+    const turn = await on.open();
+    await turn.begin(never);
+    expect(turn.degraded).toContain("bootstrap: disk on fire");
+    expect(turn.ownsCompaction).toBe(false);
+    expect(await turn.reassemble(ask(messages, 4))).toBeUndefined();
+    expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "done", tokensAfter: 100 });
+  });
+
+  it("behind the reply is logged, and nothing else", async () => {
+    const on = stage(small({ afterTurn: broken, maintain: broken, dispose: hang }));
+    const turn = await on.open();
+    await turn.assemble(ask(messages, 4));
+    await turn.end(ending(messages, 4));
+    expect(await on.clock.until(on.background.idle())).toBe(5000);
+    expect(turn.degraded).toBeUndefined();
+    expect(on.log.lines.map((line) => [line["code"], line["method"]])).toEqual([
+      ["ENGINE_FAILED", "afterTurn"],
+      ["ENGINE_FAILED", "maintain"],
+      ["ENGINE_FAILED", "dispose"],
+    ]);
+  });
+
+  it("does not hold up an abort", async () => {
+    const stop = new AbortController();
+    const turn = await stage(small({ assemble: hang })).open();
+    const shown = turn.assemble(ask(messages, 4, { signal: stop.signal }));
+    stop.abort();
+    expect(await shown).toBeUndefined();
+    expect(turn.degraded).toBeUndefined();
+  });
+});
+
+describe("compaction", () => {
+  it("is the engine's when it is asked for or the window overflows, with the reason in its words", async () => {
+    const asked: CompactParams[] = [];
+    const on = stage(
+      small({
+        compact: async (params) => (
+          asked.push(params),
+          { ok: true, compacted: true, result: { tokensBefore: 90, tokensAfter: 20 } }
+        ),
+      }),
+    );
+    const turn = await on.open();
+    const done = { kind: "done", tokensBefore: 90, tokensAfter: 20 };
+    expect(await turn.compact({ ...compaction("asked"), instructions: "keep names" })).toEqual(done);
+    expect(await turn.compact(compaction("overflow"))).toEqual(done);
+    expect(asked).toMatchObject([
+      {
+        force: true,
+        forceReason: "manual",
+        compactionTarget: "threshold",
+        customInstructions: "keep names",
+        tokenBudget: 100_000,
+        currentTokenCount: 90_000,
+        runtimeContext: { trigger: "manual", forceReason: "manual", manualCompaction: true, tokenBudget: 100_000 },
+      },
+      { force: true, compactionTarget: "budget", runtimeContext: { trigger: "overflow" } },
+    ]);
+    expect(asked[0]?.abortSignal).toBeInstanceOf(AbortSignal);
+    expect(await turn.compact(compaction("full"))).toMatchObject({ tokensBefore: 1000 });
+    expect(on.builtIn.map((job) => job.why)).toEqual(["full"]);
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["no", { ok: false, compacted: false, reason: "missing token budget" }],
+    ["that nothing shrank", { ok: true, compacted: true, result: { tokensBefore: 90, tokensAfter: 90 } }],
+  ])("by an engine that answers %s ends the series", async (_, said) => {
+    const turn = await stage(small({ compact: async () => said as never })).open();
+    expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "nothing" });
+  });
+
+  it("by an engine that throws or hangs ends within its time", async () => {
+    const on = stage(small({ compact: () => new Promise(() => undefined) }));
+    const turn = await on.open();
+    const done = turn.compact(compaction("asked"));
+    expect(await on.clock.until(done)).toBe(180_000);
+    expect(await done).toMatchObject({ kind: "nothing", reason: expect.stringContaining("180000 ms") });
+  });
+
+  it("is handed back by the SDK's free function, to the session that it names", async () => {
+    const engine = small({ compact: (params) => delegateCompactionToRuntime(params) });
+    const on = stage(engine);
+    expect(await delegateCompactionToRuntime({ sessionId: "x", sessionFile: "x" })).toMatchObject({ ok: false });
+    const forget = setPluginHost({ compact: (params) => on.desk.compact(params), memoryPrompt: () => [] });
+    const turn = await on.open();
+    expect(await turn.compact({ ...compaction("asked"), instructions: "short" })).toEqual({
+      kind: "done",
+      tokensBefore: 1000,
+      tokensAfter: 100,
+    });
+    expect(on.builtIn).toMatchObject([{ why: "asked", instructions: "short", model: MODEL }]);
+    await turn.end(ending([user("a")], 0));
+    const { sessionId, sessionFile } = on.options.session;
+    expect(await delegateCompactionToRuntime({ sessionId, sessionFile })).toMatchObject({ ok: false });
+    forget();
+  });
+});
+
+describe("the engine of the slot", () => {
+  it("costs nothing when it is the one that ships", async () => {
+    const on = stage(small());
+    const turn = await on.open({ id: "legacy" });
+    const messages = turns(2);
+    await turn.begin(never);
+    expect(await turn.assemble(ask(messages, 2))).toBeUndefined();
+    expect(turn).toMatchObject({ id: "legacy", ownsCompaction: false, degraded: undefined });
+    expect(await turn.compact(compaction("full"))).toMatchObject({ kind: "done" });
+    await turn.end(ending(messages, 2));
+    expect(on.background.isBusy(on.options.session.sessionKey)).toBe(false);
+  });
+
+  it("is never replaced by another: a run without it fails and says what to do", async () => {
+    const on = stage(small());
+    await expect(on.open({ id: "gone" })).rejects.toMatchObject({
+      code: "ENGINE_MISSING",
+      fix: expect.stringContaining("plugins.slots.contextEngine"),
+    });
+    const engines = (made: unknown) => ({ get: () => Promise.resolve(() => made as ContextEngine) });
+    const wrong = [
+      undefined,
+      { ...small(), info: { id: "other", name: "Other" } },
+      { ...small(), assemble: undefined },
+      { info: { id: "small", name: "" } },
+      Promise.reject(new Error("no database")),
+    ];
+    for (const made of wrong)
+      await expect(on.open({ engines: engines(made) })).rejects.toMatchObject({ code: "ENGINE_UNUSABLE" });
+    await expect(on.open({ engines: { get: () => Promise.reject(new Error("not built")) } })).rejects.toMatchObject({
+      message: expect.stringContaining("not built"),
+    });
+  });
+
+  it("fails closed on what this gateway cannot do, in the engine's words; subagents are not refused", async () => {
+    const needs = (requiredCapabilities: string[], on: "agent-run" | "subagent-spawn" = "agent-run") =>
+      stage(
+        small({
+          info: {
+            id: "small",
+            name: "Small",
+            hostRequirements: { [on]: { requiredCapabilities, unsupportedMessage: "Update the host." } },
+          },
+        }),
+      ).open();
+    await expect(needs(["bootstrap", "time-travel"])).rejects.toMatchObject({
+      message: expect.stringContaining("Update the host."),
+    });
+    const all = ["bootstrap", "assemble-before-prompt", "after-turn", "maintain", "compact", "runtime-llm-complete"];
+    expect((await needs(all)).id).toBe("small");
+    expect((await needs(["thread-bootstrap-projection"], "subagent-spawn")).id).toBe("small");
+  });
+
+  it("is found by the id that it was registered under", async () => {
+    const registry = new EngineRegistry();
+    const forget = registry.registerContextEngine("small", () => small());
+    const on = stage(small());
+    expect((await on.open({ engines: registry })).id).toBe("small");
+    expect(() => registry.registerContextEngine("legacy", () => small())).toThrow();
+    forget();
+    expect(registry.ids()).toEqual([]);
+    await expect(on.open({ engines: registry })).rejects.toMatchObject({ code: "ENGINE_MISSING" });
+  });
+});

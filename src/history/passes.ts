@@ -2,6 +2,7 @@ import type { ChatMessage } from "../types/model.ts";
 import { dropBroken } from "./passes/broken.ts";
 import { mapCallIds } from "./passes/call-ids.ts";
 import { mendCalls } from "./passes/call-inputs.ts";
+import { signCalls } from "./passes/call-signatures.ts";
 import { fillContents } from "./passes/contents.ts";
 import { stripDetails } from "./passes/details.ts";
 import { limitImages, moveResultImages } from "./passes/images.ts";
@@ -36,6 +37,7 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
   { name: "user-turn-first", apply: startWithUser },
   { name: "reasoning", apply: downgradeReasoning },
   { name: "gemini-turns", apply: validateGeminiTurns },
+  { name: "call-signatures", apply: signCalls },
   { name: "anthropic-turns", apply: validateAnthropicTurns },
   { name: "limit-turns", apply: (messages, policy) => limitTurns(messages, policy.earlierTurns) },
   { name: "pair-tools-again", apply: pairTools },

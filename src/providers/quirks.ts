@@ -29,6 +29,8 @@ export interface TranscriptPolicy {
   readonly toolResultImages: boolean;
   readonly callIds: CallIdStyle;
   readonly ownThinking: OwnThinking;
+  /** An answer's first call has to be signed. */
+  readonly signedCalls: boolean;
   /** The first turn has to be a user's. */
   readonly userTurnFirst: boolean;
   /** Answers in a row become one. */
@@ -106,8 +108,8 @@ export const QUIRKS: readonly Quirk[] = [
   },
   {
     id: "tool-blocks-need-tools",
-    why: "Converse refuses calls and results in a request without a tool configuration, and Anthropic may.",
-    when: speaks("anthropic-messages", "bedrock-converse-stream"),
+    why: "Converse and Anthropic refuse calls and results in a request without tools; with them the SDK sends an empty list, which OpenAI refuses.",
+    when: speaks("anthropic-messages", "bedrock-converse-stream", "openai-completions"),
     transcript: { toolBlocksNeedTools: true },
   },
   {
@@ -151,6 +153,12 @@ export const QUIRKS: readonly Quirk[] = [
     why: "Gemini takes thoughts with and without a signature.",
     when: (model) => speaksGoogle(model) && !model.id.startsWith("claude-"),
     transcript: { ownThinking: "keep" },
+  },
+  {
+    id: "gemini-signed-calls",
+    why: "From Gemini 3 on an answer whose first call has no signature is refused; the newest are meant by `latest`.",
+    when: (model) => speaksGoogle(model) && /gemini-(?:live-)?(?:[3-9]|\d\d|.*latest)/.test(model.id),
+    transcript: { signedCalls: true },
   },
   {
     id: "google-images",
@@ -213,6 +221,7 @@ const PLAIN: Omit<TranscriptPolicy, "model" | "images"> = {
   toolResultImages: true,
   callIds: "openai",
   ownThinking: "field",
+  signedCalls: false,
   userTurnFirst: true,
   validateGeminiTurns: true,
   validateAnthropicTurns: true,

@@ -4,7 +4,7 @@ import { canThink } from "../../src/history/can-think.ts";
 import { modelChanged } from "../../src/history/model-changed.ts";
 import { callsOf } from "../../src/history/parts.ts";
 import { applyPasses } from "../../src/history/passes.ts";
-import { policyFor, type TranscriptPolicy } from "../../src/providers/quirks.ts";
+import { policyFor, policyWithTools, type TranscriptPolicy } from "../../src/providers/quirks.ts";
 import type {
   AssistantMessage,
   ChatMessage,
@@ -264,5 +264,66 @@ describe("a provider whose cache is paid for", () => {
     const bedrock = policyOf("bedrock-converse-stream", "amazon-bedrock", "us.anthropic.claude-sonnet-4-v1:0");
     expect([claude, openrouter, bedrock].map(({ promptCache }) => promptCache)).toEqual([true, true, true]);
     expect([chat, responses, gemini, mistral].some(({ promptCache }) => promptCache)).toBe(false);
+  });
+});
+
+describe("signatures of Gemini's calls", () => {
+  const gemini3 = policyOf("google-generative-ai", "google", "gemini-3-pro-preview");
+  const signed = (id: string, thoughtSignature: string) => ({ ...call(id), thoughtSignature });
+  const SKIP = "skip/thought/signature/validator";
+  const talk = [
+    asks("go"),
+    answer(gemini3, signed("a", "c2ln"), call("b")),
+    result("a", says("1")),
+    result("b", says("2")),
+    answer(mistral, says("Let me see."), signed("c", "c2ln"), call("d")),
+    result("c", says("3")),
+    result("d", says("4")),
+    answer(gemini3, call("e")),
+    result("e", says("5")),
+  ];
+  const signatures = (policy: TranscriptPolicy) =>
+    applyPasses(talk, policy)
+      .flatMap(callsOf)
+      .map((made) => ("thoughtSignature" in made ? made.thoughtSignature : undefined));
+
+  it("are kept where they are its own, and said to be missing where they are lost", () => {
+    expect(signatures(gemini3)).toEqual(["c2ln", undefined, SKIP, undefined, SKIP]);
+  });
+
+  it("mean nothing to any other model", () => {
+    for (const policy of [claude, chat, responses, gemini])
+      expect(signatures(policy)).toEqual(Array(5).fill(undefined));
+  });
+
+  it("are wanted from the third generation on", () => {
+    const wanted = (id: string) => policyOf("google-vertex", "google-vertex", id).signedCalls;
+    expect(["gemini-3-flash", "gemini-3.1-pro", "gemini-live-4", "gemini-flash-latest"].map(wanted)).not.toContain(
+      false,
+    );
+    expect(["gemini-2.5-pro", "gemini-1.5-flash", "claude-sonnet-4", "gemma-3"].map(wanted)).not.toContain(true);
+  });
+
+  it("say in bytes what Google's marker says", () => {
+    expect(Buffer.from(SKIP, "base64")).toEqual(Buffer.from("skip_thought_signature_validator", "base64url"));
+  });
+});
+
+describe("a request without tools", () => {
+  const talk = [asks("go"), answer(chat, says("One moment."), call("a")), result("a", says("found")), asks("and?")];
+
+  it("tells what tools did in words where tool blocks would be refused", () => {
+    const passed = applyPasses(talk, policyWithTools(claude, 0));
+    expect(passed.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(passed[2]?.content).toEqual([
+      says("[The tool read was called with {} and gave:]"),
+      says("found"),
+      says("and?"),
+    ]);
+  });
+
+  it("keeps them elsewhere, and where tools are offered", () => {
+    expect(policyWithTools(claude, 1)).toBe(claude);
+    expect(policyWithTools(gemini, 0)).toBe(gemini);
   });
 });

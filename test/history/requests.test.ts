@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canThink } from "../../src/history/can-think.ts";
 import { applyPasses, HISTORY_PASSES } from "../../src/history/passes.ts";
-import { policyFor } from "../../src/providers/quirks.ts";
+import { policyFor, policyWithTools } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/model.ts";
 import { emptyUsage } from "../../src/types/usage.ts";
 import { ending, frozen, transcript } from "./transcripts.ts";
 import { requestOf, WIRES } from "./wire.ts";
 
-const RUNS = 500;
+const RUNS = 400;
 const conversation = fc.tuple(transcript, ending).map(([before, last]) => frozen([...before, ...last]));
 
 /** Words of users that anybody could see, as they stand in JSON. */
@@ -49,12 +49,25 @@ describe.each(WIRES)("a request of $model.api", ({ model, faults }) => {
     await fc.assert(
       fc.asyncProperty(conversation, async (messages) => {
         const passed = applyPasses(messages, policy);
-        const request = await requestOf(model, passed, canThink(passed, policy) ? "low" : undefined);
+        const request = await requestOf(model, passed, { reasoning: canThink(passed, policy) ? "low" : undefined });
         expect(faults(request)).toEqual([]);
         const sent = JSON.stringify(request);
         for (const words of userWords(messages)) expect(sent).toContain(words);
       }),
       { numRuns: RUNS },
+    );
+  });
+
+  it("is valid when it offers no tools", async () => {
+    await requestOf(model, [{ role: "user", content: "warm", timestamp: 0 }]);
+    const toolless = policyWithTools(policy, 0);
+    await fc.assert(
+      fc.asyncProperty(conversation, async (messages) => {
+        const passed = applyPasses(messages, toolless);
+        expect(faults(await requestOf(model, passed, { tools: false }))).toEqual([]);
+        expect(applyPasses(passed, toolless)).toBe(passed);
+      }),
+      { numRuns: RUNS / 4 },
     );
   });
 

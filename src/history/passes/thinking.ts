@@ -48,10 +48,11 @@ function unsignedPart(part: AnswerPart): AnswerPart {
 /** Message fields in which OpenAI-compatible servers send thinking. */
 const FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-function isTaken(part: ThinkingContent, { ownThinking }: TranscriptPolicy): boolean {
+function isTaken(part: ThinkingContent, { ownThinking, model }: TranscriptPolicy): boolean {
   const signature = part.thinkingSignature ?? "";
   if (ownThinking === "item") return true;
-  if ("redacted" in part && part.redacted === true) return ownThinking === "signed" && !isBlank(signature);
+  // Only Anthropic's own API has a place for what is hidden.
+  if ("redacted" in part && part.redacted === true) return model.api === "anthropic-messages" && !isBlank(signature);
   if (isBlank(part.thinking)) return false;
   // The SDK sends it as it is.
   if (ownThinking === "field") return part.thinking.isWellFormed() && (signature === "" || FIELDS.includes(signature));

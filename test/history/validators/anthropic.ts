@@ -29,6 +29,7 @@ export function anthropicFaults(request: Json): Faults {
     ...repeated(uses.map((block) => block.id)).map((id) => `the tool use id ${show(id)} comes twice`),
     ...(turns.flatMap((turn) => turn.content.filter((block) => block.type === "image")).length > 100 ? ["images"] : []),
     ...loopFaults(request, turns),
+    ...unless(uses.length === 0 || objects(request.tools).length > 0, "tool blocks without tools"),
   ];
 }
 

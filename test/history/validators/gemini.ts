@@ -27,6 +27,17 @@ export function geminiFaults(request: Json): Faults {
   ];
 }
 
+/** From Gemini 3 on the first call of an answer has to be signed too. */
+export function gemini3Faults(request: Json): Faults {
+  const firsts = objects(request.contents).flatMap((turn) => objects(turn.parts).find(isCall) ?? []);
+  return [
+    ...geminiFaults(request),
+    ...firsts.flatMap((part) => unless(isBase64(part.thoughtSignature), "a first call without a signature")),
+  ];
+}
+
+const isCall = (part: Json): boolean => isObject(part.functionCall);
+
 const namesOf = (turn: Json | undefined, kind: "functionCall" | "functionResponse"): unknown[] =>
   objects(turn?.parts).flatMap((part) => {
     const made = part[kind];

@@ -30,6 +30,7 @@ export function openaiChatFaults(request: Json): Faults {
     ...calls.flatMap(callFaults),
     ...repeated(calls.map((call) => call.id)).map((id) => `the call id ${show(id)} comes twice`),
     ...pairFaults(talk),
+    ...unless(!Array.isArray(request.tools) || request.tools.length > 0, "an empty list of tools"),
   ];
 }
 

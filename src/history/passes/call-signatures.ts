@@ -1,0 +1,41 @@
+import type { AssistantMessage, ChatMessage, ToolCallContent } from "../../types/model.ts";
+import { type AnswerPart, hasCalls, mapSame } from "../parts.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+
+/**
+ * Tells Gemini not to look for a signature. The bytes are those of Google's `skip_thought_signature_validator`, written
+ * in the base64 alphabet that the SDK lets pass.
+ */
+const SKIP = "skip/thought/signature/validator";
+
+/**
+ * Gemini 3 refuses an answer whose first call has no signature of a thought: its own keep theirs, those of other models
+ * and those whose signature is lost say that there is none. The answers then count as the model's own, since the SDK
+ * sends signatures of the same model only; what else another model signed is gone by then.
+ */
+export function signCalls(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
+  if (!policy.signedCalls) return messages;
+  return mapSame(messages, (message) =>
+    message.role === "assistant" && hasCalls(message) ? withSignature(message, policy) : message,
+  );
+}
+
+function withSignature(message: AssistantMessage, { model }: TranscriptPolicy): AssistantMessage {
+  const first = message.content.findIndex((part) => part.type === "toolCall");
+  const content = mapSame(message.content, (part, at) => (at === first ? signed(part) : part));
+  if (content === message.content) return message;
+  return { ...message, api: model.api, provider: model.provider, model: model.id, content: [...content] };
+}
+
+function signed(part: AnswerPart): AnswerPart {
+  if (part.type !== "toolCall" || isSigned(part)) return part;
+  const skipping = { ...part, thoughtSignature: SKIP };
+  return skipping;
+}
+
+/** The SDK leaves out what is not base64. */
+function isSigned(call: ToolCallContent): boolean {
+  if (!("thoughtSignature" in call) || typeof call.thoughtSignature !== "string") return false;
+  const { thoughtSignature } = call;
+  return thoughtSignature.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(thoughtSignature);
+}

@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
-import { endingOf, reasonIn } from "./call/ending.ts";
+import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, soFar, ToolArgs } from "./call/message.ts";
 import { Wire } from "./call/wire.ts";
@@ -96,6 +96,8 @@ class Call {
     if (ending === "cut" || (message.stopReason === "stop" && !this.#args.areWhole(message)))
       return this.#fail("The stream ended without a finish reason.");
     if (typeof ending === "object") return this.#fail(`The provider refused: ${ending.refused}.`);
+    if (isWindowFull(message, this.#handle.pi.contextWindow))
+      return this.#fail("The context window was full before the model could answer.");
     const reason = ending === "length" ? "length" : stopOf(message);
     this.#end({ type: "done", reason, message: { ...message, stopReason: reason } });
   }

@@ -1,5 +1,6 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { voiceFor, type FakeReason, type Voice } from "./model-voices.ts";
 
 /** What the model is asked, as OpenAI's chat completions API has it. */
 export interface ModelCall {
@@ -17,22 +18,45 @@ export interface ModelCall {
   readonly effort: string | undefined;
 }
 
+/** How a stream ends: in order; with `[DONE]` but no reason; just closed; with a reset; or not at all. */
+export type FakeEnding = "whole" | "unreasoned" | "eof" | "reset" | "stall";
+
 /** What it answers: words streamed one by one, a tool call, a failure, or nothing at all. */
 export type ModelReply =
   | {
       readonly text: string;
       readonly everyMs?: number;
+      /** The connection breaks after so many words. */
       readonly stopAfter?: number;
       /** Asked for after the words. */
       readonly tool?: string;
       readonly args?: Record<string, unknown>;
+      /** Only so many characters of the arguments are sent. */
+      readonly argsCut?: number;
+      readonly ending?: FakeEnding;
+      /** `stop`, or `tool` after a call, when not given. */
+      readonly reason?: FakeReason;
+      /** Comments that keep the connection alive once the words are out. */
+      readonly pingMs?: number;
+      readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly tool: string; readonly args: Record<string, unknown> }
   | { readonly status: number; readonly message: string; readonly retryAfter?: number }
-  | "hang";
+  | { readonly raw: RawReply }
+  | "hang"
+  | "reset";
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
 
 export interface FakeModel {
+  /** Base URL of the chat completions API. */
   readonly url: string;
+  /** Base URL as each API's client wants it; all of them are spoken. */
+  urlFor(api: string): string;
   readonly calls: readonly ModelCall[];
   /** Decides about every call from now on. */
   answer(with_: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply>): void;
@@ -64,6 +88,12 @@ class Fake implements FakeModel {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  urlFor(api: string): string {
+    const root = this.url.slice(0, -"/v1".length);
+    if (api === "google-generative-ai") return `${root}/v1beta`;
+    return api === "anthropic-messages" || api === "mistral-conversations" ? root : this.url;
   }
 
   async listen(): Promise<void> {
@@ -101,7 +131,8 @@ class Fake implements FakeModel {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (request.method !== "POST")
       return json(response, 200, { object: "list", data: [{ id: "fake-1", object: "model" }] });
-    const call = readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+    const path = new URL(request.url ?? "/", "http://fake").pathname;
+    const call = readCall(JSON.parse(Buffer.concat(chunks).toString("utf8")), path);
     this.calls.push(call);
     this.open += 1;
     response.once("close", () => {
@@ -110,27 +141,40 @@ class Fake implements FakeModel {
     for (const look of this.#waiting) look();
     const reply = await this.#answer(call, this.calls.length);
     if (reply === "hang") return;
+    if (reply === "reset") return void response.destroy();
+    if ("raw" in reply) return void response.writeHead(reply.raw.status, reply.raw.headers).end(reply.raw.body);
     if ("status" in reply) return fail(response, reply);
-    await stream(response, reply, call.model);
+    await stream(response, reply, voiceFor(path, call.model));
   }
 }
 
-function readCall(body: {
-  messages: ModelCall["messages"];
-  tools?: ModelCall["tools"];
-  model: string;
-  reasoning_effort?: string;
-}): ModelCall {
-  const users = body.messages.filter((message) => message.role === "user");
-  const last = body.messages.at(-1);
+interface CallBody {
+  readonly messages?: ModelCall["messages"];
+  /** OpenAI's Responses. */
+  readonly input?: ModelCall["messages"];
+  /** Google. */
+  readonly contents?: readonly { role: string; parts: unknown }[];
+  readonly tools?: ModelCall["tools"];
+  readonly model?: string;
+  readonly reasoning_effort?: string;
+}
+
+function messagesIn({ messages, input, contents }: CallBody): ModelCall["messages"] {
+  return messages ?? input ?? contents?.map(({ role, parts }) => ({ role, content: parts })) ?? [];
+}
+
+function readCall(body: CallBody, path: string): ModelCall {
+  const messages = messagesIn(body);
+  const users = messages.filter((message) => message.role === "user");
+  const last = messages.at(-1);
   return {
-    messages: body.messages,
+    messages,
     tools: body.tools ?? [],
-    model: body.model,
+    model: body.model ?? /models\/([^:]+):/.exec(path)?.[1] ?? "",
     said: textOf(users.at(-1)?.content),
-    system: textOf(body.messages.find((message) => message.role === "system" || message.role === "developer")?.content),
+    system: textOf(messages.find((message) => message.role === "system" || message.role === "developer")?.content),
     isAfterTool: last?.role === "tool",
-    toolText: textOf(body.messages.findLast((message) => message.role === "tool")?.content),
+    toolText: textOf(messages.findLast((message) => message.role === "tool")?.content),
     images: imagesOf(users.at(-1)?.content),
     effort: body.reasoning_effort,
   };
@@ -156,46 +200,37 @@ function fail(response: http.ServerResponse, reply: { status: number; message: s
   json(response, reply.status, { error: { message: reply.message, type: "error" } });
 }
 
-let ids = 0;
+type StreamedReply = Exclude<ModelReply, string | { status: number } | { raw: RawReply }>;
+type Words = Extract<StreamedReply, { text: string }>;
 
-async function stream(
-  response: http.ServerResponse,
-  reply: Exclude<ModelReply, "hang" | { status: number }>,
-  model: string,
-): Promise<void> {
-  ids += 1;
-  const base = { id: `fake-${ids}`, object: "chat.completion.chunk", created: 1, model };
-  const send = (delta: unknown, finish: string | null = null) =>
-    response.write(`data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  send({ role: "assistant", content: "" });
-  if ("text" in reply && !(await streamWords(response, reply, send))) return;
-  if (reply.tool === undefined) {
-    send({}, "stop");
-  } else {
-    send({
-      tool_calls: [
-        {
-          index: 0,
-          id: `call_${ids}`,
-          type: "function",
-          function: { name: reply.tool, arguments: JSON.stringify(reply.args ?? {}) },
-        },
-      ],
-    });
-    send({}, "tool_calls");
+async function stream(response: http.ServerResponse, given: StreamedReply, voice: Voice): Promise<void> {
+  const reply: Words = "text" in given ? given : { text: "", ...given };
+  response.writeHead(200, { "content-type": "text/event-stream", ...reply.headers });
+  response.write(voice.begin());
+  if (!(await streamWords(response, reply, voice))) return;
+  if (reply.tool !== undefined) {
+    response.write(voice.call(reply.tool));
+    response.write(voice.args(JSON.stringify(reply.args ?? {}).slice(0, reply.argsCut)));
   }
-  response.write(
-    `data: ${JSON.stringify({ ...base, choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })}\n\n`,
-  );
-  response.end("data: [DONE]\n\n");
+  finish(response, reply, voice);
 }
 
-async function streamWords(
-  response: http.ServerResponse,
-  reply: { text: string; everyMs?: number; stopAfter?: number },
-  send: (delta: unknown) => void,
-): Promise<boolean> {
+function finish(response: http.ServerResponse, reply: Words, voice: Voice): void {
+  const { ending = "whole", reason = reply.tool === undefined ? "stop" : "tool", pingMs } = reply;
+  if (pingMs !== undefined) ping(response, pingMs);
+  if (ending === "whole") response.end(voice.finish(reason) + voice.done);
+  if (ending === "unreasoned") response.end(voice.done);
+  if (ending === "eof") response.end();
+  // What was written before should arrive before the connection breaks.
+  if (ending === "reset") response.write(": bye\n\n", () => setImmediate(() => response.destroy()));
+}
+
+function ping(response: http.ServerResponse, everyMs: number): void {
+  const timer = setInterval(() => response.write(": still here\n\n"), everyMs);
+  response.once("close", () => clearInterval(timer));
+}
+
+async function streamWords(response: http.ServerResponse, reply: Words, voice: Voice): Promise<boolean> {
   const words = reply.text.match(/\S+\s*/g) ?? [];
   for (const [index, word] of words.entries()) {
     if (response.destroyed) return false;
@@ -203,7 +238,7 @@ async function streamWords(
       response.destroy();
       return false;
     }
-    send({ content: word });
+    response.write(voice.word(word));
     if (reply.everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, reply.everyMs));
   }
   return true;

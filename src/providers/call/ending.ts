@@ -10,15 +10,15 @@ const FINISH = /"finish_?reason"\s*:\s*"/i;
 const DONE = /(?:^|\n)data:\s*\[DONE\]/;
 
 /** Some local servers say `[DONE]` and no reason. */
-const byFinishReason: Judge = ({ content }, tail) => {
+const byFinishReason: Judge = (message, tail) => {
   if (tail === undefined || FINISH.test(tail)) return "whole";
-  return DONE.test(tail) && content.length > 0 ? "whole" : "cut";
+  return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
 };
 
 /** The SDK overlooks `response.incomplete`. */
-const byResponseStatus: Judge = ({ content, usage }, tail) => {
-  if (tail === undefined || usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
-  if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && content.length > 0 ? "whole" : "cut";
+const byResponseStatus: Judge = (message, tail) => {
+  if (tail === undefined || message.usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
+  if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
   return /"reason"\s*:\s*"content_filter"/.test(tail) ? { refused: "content_filter" } : "length";
 };
 
@@ -29,8 +29,8 @@ const byGoogleReason: Judge = (_message, tail) => {
 };
 
 /** The SDK sees that `message_stop` is missing, unless the stream never began. */
-const byMessageStop: Judge = ({ content }, tail) =>
-  tail === undefined || content.length > 0 || tail.includes("message_stop") ? "whole" : "cut";
+const byMessageStop: Judge = (message, tail) =>
+  tail === undefined || saysSomething(message) || tail.includes("message_stop") ? "whole" : "cut";
 
 /** AWS's client does not use `fetch`; its last event is the one that counts tokens. */
 const byUsage: Judge = ({ usage }) => (usage.totalTokens > 0 ? "whole" : "cut");
@@ -51,6 +51,20 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 /** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. */
 export function endingOf(message: AssistantMessage, tail: string | undefined): Ending {
   return message.stopReason === "stop" ? (JUDGES[message.api]?.(message, tail) ?? "whole") : "whole";
+}
+
+/**
+ * Some servers cut what they are asked to what fits, and then have no room for an answer: the window is full and `length`
+ * is the reason, without a word.
+ */
+export function isWindowFull({ stopReason, usage }: AssistantMessage, window: number): boolean {
+  return stopReason === "length" && usage.output === 0 && usage.input + usage.cacheRead >= window * ALMOST;
+}
+
+const ALMOST = 0.99;
+
+function saysSomething({ content }: AssistantMessage): boolean {
+  return content.some((block) => block.type === "toolCall" || (block.type === "text" && block.text !== ""));
 }
 
 /** The reason of a stream that the provider ended itself, in its own word. */

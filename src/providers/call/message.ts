@@ -23,7 +23,9 @@ const SCRATCH = ["partialArgs", "partialJson", "streamIndex", "index"];
 /** A message as far as it came: calls of tools whose arguments are not whole are left out. */
 export function soFar(message: AssistantMessage, args: ToolArgs): AssistantMessage {
   const copy = structuredClone(message);
-  const content = copy.content.filter((block, index) => block.type !== "toolCall" || args.isWhole(index));
+  const content = copy.content.filter((block, at) =>
+    block.type === "toolCall" ? args.isWhole(at) : block.type !== "text" || block.text !== "",
+  );
   for (const block of content) for (const name of SCRATCH) Reflect.deleteProperty(block, name);
   return { ...copy, content };
 }

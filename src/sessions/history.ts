@@ -1,3 +1,4 @@
+import type { UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import { BackReader } from "./back-reader.ts";
 import { parseLine } from "./entries.ts";
@@ -24,21 +25,51 @@ export async function readHistory(path: string, limit: number): Promise<HistoryP
 }
 
 async function collect(reader: BackReader, limit: number): Promise<HistoryPage> {
-  const entries: TranscriptEntry[] = [];
+  const page = new PageFromEnd();
   let wanted: string | null | undefined;
-  while (wanted !== null) {
+  while (wanted !== null && page.size <= limit) {
     const raw = await reader.previous();
     if (!raw) break;
     const line = parseLine(raw.text);
     if (line.kind !== "entry" || (wanted !== undefined && line.link.id !== wanted)) continue;
     wanted = line.link.parentId;
     const { entry } = line.link;
-    if (!entry || !isForPeople(entry)) continue;
-    if (entries.length >= limit) return { entries: entries.reverse(), hasMore: true };
-    entries.push(entry);
+    if (entry && isForPeople(entry)) page.add(entry);
   }
-  return { entries: entries.reverse(), hasMore: false };
+  const entries = page.close();
+  return { entries: entries.slice(0, limit).reverse(), hasMore: entries.length > limit };
 }
+
+/** Entries as they are read, newest first. What answers a turn is known to be for people once that turn is read. */
+class PageFromEnd {
+  readonly #sure: TranscriptEntry[] = [];
+  #open: TranscriptEntry[] = [];
+
+  get size(): number {
+    return this.#sure.length;
+  }
+
+  add(entry: TranscriptEntry): void {
+    if (entry.type !== "message" || entry.message.role !== "user") {
+      this.#open.push(entry);
+      return;
+    }
+    const isHidden = isHousekeeping(entry.message);
+    const answers = isHidden ? this.#open.filter(({ type }) => type !== "message") : this.#open;
+    this.#sure.push(...answers, ...(isHidden ? [] : [entry]));
+    this.#open = [];
+  }
+
+  close(): readonly TranscriptEntry[] {
+    this.#sure.push(...this.#open);
+    this.#open = [];
+    return this.#sure;
+  }
+}
+
+/** A turn that the gateway itself asked of the agent, whose answer is nobody's to read. */
+const isHousekeeping = ({ provenance }: UserMessage): boolean =>
+  provenance?.kind === "internal_system" && provenance.sourceTool === "memory_flush";
 
 function isForPeople(entry: TranscriptEntry): boolean {
   if (entry.type === "custom") return entry.customType === NOTICE_TYPE;

@@ -14,6 +14,8 @@ const OF_ONE_ID = [
   "totalTokensFresh",
   "contextTokens",
   "compactionCount",
+  "memoryFlushCompactionCount",
+  "memoryFlushAt",
 ];
 
 /** A row as another program may have written it; undefined when it names no session. */

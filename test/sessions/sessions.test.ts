@@ -177,6 +177,24 @@ describe("history", () => {
     const newest = await sessions.history(KEY, 2);
     expect(newest).toEqual({ entries: all.entries.slice(1), hasMore: true });
   });
+
+  it("leaves out a memory flush with all that was answered to it, whole or under way", async () => {
+    const provenance = { kind: "internal_system" as const, sourceTool: "memory_flush" };
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    for (const said of [say("first"), answer("one")]) await session.append(said);
+    await session.append({ type: "message", message: { ...user("save it"), provenance } });
+    for (const said of ["wrote it", "NO_REPLY"]) await session.append(answer(said));
+    const told = async (limit: number) => {
+      const { entries, hasMore } = await sessions.history(KEY, limit);
+      return [JSON.stringify(entries).match(/first|one|save it|wrote it|NO_REPLY|second/g), hasMore];
+    };
+    expect(await told(10)).toEqual([["first", "one"], false]);
+    expect(await told(1)).toEqual([["one"], true]);
+    await session.append(say("second"));
+    expect(await told(10)).toEqual([["first", "one", "second"], false]);
+    expect(await told(2)).toEqual([["one", "second"], true]);
+  });
 });
 
 describe("sessions.json", () => {

@@ -47,6 +47,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       const found = dispatch.board.find(id);
       return found && plainStream(found);
     },
+    compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.board.watch(signal)),
     plain: (text) => parseDirectives(text).text,
     approvals: {

@@ -1,8 +1,20 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import { compact, type Compacted, logCompaction } from "../harness/compact.ts";
 import { sizesFor, writersFor } from "../harness/upkeep.ts";
-import type { InboundMessage } from "../types/message.ts";
-import type { Session } from "../types/session.ts";
+import { readFilesIn } from "../history/compaction/reads.ts";
+import { readAudit, sectionsReminder } from "../prompt/after-compaction.ts";
+import { loadContextFiles } from "../prompt/bootstrap.ts";
+import type { SystemEventQueue } from "../prompt/system-events.ts";
+import type { CompactionNews } from "../types/chat.ts";
+import type { CompactionEvent } from "../types/events.ts";
+import { runId } from "../types/ids.ts";
+import type { InboundMessage, Peer } from "../types/message.ts";
+import type { Session, TranscriptEntry } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import { Feed } from "../utils/feed.ts";
 import type { DispatchPorts } from "./ports.ts";
+import type { Replies } from "./replies.ts";
 import { candidatesFor } from "./turn.ts";
 
 interface Asked {
@@ -12,27 +24,116 @@ interface Asked {
   readonly message?: InboundMessage;
 }
 
-/** Compacts a conversation because somebody asks for it. The session must be the caller's. */
-export async function compactSession(session: Session, asked: Asked, ports: DispatchPorts): Promise<Compacted> {
+interface CompactionPorts extends DispatchPorts {
+  readonly events: SystemEventQueue;
+  readonly replies: Replies;
+}
+
+type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
+
+/** Compactions outside of runs, and what every compaction leaves to be said. */
+export class Compactions {
+  readonly #ports: CompactionPorts;
+  readonly #feed = new Feed<CompactionNews>();
+
+  constructor(ports: CompactionPorts) {
+    this.#ports = ports;
+  }
+
+  /** Those that no run's own events tell. */
+  watch(signal: AbortSignal): AsyncIterable<CompactionNews> {
+    return this.#feed.watch(signal);
+  }
+
+  /** Compacts a conversation because somebody asks for it. The session must be the caller's. */
+  async ask(session: Session, asked: Asked): Promise<Compacted> {
+    const { models, clock } = this.#ports;
+    const agent = agentOf(session, this.#ports);
+    const candidates = await candidatesFor(asked.message, session, agent, this.#ports);
+    const [first] = await writersFor(candidates, {}, models);
+    if (!first) return { kind: "nothing", because: "no_model" };
+    const { leafId } = session;
+    const log = this.#ports.log.with({ session: session.key });
+    const tell = this.teller(session);
+    const compacted = await compact({
+      conversation: session,
+      writers: await writersFor(candidates, agent, models),
+      ...sizesFor(first, agent),
+      clock,
+      signal: asked.signal,
+      why: "asked",
+      instructions: asked.instructions,
+      emit: (event) => {
+        logCompaction(event, log);
+        tell(event);
+      },
+    });
+    if (compacted.kind !== "done") return compacted;
+    await noteCompaction(session, compacted.tokensAfter);
+    if (leafId !== null) await this.remind(session, leafId, agent);
+    return compacted;
+  }
+
+  /** Tells the watchers of one compaction outside of a run. */
+  teller(session: Pick<Session, "key" | "id" | "agentId">): (event: CompactionEvent) => void {
+    const id = runId(`compaction-${randomUUID()}`);
+    const { key: sessionKey, id: sessionId, agentId } = session;
+    const facts = { runId: id, sessionKey, sessionId, agentId, trigger: "message" as const };
+    let seq = 0;
+    return (event) => {
+      seq += 1;
+      this.#feed.publish({ facts, event: { ...event, seq, ts: this.#ports.clock.now() } });
+    };
+  }
+
+  /**
+   * News for the next turn when the conversation was compacted behind this entry: the rules that its summary has lost the
+   * feel of, and the files that the model has read and no longer sees. The newest compaction, if there was one.
+   */
+  async remind(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
+    const entries = (await session.after(sinceId)) ?? [];
+    const compactions = entries.filter((entry) => entry.type === "compaction");
+    const last = compactions.at(-1);
+    if (!last) return undefined;
+    const read = readFilesIn(entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : [])));
+    const lost = compactions.flatMap(lostFiles).filter((path) => !read.includes(path));
+    for (const text of await reminders(agent, lost)) this.#ports.events.enqueue(session.key, text);
+    return last;
+  }
+
+  /** One line to the chat, where the config wants it; for the web it is written into the transcript. */
+  async notify(session: Session, { entry, to }: { entry: CompactionEntry; to: Peer | undefined }): Promise<void> {
+    if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
+    const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
+    if (to) await this.#ports.replies.tell(to, notice);
+    else await session.append({ type: "custom", customType: "openclaw.notice", data: { text: COMPACTED } });
+  }
+}
+
+function agentOf(session: Pick<Session, "agentId">, ports: DispatchPorts): AgentSettings {
   const settings = ports.settings();
   const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
   if (!agent) throw new Error(`no agent ${session.agentId}`);
-  const candidates = await candidatesFor(asked.message, session, agent, ports);
-  const [first] = await writersFor(candidates, {}, ports.models);
-  if (!first) return { kind: "nothing", because: "no_model" };
-  const log = ports.log.with({ session: session.key });
-  const compacted = await compact({
-    conversation: session,
-    writers: await writersFor(candidates, agent, ports.models),
-    ...sizesFor(first, agent),
-    clock: ports.clock,
-    signal: asked.signal,
-    why: "asked",
-    instructions: asked.instructions,
-    emit: (event) => logCompaction(event, log),
-  });
-  if (compacted.kind === "done") await noteCompaction(session, compacted.tokensAfter);
-  return compacted;
+  return agent;
+}
+
+const details = z.object({ readFiles: z.array(z.string()) });
+
+const lostFiles = (entry: CompactionEntry): readonly string[] => details.safeParse(entry.details).data?.readFiles ?? [];
+
+const USUAL_CHARS = 3000;
+
+async function reminders({ workspace, compaction, prompt }: AgentSettings, lost: readonly string[]) {
+  const whole = await loadContextFiles(workspace, { maxChars: Infinity, totalMaxChars: Infinity });
+  const rules = whole.find(({ path }) => path === "AGENTS.md" || path === "CLAUDE.md")?.content;
+  const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
+  const inPrompt = prompt.override === undefined ? await loadContextFiles(workspace, limits) : [];
+  const { sections = [], sectionsMaxChars = USUAL_CHARS } = compaction ?? {};
+  const texts = [
+    sectionsReminder(rules, { sections, maxChars: sectionsMaxChars }),
+    readAudit(lost, { workspace, inPrompt: inPrompt.map(({ path }) => path) }),
+  ];
+  return texts.filter((text) => text !== undefined);
 }
 
 /** The row's figures; the tokens are an estimate until the model is asked again. */
@@ -40,6 +141,8 @@ export function noteCompaction(session: Session, tokensAfter: number): Promise<v
   const compactionCount = (session.entry.compactionCount ?? 0) + 1;
   return session.update({ compactionCount, totalTokens: tokensAfter, totalTokensFresh: false });
 }
+
+const COMPACTED = "The older part of this conversation is now a summary, so that there is room again.";
 
 const WHY_NOT = {
   no_model: "No model is there that could write the summary.",

@@ -4,13 +4,15 @@ import { isDiskError } from "../store/disk.ts";
 import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
+import type { Session } from "../types/session.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals.ts";
 import { findCommand } from "./commands/table.ts";
 import { parseCommand, type CommandCall } from "./commands/parse.ts";
 import type { Command } from "./commands/command.ts";
-import { compactSession } from "./compaction.ts";
+import { Compactions } from "./compaction.ts";
 import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
+import { liveLines } from "./live-state.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunBoard } from "./board.ts";
@@ -27,6 +29,7 @@ export class Dispatch {
   readonly events = new SystemEventQueue();
   readonly board = new RunBoard();
   readonly approvals: Approvals;
+  readonly compactions: Compactions;
   readonly lanes: Lanes;
   readonly replies: Replies;
   readonly #ports: DispatchPorts;
@@ -36,12 +39,15 @@ export class Dispatch {
     this.#ports = ports;
     this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);
     this.replies = new Replies(ports);
+    this.compactions = new Compactions({ ...ports, events: this.events, replies: this.replies });
     const runner = new TurnRunner({
       ...ports,
+      liveState: (key) => this.#liveState(key),
       events: this.events,
       approvals: this.approvals,
       board: this.board,
       replies: this.replies,
+      compactions: this.compactions,
     });
     this.lanes = new Lanes({
       ...ports,
@@ -142,6 +148,10 @@ export class Dispatch {
       approvals: this.approvals,
       signal: stopped.signal,
       stop: () => this.lanes.stop(key),
+      compact: (session: Session) => {
+        const wishes = call.args === "" ? {} : { instructions: call.args };
+        return this.compactions.ask(session, { signal: stopped.signal, message: row.message, ...wishes });
+      },
     };
     if (command.at === "once") {
       const answer = await command.run(context);
@@ -176,7 +186,8 @@ export class Dispatch {
       const work = async () => {
         const session = await this.#ports.sessions.acquire(key);
         const asked = { signal: stopped.signal };
-        await compactSession(session, asked, this.#ports)
+        await this.compactions
+          .ask(session, asked)
           .then(resolve, reject)
           .finally(() => session.release());
       };
@@ -194,6 +205,11 @@ export class Dispatch {
   async #noRoom(rows: readonly InboxRow[], error: unknown): Promise<void> {
     const messages = rows.map((row) => row.message).filter((message) => message.options?.operator !== true);
     await this.#ports.noRoom?.(messages, error);
+  }
+
+  #liveState(key: SessionKey): readonly string[] {
+    const own = liveLines(key, { approvals: this.approvals.list(), runs: this.lanes.runs() });
+    return [...own, ...(this.#ports.liveState?.(key) ?? [])];
   }
 
   #finish(row: InboxRow, outcome: Outcome): Promise<void> {

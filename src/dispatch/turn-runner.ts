@@ -12,7 +12,8 @@ import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import { chatFacts } from "./chat-facts.ts";
 import type { LaneTask } from "./lane.ts";
-import { noteCompaction } from "./compaction.ts";
+import { makeRoom } from "./behind-turn.ts";
+import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import type { ShedCause } from "./lanes.ts";
@@ -25,6 +26,7 @@ export interface RunnerPorts extends DispatchPorts {
   readonly approvals: Approvals;
   readonly board: RunBoard;
   readonly replies: Replies;
+  readonly compactions: Compactions;
 }
 
 /** Boots that may try a message; a message that takes the process down each time must not do so for ever. */
@@ -87,24 +89,18 @@ export class TurnRunner {
         this.#askerFor(prepared, () => run),
       ),
     });
-    began(run);
+    const stopped = new AbortController();
+    const abort: Run["abort"] = (by) => {
+      run.abort(by);
+      stopped.abort(by);
+    };
+    began({ ...run, abort });
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);
     const outcome = await this.#followToEnd(prepared, run).finally(atRest);
     await this.#settle(prepared, session, run, outcome);
-    await this.#makeRoom(session, run);
-  }
-
-  /** While the session is still this turn's, so that the next one never races it. */
-  async #makeRoom(session: Session, run: Run): Promise<void> {
-    try {
-      const compacted = await run.compactWhenFull();
-      if (compacted?.kind === "done") await noteCompaction(session, compacted.tokensAfter);
-    } catch (error) {
-      // The turn has its outcome; the next one looks again.
-      this.#ports.log.error("conversation not compacted", { session: session.key, error });
-    }
+    await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
   }
 
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */

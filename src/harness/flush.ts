@@ -1,13 +1,14 @@
 import { timestamp } from "../prompt/timestamp.ts";
 import { SILENT_TOKEN } from "../reply/directives.ts";
 import type { RunStream } from "../types/events.ts";
-import type { Receipt } from "../types/run.ts";
+import type { Receipt, RunResult } from "../types/run.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
 import type { AgentSettings, MemoryFlushSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
 import { roomIn } from "./budget.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { startRun, type Run } from "./run.ts";
+import type { Fill } from "./upkeep.ts";
 
 /** What the agent is told when the config does not say it in other words. */
 const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.
@@ -21,22 +22,24 @@ export const FLUSH_SYSTEM_PROMPT = `The present turn is housekeeping before a co
 const FLUSH_MS = 60_000;
 /** In a small window the turn comes at most this part of its room before the compaction. */
 const MOST_THRESHOLD_SHARE = 0.25;
+
+type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 const WRITERS: ReadonlySet<string> = new Set(["write", "edit", "apply_patch"]);
 
 export interface FlushState {
   readonly entry: Readonly<SessionEntry>;
-  /** Tokens that the conversation fills, and those of its model's window. */
-  readonly filled: number;
-  readonly window: number;
   readonly tools: readonly Tool[];
 }
 
-/** Whether the agent is to save its notes now: shortly before a compaction, once per cycle, when it can write at all. */
-export function isFlushDue(state: FlushState, settings: Pick<AgentSettings, "contextTokens" | "compaction">): boolean {
-  const flush = settings.compaction?.memoryFlush;
-  if (!flush || isFlushed(state.entry) || !state.tools.some(isNoteTool)) return false;
-  const room = roomIn(state.window, settings);
-  return state.filled > room - Math.min(flush.softThresholdTokens, room * MOST_THRESHOLD_SHARE);
+/** Whether the agent may save its notes now: once per cycle of compaction, and only when it can write at all. */
+export const mayFlush = ({ entry, tools }: FlushState, { compaction }: Settings): boolean =>
+  compaction?.memoryFlush !== undefined && !isFlushed(entry) && tools.some(isNoteTool);
+
+/** Whether the conversation is so full that a compaction comes soon. */
+export function isFlushDue({ filled, window }: Fill, settings: Settings): boolean {
+  const room = roomIn(window, settings);
+  const threshold = settings.compaction?.memoryFlush?.softThresholdTokens ?? 0;
+  return filled > room - Math.min(threshold, room * MOST_THRESHOLD_SHARE);
 }
 
 const isFlushed = ({ memoryFlushCompactionCount, compactionCount }: FlushState["entry"]): boolean =>
@@ -60,6 +63,7 @@ export interface Flush {
 /** `interrupted`: the signal ended it, so it is due again. */
 export interface Flushed {
   readonly kind: "flushed" | "interrupted" | "failed";
+  readonly result: RunResult;
   readonly receipt: Receipt;
 }
 
@@ -81,9 +85,9 @@ export async function flushMemory({ request, session, deps, settings, signal, be
   const { result, receipt } = await endOf(run);
   await run.settle();
   signal.removeEventListener("abort", stop);
-  if (result.kind === "replied") return { kind: "flushed", receipt };
+  if (result.kind === "replied") return { kind: "flushed", result, receipt };
   await leave(session, before, result.kind);
-  return { kind: signal.aborted ? "interrupted" : "failed", receipt };
+  return { kind: signal.aborted ? "interrupted" : "failed", result, receipt };
 }
 
 /** The turn stands in the transcript before its run begins, so that it says where it comes from. */

@@ -1,10 +1,11 @@
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
 import type { ModelRef } from "../types/model.ts";
+import type { SessionEntry } from "../types/session.ts";
 import type { AgentSettings, CompactionSettings } from "../types/settings.ts";
-import type { Shown } from "./attempt.ts";
-import { COMPACTION, roomIn, windowOf } from "./budget.ts";
-import type { Conversation } from "./request.ts";
+import type { Shown } from "./plan.ts";
+import { COMPACTION, fixedTokens, roomIn, windowOf } from "./budget.ts";
+import type { Conversation, RunRequest } from "./request.ts";
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
@@ -39,4 +40,27 @@ export async function isFull(
   const said = (shown.lastId === undefined ? undefined : await conversation.after(shown.lastId)) ?? [];
   const added = said.reduce((sum, entry) => sum + (entry.type === "message" ? estimateTokens(entry.message) : 0), 0);
   return shown.tokens + added > room;
+}
+
+/** How full a conversation's window is. */
+export interface Fill {
+  /** Tokens, with all that stands around the conversation. */
+  readonly filled: number;
+  readonly window: number;
+}
+
+/** Behind a turn: by what its last call took, or by estimate when that is more, as with providers that do not say it. */
+export async function fillOf(
+  request: Omit<RunRequest, "turn">,
+  { totalTokens = 0, contextTokens }: Readonly<SessionEntry>,
+  models: Models,
+): Promise<Fill> {
+  const [first] = request.candidates;
+  const found = first && (await models.find(first));
+  if (!found || "missing" in found) return { filled: totalTokens, window: contextTokens ?? Number.POSITIVE_INFINITY };
+  const window = contextTokens ?? windowOf(found.info, request.settings);
+  const { text } = await request.systemPrompt(found.info);
+  const { estimatedTokens, older } = await request.conversation.window(window);
+  const estimate = older ? window : estimatedTokens + fixedTokens(text, request.tools.length);
+  return { filled: Math.max(totalTokens, estimate), window };
 }

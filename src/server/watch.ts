@@ -1,4 +1,5 @@
 import type { RunEvent, RunStream } from "../types/events.ts";
+import { toAgentEvent } from "./agent-events.ts";
 import type { Hub } from "./hub.ts";
 import { POLICY } from "./frames.ts";
 import { ChatView } from "./chat-events.ts";
@@ -12,11 +13,20 @@ export function watchEvents(options: WatchOptions, hub: Hub, signal: AbortSignal
   const report = (error: unknown) => options.log.error("event watching ended", { error });
   watchRuns(options, hub, signal).catch(report);
   relayEvents(options, hub, signal).catch(report);
+  relayCompactions(options, hub, signal).catch(report);
   tick(options, hub, signal);
 }
 
 async function relayEvents(options: WatchOptions, hub: Hub, signal: AbortSignal): Promise<void> {
   for await (const event of options.events(signal)) hub.publish(event);
+}
+
+async function relayCompactions({ chat }: WatchOptions, hub: Hub, signal: AbortSignal): Promise<void> {
+  for await (const { facts, event } of chat.compactions(signal)) {
+    const told = toAgentEvent(facts, event, event.ts);
+    if (told) hub.publish(told);
+    if (event.type === "compaction" && event.phase === "end") hub.tellSession(facts.sessionKey, "compact", event.ts);
+  }
 }
 
 async function watchRuns(options: WatchOptions, hub: Hub, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import type { RunStream } from "./events.ts";
+import type { RunEvent, RunStream } from "./events.ts";
 import type { AgentId, RunId, SessionKey } from "./ids.ts";
 import type { MediaItem } from "./message.ts";
 import type { ChatMessage, ThinkLevel } from "./model.ts";
@@ -30,6 +30,12 @@ export interface OneShotRequest {
   readonly signal: AbortSignal;
 }
 
+/** An event of a compaction outside of any run: one that somebody asked for, or behind a turn. */
+export interface CompactionNews {
+  readonly facts: RunFacts;
+  readonly event: RunEvent;
+}
+
 /** What `server/` may ask of `dispatch/`. */
 export interface ChatPort {
   /** Durable when it resolves. `queued`: waits behind a run of the session. `duplicate`: known key. */
@@ -49,6 +55,8 @@ export interface ChatPort {
   stream(runId: RunId): RunStream | undefined;
   /** Every run from now on, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
+  /** Compactions outside of runs, from now on. */
+  compactions(signal: AbortSignal): AsyncIterable<CompactionNews>;
   /** An answer's words without directives for channels; empty when it was to be silent. */
   plain(text: string): string;
   approvals: {

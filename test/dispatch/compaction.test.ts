@@ -1,5 +1,10 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { heard, type Hall, openHall } from "./stage.ts";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CompactionNews } from "../../src/types/chat.ts";
+import type { ModelCall } from "../fakes/model.ts";
+import { done, makeTool } from "../harness/stage.ts";
+import { type Boot, heard, type Hall, openHall } from "./stage.ts";
 
 let hall: Hall;
 beforeEach(async () => {
@@ -49,4 +54,212 @@ it("after a turn ends when the session is stopped, and the next message is answe
   await hall.model.called(6);
   await boot.chat.abort(boot.keyOf("1"));
   expect(await boot.ask("still there?")).toMatchObject({ kind: "replied" });
+});
+
+const COMPACTION = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 10_000 };
+const FLUSH = { memoryFlush: { softThresholdTokens: 4000 } };
+const isFlush = ({ said }: ModelCall) => said.includes("NO_REPLY");
+
+/** What the model was asked, in order, by kind. */
+const kinds = () =>
+  hall.model.calls.map((call) => {
+    if (isSummary(call.system)) return "summary";
+    return isFlush(call) ? "flush" : "turn";
+  });
+
+/** Answers of some size; the flush is answered in silence. */
+function talkative(): void {
+  hall.model.answer((call) => {
+    if (isSummary(call.system)) return { text: "SUMMARY" };
+    return { text: isFlush(call) ? "NO_REPLY" : "fine" };
+  });
+}
+
+/** Compactions that were begun so far. */
+const begun = () => hall.log.lines.filter((line) => line.includes("compaction begins")).length;
+
+const quiet = (boot: Boot) =>
+  vi.waitFor(() => expect(boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(false), { timeout: 5000, interval: 5 });
+
+/** Talks until the model was asked for a summary, at most so many turns. */
+async function talkUntil(boot: Boot, seen: () => boolean, most = 12): Promise<void> {
+  for (let turn = 1; turn <= most && !seen(); turn += 1) {
+    await boot.ask(`turn-${turn} ${LONG}`);
+    await quiet(boot);
+  }
+}
+
+describe("a memory flush", () => {
+  beforeEach(() => {
+    hall.rules = { agent: { contextTokens: 6000, compaction: { ...COMPACTION, ...FLUSH } } };
+    hall.tools.push(makeTool("write", async () => done("written"), true));
+    talkative();
+  });
+
+  it("comes once in each cycle, before the compaction, unseen by the chat, and its cost is kept", async () => {
+    const boot = await hall.boot();
+    await talkUntil(boot, () => begun() >= 3, 30);
+    const told = kinds().filter((kind) => kind !== "turn");
+    expect(told.filter((kind) => kind === "flush")).toHaveLength(3);
+    expect(told.join(" ")).toMatch(/^(flush( summary)+ ?)+$/);
+    expect(JSON.stringify(hall.platform.messages)).not.toMatch(/NO_REPLY|housekeeping|replaced by a summary/);
+    await boot.use("1", async ({ entry }) => {
+      expect(entry).toMatchObject({ compactionCount: 3, memoryFlushCompactionCount: 2 });
+    });
+    const [flush] = (await boot.journal.runs.recent(50)).filter(({ runId }) => runId.endsWith("-flush"));
+    expect(flush).toMatchObject({ result: "replied", receipt: { calls: 1, usage: { input: 10, output: 5 } } });
+  });
+
+  it("does not come again in its cycle when its model fails, and the chat is answered", async () => {
+    hall.model.answer((call) => {
+      if (isSummary(call.system)) return { status: 401, message: "no" };
+      return isFlush(call) ? { status: 400, message: "maximum context length is 10 tokens" } : { text: "fine" };
+    });
+    const boot = await hall.boot();
+    await talkUntil(boot, () => kinds().includes("flush"));
+    const turns = kinds().length;
+    expect(await boot.ask("still there?")).toMatchObject({ kind: "replied" });
+    await quiet(boot);
+    await boot.use("1", async ({ entry }) => {
+      const cycles = (entry.compactionCount ?? 0) + 1;
+      expect(kinds().filter((kind) => kind === "flush").length).toBeLessThanOrEqual(cycles);
+    });
+    expect(kinds().length - turns).toBeLessThan(5);
+  });
+
+  it("gives way when the session is stopped, and comes again", async () => {
+    let flushes = 0;
+    hall.model.answer((call) => {
+      if (isSummary(call.system)) return { text: "SUMMARY" };
+      if (!isFlush(call)) return { text: "fine" };
+      flushes += 1;
+      return flushes === 1 ? "hang" : { text: "NO_REPLY" };
+    });
+    const boot = await hall.boot();
+    for (let turn = 1; turn < 12 && flushes === 0; turn += 1) {
+      await boot.ask(`turn-${turn} ${LONG}`);
+      await vi.waitFor(() => expect(flushes > 0 || !boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(true));
+    }
+    await boot.chat.abort(boot.keyOf("1"));
+    await quiet(boot);
+    await boot.use("1", async ({ entry }) => expect(entry.memoryFlushCompactionCount).toBeUndefined());
+    await boot.ask("still there?");
+    await quiet(boot);
+    expect(flushes).toBe(2);
+    await boot.use("1", async ({ entry }) => expect(entry.memoryFlushCompactionCount).toBe(0));
+  });
+
+  it("is left out where the agent has no way to write", async () => {
+    hall.tools.length = 0;
+    const boot = await hall.boot();
+    await talkUntil(boot, () => kinds().includes("summary"));
+    expect(kinds()).not.toContain("flush");
+  });
+});
+
+describe("after a compaction", () => {
+  const RULES = `# Agent
+## Session Startup
+Read the notes.
+## Other
+Nothing.
+## red lines
+Never share keys.
+`;
+
+  beforeEach(async () => {
+    const sections = ["Session Startup", "Red Lines"];
+    hall.rules = { agent: { workspace: hall.dir, compaction: { ...COMPACTION, sections, notifyUser: true } } };
+    await writeFile(join(hall.dir, "AGENTS.md"), RULES);
+    talkative();
+  });
+
+  it("the next turn is shown the rules again, and told what it has read and no longer sees", async () => {
+    await mkdir(join(hall.dir, "memory"), { recursive: true });
+    hall.tools.push(makeTool("read", async () => done("contents")));
+    hall.model.answer((call) => {
+      if (isSummary(call.system)) return { text: "SUMMARY" };
+      const path = /please read (\S+)/.exec(call.said)?.[1];
+      return path === undefined || call.isAfterTool ? { text: "fine" } : { tool: "read", args: { path } };
+    });
+    const boot = await hall.boot();
+    for (const path of ["AGENTS.md", "memory/today.md", "/etc/hosts", "notes.md"])
+      await boot.ask(`please read ${path} ${LONG}`);
+    await boot.ask(`and again please read notes.md ${LONG}`);
+    expect(await boot.chat.compact(boot.keyOf("1"))).toMatchObject({ compacted: true });
+    await boot.ask("go on");
+    const { said } = hall.model.calls.at(-1)!;
+    expect(said).toMatch(/System: Read the notes\.\nSystem: ## red lines\nSystem: Never share keys\./i);
+    expect(said).not.toContain("Nothing.");
+    expect(said).toMatch(/went with the older part of the conversation: memory\/today\.md\. Read them again/);
+    await boot.ask("and on");
+    expect(hall.model.calls.at(-1)!.said).not.toContain("Never share keys");
+  });
+
+  it("each turn is told what goes on outside the transcript, and none before", async () => {
+    const boot = await hall.boot();
+    Object.assign(boot.ports, { liveState: () => ["Running: backup.sh since 10:00"] });
+    await boot.ask(`turn-1 ${LONG}`);
+    expect(hall.model.calls.at(-1)?.said).not.toContain("backup.sh");
+    for (const turn of [2, 3, 4]) await boot.ask(`turn-${turn} ${LONG}`);
+    await boot.chat.compact(boot.keyOf("1"));
+    for (const turn of ["a", "b"]) {
+      await boot.ask(turn);
+      expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[[^\]]+\] Running: backup\.sh since 10:00/);
+    }
+  });
+
+  it("the chat is told in a line when the config wants it, and watchers of the gateway see it", async () => {
+    hall.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
+    const boot = await hall.boot();
+    const seen: CompactionNews[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const news of boot.chat.compactions(stop.signal)) seen.push(news);
+    })();
+    await talkUntil(boot, () => kinds().includes("summary"));
+    await vi.waitFor(() => expect(JSON.stringify(hall.platform.messages)).toContain("is now a summary"));
+    const asked = { sessionKey: boot.keyOf("1"), agentId: "main" };
+    const phases = seen.map(({ facts, event }) => [facts, event.seq, event.type === "compaction" && event.phase]);
+    expect(phases).toMatchObject([
+      [asked, 1, "start"],
+      [asked, 2, "end"],
+    ]);
+    stop.abort();
+    await watching;
+  });
+});
+
+describe("compactions never loop", () => {
+  it("with a model that always refuses as too long: few calls, and one clear answer", async () => {
+    hall.rules = { agent: { compaction: { ...COMPACTION, ...FLUSH } } };
+    hall.tools.push(makeTool("write", async () => done("written"), true));
+    const boot = await hall.boot();
+    for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);
+    const before = hall.model.calls.length;
+    hall.model.answer((call) =>
+      isSummary(call.system) ? { text: "SUMMARY" } : { status: 400, message: "maximum context length is 10 tokens" },
+    );
+    expect(await boot.ask("now?")).toMatchObject({ kind: "failed" });
+    await quiet(boot);
+    expect(hall.model.calls.length - before).toBeLessThan(16);
+    expect(begun()).toBeLessThanOrEqual(3);
+  });
+
+  it("with a summary that is longer than what it stands for: nothing changes, and each turn tries once", async () => {
+    hall.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, keepRecentTokens: 1 } } };
+    hall.model.answer((call) => ({ text: isSummary(call.system) ? "x".repeat(40_000) : "fine" }));
+    const boot = await hall.boot();
+    for (let turn = 1; turn <= 6; turn += 1) {
+      const before = begun();
+      expect(await boot.ask(`turn-${turn} ${LONG}`)).toMatchObject({ kind: "replied" });
+      await quiet(boot);
+      expect(begun() - before).toBeLessThanOrEqual(1);
+    }
+    expect(begun()).toBeGreaterThan(0);
+    await boot.use("1", async (session) => {
+      expect(session.entry.compactionCount).toBeUndefined();
+      expect((await session.window(100_000)).summary).toBeUndefined();
+    });
+  });
 });

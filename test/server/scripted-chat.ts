@@ -1,4 +1,4 @@
-import type { ChatPort, ChatRequest, OneShotRequest } from "../../src/types/chat.ts";
+import type { ChatPort, ChatRequest, CompactionNews, OneShotRequest } from "../../src/types/chat.ts";
 import type { RunEvent, RunEventBody, RunStream } from "../../src/types/events.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../src/types/model.ts";
@@ -105,6 +105,8 @@ export class ScriptedChat implements ChatPort {
   readonly decisions: [string, ApprovalDecision][] = [];
   readonly aborted: [SessionKey, RunId | undefined][] = [];
   script: Script;
+  /** What `compactions` tells. */
+  readonly compacted = new Feed<CompactionNews>();
   readonly #runs = new Map<RunId, ScriptedRun>();
   readonly #feed = new Feed<RunStream>();
 
@@ -133,6 +135,10 @@ export class ScriptedChat implements ChatPort {
 
   async compact() {
     return { compacted: false, reason: "Nothing to compact." };
+  }
+
+  compactions(signal: AbortSignal) {
+    return this.compacted.watch(signal);
   }
 
   active(key?: SessionKey) {

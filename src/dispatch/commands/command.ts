@@ -1,3 +1,4 @@
+import type { Compacted } from "../../harness/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/message.ts";
 import type { Session } from "../../types/session.ts";
@@ -16,6 +17,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Ends the runs of this session and drops what waits in its lane; how many ended. */
   stop(): Promise<readonly RunId[]>;
+  /** Makes the older part of the conversation a summary, heeding what `args` say. */
+  compact(session: Session): Promise<Compacted>;
 }
 
 /** `text` is told to the user; `turn` goes on to the agent instead, as what the user said. */

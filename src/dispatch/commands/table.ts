@@ -1,6 +1,6 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
-import { compactedText, compactSession } from "../compaction.ts";
+import { compactedText } from "../compaction.ts";
 import { NOT_OWNER } from "../words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 import { switchModel } from "./model.ts";
@@ -85,9 +85,7 @@ async function setThinking(context: CommandContext, session: Session): Promise<C
 }
 
 async function compactNow(context: CommandContext, session: Session): Promise<CommandAnswer> {
-  const { args, signal, message } = context;
-  const asked = { signal, message, ...(args !== "" && { instructions: args }) };
-  return { text: compactedText(await compactSession(session, asked, context.ports)) };
+  return { text: compactedText(await context.compact(session)) };
 }
 
 const DECISIONS = new Map([

@@ -1,0 +1,97 @@
+import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../harness/flush.ts";
+import type { Run } from "../harness/run.ts";
+import { fillOf } from "../harness/upkeep.ts";
+import { runId } from "../types/ids.ts";
+import type { ModelRef } from "../types/model.ts";
+import type { Session } from "../types/session.ts";
+import { emptyUsage } from "../types/usage.ts";
+import { noteCompaction, type Compactions } from "./compaction.ts";
+import { logRun } from "./log-run.ts";
+import type { DispatchPorts } from "./ports.ts";
+import { requestFor, type PreparedTurn } from "./turn.ts";
+
+export interface EndedTurn {
+  readonly prepared: PreparedTurn;
+  readonly session: Session;
+  readonly run: Run;
+  readonly candidates: readonly ModelRef[];
+  /** Aborted when somebody stops the session's work, its reason being who. */
+  readonly signal: AbortSignal;
+}
+
+export interface BehindPorts extends DispatchPorts {
+  readonly compactions: Compactions;
+}
+
+/**
+ * What a long conversation needs behind a turn, while the session is still this turn's, so that the next one never races
+ * it: the agent saves its notes, then the older part becomes a summary, and the next turn is told. Never rejects.
+ */
+export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+  const { prepared, session, run } = turn;
+  try {
+    await flush(turn, ports);
+    await compactBehind(session, run, ports);
+    const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
+    if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
+  } catch (error) {
+    // The turn has its outcome; the next one looks again.
+    ports.log.error("conversation not tidied", { session: session.key, error });
+  }
+}
+
+const chatOf = ({ message }: PreparedTurn) =>
+  message.options?.operator === true ? message.options.deliverTo : message.from;
+
+async function compactBehind(session: Session, run: Run, { compactions }: BehindPorts): Promise<void> {
+  const done = await run.compactWhenFull();
+  if (done?.kind !== "done") return;
+  const { tokensBefore, tokensAfter } = done;
+  await noteCompaction(session, tokensAfter);
+  const tell = compactions.teller(session);
+  tell({ type: "compaction", phase: "start", tokensBefore });
+  const spent = { calls: 0, usage: emptyUsage() };
+  tell({ type: "compaction", phase: "end", ok: true, tokensBefore, tokensAfter, willRetry: false, ...spent });
+}
+
+async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+  const { prepared, session, candidates, signal } = turn;
+  const settings = prepared.agent.compaction?.memoryFlush;
+  if (!settings || signal.aborted || (await turn.run.stream.done).kind !== "replied") return;
+  const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
+  const { turn: _turn, conversation: _own, ...request } = requestFor(prepared, session, ports, { candidates, extra });
+  const state = { entry: session.entry, tools: request.tools };
+  if (!mayFlush(state, prepared.agent)) return;
+  if (!isFlushDue(await fillOf({ ...request, conversation: session }, session.entry, ports.models), prepared.agent))
+    return;
+  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`) };
+  const log = ports.log.with({ run: facts.runId, session: session.key });
+  const flushed = await flushMemory({
+    request: { ...request, facts },
+    session,
+    deps: { ...ports, log, approvals: { ask: async () => "deny" } },
+    settings,
+    signal,
+    began: (stream) => void logRun(stream, ports.log),
+  });
+  log.info("memory flush", { ended: flushed.kind });
+  await keep(flushed, { session, id: facts.runId }, ports);
+}
+
+/** Once per cycle, however it ended; one that somebody cut short comes again. */
+async function keep(
+  { kind, result, receipt }: Flushed,
+  { session, id }: { session: Session; id: ReturnType<typeof runId> },
+  { journal, clock }: BehindPorts,
+): Promise<void> {
+  const { entry } = session;
+  const at = clock.now();
+  const { input, output } = receipt.usage;
+  await session.update({
+    inputTokens: (entry.inputTokens ?? 0) + input,
+    outputTokens: (entry.outputTokens ?? 0) + output,
+    ...(kind !== "interrupted" && { memoryFlushCompactionCount: entry.compactionCount ?? 0, memoryFlushAt: at }),
+  });
+  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  await journal.runs.record({ runId: id, sessionKey: session.key, at, receipt, result: ended });
+}

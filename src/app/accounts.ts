@@ -25,10 +25,23 @@ function parseAccount(config: Config, channel: string, account: string): Account
   return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
 }
 
+/** The account of a channel that is meant where none is named. */
+export function defaultAccountOf(config: Config, channel: string): string {
+  const section = config.channels[channel];
+  const ids = accountInputs(section ?? {}).map(({ id }) => id);
+  return section?.defaultAccount ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
+}
+
 /** The platform's limits, or less where the config says so. */
-export function lowerLimits(limits: ChannelLimits, { textChunkLimit }: AccountConfig): ChannelLimits {
-  if (textChunkLimit === undefined) return limits;
-  return { ...limits, text: Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit)) };
+export function lowerLimits(limits: ChannelLimits, account: AccountConfig): ChannelLimits {
+  const { textChunkLimit, maxLinesPerMessage: lines = limits.lines, markdown } = account;
+  const text = Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit ?? limits.text));
+  return {
+    ...limits,
+    text,
+    ...(lines !== undefined && { lines }),
+    ...(markdown.tables && { tables: markdown.tables }),
+  };
 }
 
 /** Makes the private folder of an account's keys, such as a linked device's. */

@@ -1,9 +1,13 @@
+import { bindingFor, type Binding, type Routed } from "../channels/bindings.ts";
 import type { AccountConfig } from "../channels/config.ts";
+import { toPatterns } from "../channels/policy.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
 import { isOver, resetRuleFor } from "../sessions/expiry.ts";
 import { agentOf, keyForPeer } from "../sessions/keys.ts";
+import { agentId, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
-import { accountOf } from "./accounts.ts";
+import { ackReactionOf } from "./ack-reaction.ts";
+import { accountOf, defaultAccountOf } from "./accounts.ts";
 import type { Config } from "./config/schema.ts";
 import type { Live } from "./live.ts";
 
@@ -29,17 +33,12 @@ function rulesOf(live: Live): DispatchSettings {
     textCommands: config.commands.text,
     resetTriggers: config.session.resetTriggers,
     maxConcurrent: config.agents.defaults.maxConcurrent,
-    keyFor: (message) =>
-      keyForPeer(message.from, message.sender, {
-        ...config.session,
-        agentId: defaultAgent.id,
-        defaultAgent: defaultAgent.id,
-      }),
+    keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
-    reaction: (message) => reactionFor(message, config, accountOf(config, message.from)),
+    reaction: (message) => ackReactionOf(message, config, accountOf(config, message.from)),
     chat: (to) => styleOf(accountOf(config, to), config),
   };
 }
@@ -90,17 +89,24 @@ function pauseOf({ mode, minMs, maxMs }: Config["agents"]["defaults"]["humanDela
   return mode === "natural" ? NATURAL_PAUSE : { minMs, maxMs: Math.max(minMs, maxMs) };
 }
 
-function reactionFor(message: InboundMessage, config: Config, account: AccountConfig) {
-  const { ackReaction, ackReactionScope: scope, removeAckAfterReply: removeAfter } = config.messages;
-  const emoji = typeof account.ackReaction === "string" ? account.ackReaction : ackReaction;
-  const isDirect = message.from.chat.kind === "direct";
-  const isMeant = {
-    all: true,
-    direct: isDirect,
-    "group-all": !isDirect,
-    "group-mentions": !isDirect && message.mentionsBot,
-    off: false,
-    none: false,
-  }[scope];
-  return emoji === "" || !isMeant ? undefined : { emoji, removeAfter };
+function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
+  const binding = routeOf(message, config);
+  return keyForPeer(message.from, message.sender, {
+    ...config.session,
+    ...(binding?.session?.dmScope && { dmScope: binding.session.dmScope }),
+    agentId: binding ? agentId(binding.agentId) : defaultAgent,
+    defaultAgent,
+  });
+}
+
+/** The mention patterns of the agent that would answer; undefined where it has none of its own. */
+export function mentionPatternsFor(message: Routed, { config, defaultAgent }: Live): readonly RegExp[] | undefined {
+  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
+  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
+  return patterns && toPatterns(patterns);
+}
+
+function routeOf(message: Routed, config: Config): Binding | undefined {
+  if (config.bindings.length === 0) return undefined;
+  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
 }

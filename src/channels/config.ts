@@ -6,6 +6,21 @@ export const groupConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
   allowFrom: idList.optional().meta(about("Allow from", "Senders who are heard in this group; everybody when unset.")),
+  users: idList.optional().meta(about("Users", "Another name of `allowFrom`.")),
+  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard as well.")),
+});
+
+/** One Discord server of an account. */
+const guildConfig = z.looseObject({
+  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
+  users: idList
+    .optional()
+    .meta(about("Users", "Senders who are heard; everybody when neither users nor roles are set.")),
+  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard.")),
+  channels: z
+    .record(z.string(), groupConfig)
+    .optional()
+    .meta(about("Channels", "The channels that are heard; all of the server's when unset or with `*`.")),
 });
 
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
@@ -44,6 +59,25 @@ const accountShape = {
     .record(z.string(), groupConfig)
     .prefault({})
     .meta(about("Groups", "Groups by their id; `*` for all others.")),
+  channels: z
+    .record(z.string(), groupConfig)
+    .prefault({})
+    .meta(about("Channels", "Slack's word for `groups`; both count.")),
+  guilds: z.record(z.string(), guildConfig).prefault({}).meta(about("Guilds", "Discord servers by their id.")),
+  allowBots: z
+    .union([z.boolean(), z.literal("mentions")])
+    .default(false)
+    .meta(about("Bots", "Hears other bots: never, always, or when they name this one.")),
+  reactionNotifications: z
+    .enum(["off", "own", "all", "allowlist"])
+    .default("own")
+    .meta(
+      about(
+        "Reactions",
+        "Which reactions the agent is told of with the next message: to its own messages, all, or by some.",
+      ),
+    ),
+  reactionAllowlist: idList.prefault([]).meta(about("Reactions of", "Whose reactions are told with `allowlist`.")),
   requireMention: z
     .boolean()
     .default(true)
@@ -64,6 +98,20 @@ const accountShape = {
     .min(1)
     .optional()
     .meta(about("Text limit", "Characters of one sent message, at least 100, when less than the platform takes.")),
+  maxLinesPerMessage: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("Most lines", "Lines of one sent message, where the platform shows long ones badly.")),
+  markdown: z
+    .looseObject({
+      tables: z
+        .enum(["off", "bullets", "code", "block"])
+        .optional()
+        .meta(about("Tables", "As written, as lists, or aligned in a code block; by their width when unset.")),
+    })
+    .prefault({})
+    .meta(about("Markdown", "How answers are laid out.")),
   mediaMaxMb: z
     .number()
     .min(0)
@@ -75,7 +123,14 @@ const accountShape = {
     .default("off")
     .meta(about("Quote", "Whether answers quote the message that they answer.")),
   responsePrefix: z.string().optional().meta(about("Response prefix", "As in `messages.responsePrefix`.")),
-  ackReaction: z.unknown().optional().meta(about("Reaction", "As in `messages.ackReaction`.")),
+  ackReaction: z
+    .unknown()
+    .optional()
+    .meta(about("Reaction", "As in `messages.ackReaction`; or `{emoji, direct, group: always|mentions|never}`.")),
+  ackReactionScope: z
+    .enum(["group-mentions", "group-all", "direct", "all", "off", "none"])
+    .optional()
+    .meta(about("Reaction scope", "As in `messages.ackReactionScope`.")),
 };
 
 /** One account with its defaults. Keys of the adapter are kept as they are. */
@@ -89,6 +144,10 @@ const channelConfig = z.looseObject({
     .record(z.string(), z.record(z.string(), z.unknown()))
     .optional()
     .meta(about("Accounts", "Several accounts by name; each takes over the channel's keys and may set its own.")),
+  defaultAccount: z
+    .string()
+    .optional()
+    .meta(about("Default account", "The one that is meant where none is named; `default` or the first when unset.")),
 });
 export type ChannelConfig = z.output<typeof channelConfig>;
 

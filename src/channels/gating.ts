@@ -9,6 +9,8 @@ export interface SenderFacts {
   readonly isOwner: boolean;
   /** The text is a command of the gateway, such as `/stop`. */
   readonly isCommand?: boolean;
+  /** Of the agent that would answer, where it has its own; instead of the policy's. */
+  readonly mentionPatterns?: readonly RegExp[] | undefined;
 }
 
 /** `pair`: a stranger gets a code. `history`: kept for the next message that the bot is asked to answer. */
@@ -23,8 +25,28 @@ const drop = (why: string): Gate => ({ kind: "drop", why });
 
 /** Whether a message is let in. Pure; the same rules for every channel. */
 export function gate(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
-  if (message.sender.isBot) return drop("the sender is a bot");
-  return message.from.chat.kind === "direct" ? gateDirect(message, policy, facts) : gateGroup(message, policy, facts);
+  const deaf = whyDeaf(message, policy);
+  if (deaf !== undefined) return drop(deaf);
+  const verdict =
+    message.from.chat.kind === "direct" ? gateDirect(message, policy, facts) : gateGroup(message, policy, facts);
+  if (message.event !== "reaction") return verdict;
+  // Nobody expects an answer to a thumb: the agent sees it with the next message.
+  if (verdict.kind === "pair") return drop("a stranger's reaction");
+  return verdict.kind === "drop" ? verdict : { kind: "history" };
+}
+
+function whyDeaf(message: InboundMessage, policy: ChannelPolicy): string | undefined {
+  const { isBot } = message.sender;
+  if (isBot && policy.bots === false) return "the sender is a bot";
+  if (isBot && policy.bots === "mentions" && !isNamed(message)) return "a bot that does not name this one";
+  return message.event === "reaction" ? whyUntold(message, policy) : undefined;
+}
+
+function whyUntold(message: InboundMessage, { reactions, reactionsOf }: ChannelPolicy): string | undefined {
+  if (reactions === "off") return "reactions are not told";
+  if (reactions === "own" && message.reaction?.toBot !== true) return "a reaction to somebody else";
+  if (reactions === "allowlist" && !isListed(message, reactionsOf)) return "the sender is not in reactionAllowlist";
+  return undefined;
 }
 
 function gateDirect(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
@@ -35,19 +57,26 @@ function gateDirect(message: InboundMessage, policy: ChannelPolicy, facts: Sende
 }
 
 function gateGroup(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
-  const group = policy.groups[message.from.chat.id] ?? policy.groups["*"];
+  const group = groupOf(message, policy);
   const closed = whyClosed(policy, group);
   if (closed !== undefined) return drop(closed);
-  const senders = sendersOf(policy, group);
-  if (!facts.isOwner && senders && !isListed(message, senders)) return drop("the sender is not heard in this group");
+  if (!facts.isOwner && !isHeard(message, policy, group)) return drop("the sender is not heard in this group");
   const mustBeNamed = group?.requireMention ?? policy.requireMention;
-  if (!mustBeNamed || isAddressed(message, policy)) return PASS;
+  if (!mustBeNamed || isAddressed(message, facts.mentionPatterns ?? policy.mentionPatterns)) return PASS;
   // An owner's /stop must work without spelling the bot's name.
   return facts.isOwner && facts.isCommand ? PASS : { kind: "history" };
 }
 
-const isAddressed = (message: InboundMessage, policy: ChannelPolicy): boolean =>
-  message.mentionsBot || policy.mentionPatterns.some((pattern) => matches(pattern, message.text));
+/** By the platform's own means: a mention, or a reply to the bot. */
+const isNamed = (message: InboundMessage): boolean => message.mentionsBot || message.replyTo?.fromBot === true;
+
+const isAddressed = (message: InboundMessage, patterns: readonly RegExp[]): boolean =>
+  isNamed(message) || patterns.some((pattern) => matches(pattern, message.text));
+
+function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): GroupPolicy | undefined {
+  const guild = guildId === undefined ? undefined : groups[`guild:${guildId}`];
+  return groups[from.chat.id] ?? guild ?? groups["*"];
+}
 
 function whyClosed(policy: ChannelPolicy, group: GroupPolicy | undefined): string | undefined {
   if (policy.group === "disabled") return "groups are disabled";
@@ -55,9 +84,16 @@ function whyClosed(policy: ChannelPolicy, group: GroupPolicy | undefined): strin
   return policy.group === "allowlist" && !group ? "the group is not in groups" : undefined;
 }
 
-/** Undefined when everybody in the group is heard. */
+function isHeard(message: InboundMessage, policy: ChannelPolicy, group: GroupPolicy | undefined): boolean {
+  if (group?.roles?.some((role) => message.sender.roles?.includes(role))) return true;
+  const senders = sendersOf(policy, group);
+  return senders ? isListed(message, senders) : group?.roles === undefined;
+}
+
+/** Undefined when nobody is singled out. */
 function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): readonly string[] | undefined {
   if (group?.allowFrom) return group.allowFrom;
+  if (group?.roles) return undefined;
   if (policy.groupAllowFrom) return policy.groupAllowFrom;
   return policy.group === "allowlist" && policy.allowFrom.length > 0 ? policy.allowFrom : undefined;
 }

@@ -1,4 +1,4 @@
-import type { HistoryLine, InboundMessage, Peer } from "../types/message.ts";
+import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/message.ts";
 
 /** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
 const MAX_CHATS = 500;
@@ -28,8 +28,13 @@ export class PendingHistory {
 
 const keyOf = (peer: Peer): string => JSON.stringify([peer.channel, peer.account, peer.chat.id, peer.thread ?? ""]);
 
-const lineOf = ({ sender, text, media, sentAt, receivedAt }: InboundMessage): HistoryLine => ({
-  sender: sender.name ?? sender.username ?? sender.id,
-  at: sentAt ?? receivedAt,
-  text: [text, ...media.map((item) => `<${item.kind}>`)].filter((part) => part !== "").join(" "),
+const lineOf = (message: InboundMessage): HistoryLine => ({
+  sender: message.sender.name ?? message.sender.username ?? message.sender.id,
+  at: message.sentAt ?? message.receivedAt,
+  text: message.reaction
+    ? reactionText(message.reaction)
+    : [message.text, ...message.media.map((item) => `<${item.kind}>`)].filter((part) => part !== "").join(" "),
 });
+
+const reactionText = ({ emoji, removed, toBot, messageId }: ReactionFacts): string =>
+  `[${removed ? "took back" : "reacted with"} ${emoji} on ${toBot ? "your message" : "message"} ${messageId}]`;

@@ -3,7 +3,10 @@ import type { AccountConfig } from "./config.ts";
 export interface GroupPolicy {
   readonly enabled: boolean;
   readonly requireMention?: boolean | undefined;
+  /** Unset, with no roles either: everybody whom the account hears. */
   readonly allowFrom?: readonly string[] | undefined;
+  /** Senders with one of these are heard as well. */
+  readonly roles?: readonly string[] | undefined;
 }
 
 /** Who is heard on one account. */
@@ -13,10 +16,15 @@ export interface ChannelPolicy {
   readonly group: "allowlist" | "open" | "disabled";
   /** Unset: `allowFrom` where that lists anybody. */
   readonly groupAllowFrom?: readonly string[] | undefined;
-  /** By chat id; `*` is any other. */
+  /** By chat id; `guild:<id>` is any other chat of that guild, `*` any other at all. */
   readonly groups: Readonly<Record<string, GroupPolicy>>;
   readonly requireMention: boolean;
   readonly mentionPatterns: readonly RegExp[];
+  /** Other bots: never, always, or when they name this one. */
+  readonly bots: boolean | "mentions";
+  /** Which reactions are told. */
+  readonly reactions: "off" | "own" | "all" | "allowlist";
+  readonly reactionsOf: readonly string[];
   /** Unanswered lines of a group that are kept for its next answer. */
   readonly historyLimit: number;
 }
@@ -34,9 +42,46 @@ export function policyOf(config: AccountConfig, defaults: GroupDefaults): Channe
     allowFrom: config.allowFrom,
     group: config.groupPolicy,
     groupAllowFrom: config.groupAllowFrom,
-    groups: config.groups,
+    groups: groupsOf(config),
     requireMention: config.requireMention,
     mentionPatterns: defaults.mentionPatterns,
+    bots: config.allowBots,
+    reactions: config.reactionNotifications,
+    reactionsOf: config.reactionAllowlist,
     historyLimit: config.historyLimit ?? defaults.historyLimit,
   };
+}
+
+/** Patterns as the config has them: case makes no difference. */
+export const toPatterns = (patterns: readonly string[]): readonly RegExp[] =>
+  patterns.map((pattern) => new RegExp(pattern, "iu"));
+
+function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, GroupPolicy> {
+  const own = Object.entries({ ...groups, ...channels }).map(([id, group]) => [id, withUsers(group)] as const);
+  return Object.fromEntries([...own, ...Object.entries(guilds).flatMap(([id, guild]) => guildGroups(id, guild))]);
+}
+
+type Group = AccountConfig["groups"][string];
+type Guild = AccountConfig["guilds"][string];
+
+const withUsers = ({ enabled, requireMention, allowFrom, users, roles }: Group): GroupPolicy => ({
+  enabled,
+  requireMention,
+  allowFrom: allowFrom ?? users,
+  roles,
+});
+
+/** A server without a list of channels is heard in all of them. */
+function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])[] {
+  const { requireMention, users, roles, channels = { "*": { enabled: true } } } = guild;
+  return Object.entries(channels).map(([channel, group]) => {
+    const own = withUsers(group);
+    const closed = own.allowFrom !== undefined || own.roles !== undefined;
+    const policy = {
+      enabled: own.enabled,
+      requireMention: own.requireMention ?? requireMention,
+      ...(closed ? { allowFrom: own.allowFrom, roles: own.roles } : { allowFrom: users, roles }),
+    };
+    return [channel === "*" ? `guild:${id}` : channel, policy] as const;
+  });
 }

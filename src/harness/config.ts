@@ -4,7 +4,9 @@ import { promptDefaultsShape } from "../prompt/config.ts";
 import { replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
 import { THINK_LEVELS } from "../types/model.ts";
-import { about } from "../utils/config.ts";
+import { about, makes } from "../utils/config.ts";
+
+const isPattern = makes((text) => new RegExp(text, "iu"));
 
 const modelName = z
   .string()
@@ -62,6 +64,15 @@ const entry = z.strictObject({
   bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
   bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
   tools: agentToolsConfig.prefault({}).meta(about("Tools", "Tool policy of this agent over the one of `tools`.")),
+  groupChat: z
+    .strictObject({
+      mentionPatterns: z
+        .array(z.string().refine(isPattern, "is no regular expression"))
+        .optional()
+        .meta(about("Mention patterns", "As in `messages.groupChat.mentionPatterns`, instead of them.")),
+    })
+    .prefault({})
+    .meta(about("Group chats", "Behaviour of this agent in groups.")),
 });
 
 /** `agents.*` */

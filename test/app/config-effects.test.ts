@@ -7,9 +7,10 @@ import { resolvePaths } from "../../src/app/config/paths.ts";
 import { keysBelow, schemaKeys } from "../../src/app/config/schema-keys.ts";
 import { describeSchema } from "../../src/app/config/schema.ts";
 import { Live } from "../../src/app/live.ts";
-import { createRules } from "../../src/app/rules.ts";
+import { createRules, mentionPatternsFor } from "../../src/app/rules.ts";
 import { accountId } from "../../src/types/ids.ts";
 import { telegramConfig } from "../../extensions/telegram/config.ts";
+import { message } from "../channels/messages.ts";
 import { peer } from "../outbox/stage.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -127,24 +128,34 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "messages.queue.byChannel",
     "messages.inbound.debounceMs",
     "messages.inbound.byChannel",
-    "messages.ackReaction",
-    "messages.ackReactionScope",
-    "messages.removeAckAfterReply",
     "commands.text",
     "commands.ownerAllowFrom",
     "channels.dmHistoryLimit",
     "channels.mediaMaxMb",
     "channels.streaming.mode",
     "channels.replyToMode",
+    "bindings.session.dmScope",
+    "agents.list.groupChat.mentionPatterns",
     "channels.responsePrefix",
-    "channels.ackReaction",
   ],
   "src/reply/coalesce.ts": [
     "agents.defaults.blockStreamingCoalesce.minChars",
     "agents.defaults.blockStreamingCoalesce.maxChars",
     "agents.defaults.blockStreamingCoalesce.idleMs",
   ],
-  "src/app/accounts.ts": ["channels.textChunkLimit"],
+  "src/app/ack-reaction.ts": [
+    "messages.ackReaction",
+    "messages.ackReactionScope",
+    "messages.removeAckAfterReply",
+    "channels.ackReaction",
+    "channels.ackReactionScope",
+  ],
+  "src/app/accounts.ts": [
+    "channels.textChunkLimit",
+    "channels.maxLinesPerMessage",
+    "channels.markdown.tables",
+    "channels.defaultAccount",
+  ],
   "src/channels/config.ts": ["channels.accounts"],
   "src/channels/policy.ts": [
     "channels.dmPolicy",
@@ -156,8 +167,33 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.historyLimit",
     "messages.groupChat.mentionPatterns",
     "messages.groupChat.historyLimit",
+    "channels.allowBots",
+    "channels.reactionNotifications",
+    "channels.reactionAllowlist",
+    ...["groups", "channels", "guilds", "guilds.channels"].flatMap((of) => [
+      `channels.${of}.users`,
+      `channels.${of}.roles`,
+    ]),
+    ...["channels", "guilds.channels"].flatMap((of) => [`channels.${of}.enabled`, `channels.${of}.allowFrom`]),
+    ...["channels", "guilds", "guilds.channels"].map((of) => `channels.${of}.requireMention`),
   ],
   "src/channels/gating.ts": ["channels.groups.enabled", "channels.groups.requireMention", "channels.groups.allowFrom"],
+  "src/channels/bindings.ts": [
+    ...["type", "agentId", "comment"].map((key) => `bindings.${key}`),
+    ...["channel", "accountId", "peer.kind", "peer.id", "guildId", "teamId", "roles"].map(
+      (key) => `bindings.match.${key}`,
+    ),
+  ],
+  "src/channels/transcribe.ts": [
+    "command",
+    "baseUrl",
+    "model",
+    "apiKey",
+    "language",
+    "prompt",
+    "maxBytes",
+    "timeoutSeconds",
+  ].map((key) => `audio.transcription.${key}`),
   "src/app/gateway/channel-room.ts": ["channels.enabled"],
   "src/dispatch/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
   "src/dispatch/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
@@ -283,7 +319,6 @@ describe("known keys without effect", () => {
         telegram: {
           ...TELEGRAM,
           name: "bot",
-          defaultAccount: "default",
           streaming: { chunkMode: "newline" },
           groups: { "-100": { requireMention: true, systemPrompt: "short" } },
         },
@@ -299,7 +334,6 @@ describe("known keys without effect", () => {
         "logging.redactSensitive",
         "skills.entries.tidy.env",
         "channels.telegram.name",
-        "channels.telegram.defaultAccount",
         "channels.telegram.groups.-100.systemPrompt",
         "channels.telegram.streaming.chunkMode",
       ].toSorted(),
@@ -376,5 +410,51 @@ describe("how a chat is answered", () => {
       lowerLimits(limits, accountOf(config, { ...peer("1"), account: accountId(account) })).text;
     expect([lowered("default"), lowered("small")]).toEqual([500, 100]);
     expect(lowerLimits({ ...limits, text: 300 }, accountOf(config, peer("1"))).text).toBe(300);
+  });
+});
+
+describe("bindings and reactions", () => {
+  const group = { kind: "group", id: "-5" } as const;
+  const said = (account: string) => ({
+    ...message({ chat: group }),
+    from: { ...peer("-5"), account: accountId(account), chat: group },
+  });
+  const rulesOf = async (config: object) => {
+    const agents = { list: [{ id: "main" }, { id: "ops", groupChat: { mentionPatterns: ["ops"] } }] };
+    const loaded = { ...(await load({ agents, ...config })), path: "openclaw.json", exists: true, hash: "" };
+    const live = new Live(resolvePaths({ HOME: "/nowhere" }), "/nowhere", loaded);
+    return { live, rules: createRules(live)() };
+  };
+  const bindings = [
+    { agentId: "ops", match: { channel: "telegram" }, session: { dmScope: "main" } },
+    { agentId: "main", match: { channel: "telegram", accountId: "two" } },
+  ];
+
+  it("a binding names the agent of a session; without an account it means the default one", async () => {
+    const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };
+    const { live, rules } = await rulesOf({ bindings, channels });
+    expect(rules.keyFor(said("one"))).toBe("agent:ops:telegram:one:group:-5");
+    expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
+    expect(mentionPatternsFor(said("one"), live)?.map(String)).toEqual(["/ops/iu"]);
+    expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
+    const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
+    expect(rules.keyFor(direct)).toBe("agent:ops:main");
+  });
+
+  it("a reaction follows the account's scope, or the form of WhatsApp", async () => {
+    const reaction = async (account: object, more: object = {}) =>
+      (
+        await rulesOf({ messages: { ackReaction: "👀" }, channels: { telegram: { botToken: "1:a", ...account } } })
+      ).rules.reaction({
+        ...said("default"),
+        mentionsBot: false,
+        ...more,
+      });
+    expect(await reaction({})).toBeUndefined();
+    expect(await reaction({}, { replyTo: { id: "1", fromBot: true } })).toMatchObject({ emoji: "👀" });
+    expect(await reaction({ ackReactionScope: "all", ackReaction: "🦞" })).toMatchObject({ emoji: "🦞" });
+    expect(await reaction({ ackReaction: { emoji: "✅", group: "always" } })).toMatchObject({ emoji: "✅" });
+    expect(await reaction({ ackReaction: { emoji: "✅" } })).toBeUndefined();
+    expect(await reaction({ ackReactionScope: "all" }, { event: "reaction" })).toBeUndefined();
   });
 });

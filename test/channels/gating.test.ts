@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { accountConfig } from "../../src/channels/config.ts";
 import { gate } from "../../src/channels/gating.ts";
 import type { SenderFacts } from "../../src/channels/gating.ts";
-import { policyOf } from "../../src/channels/policy.ts";
+import { policyOf, toPatterns } from "../../src/channels/policy.ts";
 import { message } from "./messages.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };
@@ -105,4 +105,83 @@ test("nobody who is neither listed, paired nor owner passes a closed direct poli
       },
     ),
   );
+});
+
+describe("what groups have beside", () => {
+  const open = { groupPolicy: "open" };
+
+  test("a reply to the bot counts as a mention, whatever the adapter says", () => {
+    const reply = { ...group, replyTo: { id: "5", fromBot: true } };
+    expect(gate(reply, policy(open), STRANGER)).toEqual({ kind: "pass" });
+    expect(gate({ ...group, replyTo: { id: "5" } }, policy(open), STRANGER)).toEqual({ kind: "history" });
+  });
+
+  test("an agent's own patterns stand in for the general ones", () => {
+    const said = { ...group, text: "hey Molty, hello" };
+    const facts = { ...STRANGER, mentionPatterns: toPatterns(["\\bmolty\\b"]) };
+    expect(gate(said, policy(open), facts)).toEqual({ kind: "pass" });
+    expect(gate(said, policy(open, [/molty/i]), { ...facts, mentionPatterns: [] })).toEqual({ kind: "history" });
+  });
+
+  test("bots are heard as allowBots says", () => {
+    const bot = { ...named, sender: { id: "8", isBot: true } };
+    const silent = { ...bot, mentionsBot: false };
+    const kinds = (allowBots: unknown) =>
+      [bot, silent].map((said) => gate(said, policy({ ...open, allowBots, requireMention: false }), STRANGER).kind);
+    expect(kinds(false)).toEqual(["drop", "drop"]);
+    expect(kinds("mentions")).toEqual(["pass", "drop"]);
+    expect(kinds(true)).toEqual(["pass", "pass"]);
+  });
+
+  test("a guild is heard in its listed channels, or in all of them", () => {
+    const inGuild = { ...named, guildId: "G" };
+    const kind = (guild: object): string => gate(inGuild, policy({ guilds: { G: guild } }), STRANGER).kind;
+    expect(kind({})).toBe("pass");
+    expect(kind({ channels: { "-100": {} } })).toBe("pass");
+    expect(kind({ channels: { other: {} } })).toBe("drop");
+    expect(kind({ channels: { "-100": { enabled: false } } })).toBe("drop");
+    expect(kind({ channels: { "*": {} } })).toBe("pass");
+    expect(gate({ ...inGuild, guildId: "H" }, policy({ guilds: { G: {} } }), STRANGER).kind).toBe("drop");
+    expect(
+      gate({ ...inGuild, mentionsBot: false }, policy({ guilds: { G: { requireMention: false } } }), STRANGER),
+    ).toEqual({ kind: "pass" });
+  });
+
+  test("roles and users open a guild, together", () => {
+    const rules = policy({ guilds: { G: { roles: ["r1"], users: ["7"] } } });
+    const by = (id: string, roles: string[]): string =>
+      gate({ ...named, guildId: "G", sender: { id, roles } }, rules, STRANGER).kind;
+    expect([by("7", []), by("9", ["r1"]), by("9", ["r2"])]).toEqual(["pass", "pass", "drop"]);
+  });
+
+  test("Slack's channels are groups", () => {
+    expect(gate(named, policy({ channels: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
+  });
+});
+
+describe("reactions", () => {
+  const thumb = {
+    ...direct,
+    text: "",
+    event: "reaction",
+    reaction: { emoji: "👍", messageId: "3", toBot: true },
+  } as const;
+  const other = { ...thumb, reaction: { ...thumb.reaction, toBot: false } };
+  const heard = { dmPolicy: "allowlist", allowFrom: ["7"] };
+
+  test.each([
+    ["off", "drop", "drop"],
+    ["own", "history", "drop"],
+    ["all", "history", "history"],
+    ["allowlist", "drop", "drop"],
+  ])("%s", (reactionNotifications, own, others) => {
+    const rules = policy({ ...heard, reactionNotifications });
+    expect([gate(thumb, rules, STRANGER).kind, gate(other, rules, STRANGER).kind]).toEqual([own, others]);
+  });
+
+  test("of listed people are told, of strangers never", () => {
+    const rules = policy({ ...heard, reactionNotifications: "allowlist", reactionAllowlist: ["7"] });
+    expect(gate(other, rules, STRANGER)).toEqual({ kind: "history" });
+    expect(gate(thumb, policy({}), STRANGER).kind).toBe("drop");
+  });
 });

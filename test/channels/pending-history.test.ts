@@ -29,3 +29,14 @@ test("threads are apart, and a limit of 0 keeps nothing", () => {
   expect(history.take(line("").from).map((it) => it.text)).toEqual(["main"]);
   expect(history.take(line("", "4").from)).toEqual([]);
 });
+
+test("a reaction is told as a line", () => {
+  const history = new PendingHistory();
+  const thumb = { ...message(), text: "", event: "reaction" } as const;
+  history.add({ ...thumb, reaction: { emoji: "👍", messageId: "3", toBot: true } }, 10);
+  history.add({ ...thumb, reaction: { emoji: "👍", messageId: "3", removed: true } }, 10);
+  expect(history.take(thumb.from).map((line) => line.text)).toEqual([
+    "[reacted with 👍 on your message 3]",
+    "[took back 👍 on message 3]",
+  ]);
+});

@@ -3,7 +3,7 @@ import { startChannels, type Channels } from "../../channels/channels.ts";
 import { gate } from "../../channels/gating.ts";
 import { methods } from "../../channels/methods.ts";
 import { PendingHistory } from "../../channels/pending-history.ts";
-import { policyOf, type ChannelPolicy } from "../../channels/policy.ts";
+import { policyOf, toPatterns, type ChannelPolicy } from "../../channels/policy.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
 import type { Verdict } from "../../dispatch/ports.ts";
@@ -18,6 +18,7 @@ import { accountFolder, accountOf, lowerLimits } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
+import { mentionPatternsFor } from "../rules.ts";
 import { bundledChannels, findAdapter } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
@@ -136,6 +137,7 @@ export class ChannelRoom {
       paired: paired === true,
       isOwner,
       isCommand: parseCommand(message.text) !== undefined,
+      mentionPatterns: mentionPatternsFor(message, this.#live),
     });
     if (verdict.kind === "history") this.#pending.add(message, policy.historyLimit);
     if (verdict.kind === "pass") return { kind: "pass", pending: this.#pending.take(message.from) };
@@ -154,7 +156,7 @@ export class ChannelRoom {
   #makePolicy(config: Config, from: Peer): ChannelPolicy {
     const { mentionPatterns, historyLimit } = config.messages.groupChat;
     return policyOf(accountOf(config, from), {
-      mentionPatterns: mentionPatterns.map((pattern) => new RegExp(pattern, "i")),
+      mentionPatterns: toPatterns(mentionPatterns),
       historyLimit,
     });
   }

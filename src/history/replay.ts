@@ -31,7 +31,7 @@ export function replay(
   record: PromptRecord,
   entries: readonly TranscriptEntry[],
   model: ModelRef,
-  rules: PruneRules = PRUNE_DEFAULTS,
+  rules?: PruneRules,
 ): Replayed {
   const path = pathTo(record.lastEntryId, entries);
   const rows = windowRows(path, record.firstEntryId);
@@ -48,10 +48,20 @@ export function replay(
     older: false,
     ...(summary !== undefined && { summary }),
   };
-  const messages = [...applyCuts(assemble(window, policy).messages, record.cuts, rules)];
+  const messages = withCuts(assemble(window, policy).messages, record, { model, rules });
   const entryIds = assemble({ ...window, messages: rows.map(named) }, policy).messages.map(nameOf);
   const why = mismatch(record, { messages, summary, fits: fits(summary) });
   return { messages, entryIds, ...(summary && { summary }), faithful: why === undefined, ...(why && { why }) };
+}
+
+/** Messages as they were sent: pruned where the model's provider has a cache. */
+export function withCuts(
+  messages: readonly ChatMessage[],
+  { api, input, cuts }: PromptRecord,
+  { model, rules = PRUNE_DEFAULTS }: { readonly model: ModelRef; readonly rules?: PruneRules | undefined },
+): ChatMessage[] {
+  const { promptCache } = policyFor({ ...model, api, input });
+  return promptCache ? [...applyCuts(messages, cuts, rules)] : [...messages];
 }
 
 /** Passes copy what they change, with all that is on it. */

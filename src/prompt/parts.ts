@@ -24,16 +24,13 @@ export function sizesOf(parts: readonly TextPart[]): readonly PromptPart[] {
   }));
 }
 
-/** The texts of the pieces out of the whole; what a context engine put in front is one more. Undefined when they do not fit. */
+/** The texts of the pieces out of the whole; undefined when their sizes do not make up the whole. */
 export function textsOf(sizes: readonly PromptPart[], whole: string): readonly TextPart[] | undefined {
-  const front = whole.length - sizes.reduce((sum, part) => sum + (part.chars ?? Number.NaN), 0);
-  if (!(front >= 0)) return undefined;
-  let at = front;
-  const parts = sizes.map(({ name, source, chars = 0 }) => {
+  let at = 0;
+  const parts = sizes.map(({ name, source, chars = Number.NaN }) => {
     const from = at;
     at += chars;
     return { name, source, text: whole.slice(from, at) };
   });
-  if (front === 0) return parts;
-  return [{ name: "addition", source: "the context engine", text: whole.slice(0, front) }, ...parts];
+  return at === whole.length ? parts : undefined;
 }

@@ -47,9 +47,10 @@ async function ask(
   const made = assemble(window, { ...policyFor(model), images, strict, earlierTurns });
   const rules = { ...PRUNE_DEFAULTS, softTrimRatio: 0, keepLastAssistants: 0, minPrunableToolChars: 1 };
   const past = { touchedAt: -1_000_000, cuts: {} };
-  const pruned = asked.prunes
-    ? prune({ messages: made.messages, contextWindow: 10, past, now: 0 }, rules)
-    : { messages: made.messages, pruned: past };
+  const pruned =
+    asked.prunes && policyFor(model).promptCache
+      ? prune({ messages: made.messages, contextWindow: 10, past, now: 0 }, rules)
+      : { messages: made.messages, pruned: past };
   const first = window.messages[0]?.entryId;
   const last = window.messages.at(-1)?.entryId;
   const record: PromptRecord = {

@@ -161,8 +161,7 @@ it("says of each piece where it comes from, and the pieces in a row are the prom
   );
   const sizes = sizesOf(parts);
   expect(textsOf(sizes, prompt)).toEqual(parts);
-  const addition = { name: "addition", source: "the context engine", text: "remember this\n\n" };
-  expect(textsOf(sizes, `remember this\n\n${prompt}`)).toEqual([addition, ...parts]);
+  expect(textsOf(sizes, `${prompt}.`)).toBeUndefined();
   expect(textsOf(sizes, prompt.slice(1))).toBeUndefined();
   expect(textsOf([{ name: "old", source: "?", tokens: 3 }], prompt)).toBeUndefined();
 });

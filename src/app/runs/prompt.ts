@@ -1,10 +1,12 @@
-import { replay } from "../../history/replay.ts";
+import { findImagePaths } from "../../history/images/paths.ts";
+import { replay, withCuts } from "../../history/replay.ts";
 import { textsOf } from "../../prompt/parts.ts";
 import { earlierFiles, readBackTo } from "../../sessions/read-back.ts";
 import { estimateTextTokens } from "../../sessions/tokens.ts";
 import type { RunSource } from "../../store/read-only.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { RunRecord } from "../../types/journal.ts";
+import type { ChatMessage } from "../../types/model.ts";
 import type { PromptPart, PromptRecord } from "../../types/run.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { PruneRules } from "../../types/settings.ts";
@@ -26,6 +28,8 @@ export interface ShownPrompt {
   readonly messages: readonly PromptMessage[];
   readonly tools: readonly string[];
   readonly bodyParts: readonly PromptPart[];
+  /** Files that turns name and that were shown with them where they could be read; the transcript does not hold them. */
+  readonly imageFiles: readonly string[];
   /** The messages are those that were sent. */
   readonly faithful: boolean;
   /** Why they are not, or are not known to be. */
@@ -48,23 +52,47 @@ async function systemOf({ journal }: RunPlace, { system, systemParts }: PromptRe
   return parts.map((part) => ({ ...part, tokens: estimateTextTokens(part.text), chars: part.text.length }));
 }
 
-type Messages = Pick<ShownPrompt, "messages" | "faithful" | "why">;
+type Messages = Pick<ShownPrompt, "messages" | "imageFiles" | "faithful" | "why">;
 
 async function messagesOf(place: RunPlace, run: RunRecord, record: PromptRecord): Promise<Messages> {
-  if (record.engineMessages !== undefined) return fromEngine(place, record.engineMessages);
   const { receipt, sessionKey } = run;
   const model = receipt.tries?.at(-1)?.model ?? receipt.model;
-  const entries = await entriesOf(place, sessionKey, record);
-  const again = replay(record, entries, model, place.pruningOf(sessionKey));
+  const rules = place.pruningOf(sessionKey);
+  if (record.engineMessages !== undefined) {
+    const made = await fromEngine(place, record.engineMessages);
+    if (!made) return NOT_KEPT;
+    const messages = withCuts(made, record, { model, rules }).map((message) => showMessage(message));
+    return { messages, imageFiles: [], faithful: true };
+  }
+  const again = replay(record, await entriesOf(place, sessionKey, record), model, rules);
+  const { faithful, why } = again;
   const messages = again.messages.map((message, index) => showMessage(message, again.entryIds[index]));
-  return { messages, faithful: again.faithful, ...(again.why !== undefined && { why: again.why }) };
+  const imageFiles = record.images ? filesIn(messages) : [];
+  return { messages, imageFiles, faithful, ...(why !== undefined && { why }) };
 }
 
-async function fromEngine({ journal }: RunPlace, key: string): Promise<Messages> {
+const NOT_KEPT: Messages = {
+  messages: [],
+  imageFiles: [],
+  faithful: false,
+  why: "What the context engine made is not kept any more.",
+};
+
+async function fromEngine({ journal }: RunPlace, key: string): Promise<readonly ChatMessage[] | undefined> {
   const text = await journal.texts.get(key);
-  const messages = text === undefined ? undefined : engineMessages(text);
-  if (messages) return { messages: messages.map((message) => showMessage(message)), faithful: true };
-  return { messages: [], faithful: false, why: "What the context engine made is not kept any more." };
+  return text === undefined ? undefined : engineMessages(text);
+}
+
+/** What a note of the gateway names stands in its turn already, when that has images. */
+function filesIn(messages: readonly PromptMessage[]): readonly string[] {
+  const found = messages
+    .filter(({ role }) => role === "user")
+    .flatMap(({ content }) => {
+      const hasImages = content.some((part) => part.type === "image");
+      const named = content.flatMap((part) => (part.type === "text" ? findImagePaths(part.text) : []));
+      return named.filter(({ noted }) => !(noted && hasImages)).map(({ path }) => path);
+    });
+  return [...new Set(found)];
 }
 
 /** Out of the key's present file, or out of one that was set aside; empty when the entries are in none. */

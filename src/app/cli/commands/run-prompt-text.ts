@@ -5,16 +5,19 @@ import type { RunContent, RunMessage, RunPart, RunPrompt } from "./run-shapes.ts
 
 /** What a model saw, in its order: the pieces of the system prompt, the tools, the messages. */
 export function promptText(io: Io, prompt: RunPrompt): string {
-  const { system, tools, messages, bodyParts } = prompt;
+  const { system, tools, messages, bodyParts, imageFiles } = prompt;
   const blocks = [
     ...system.map((part) => sectionText(io, part)),
     `${rule(io, ["tools", String(tools.length)])}${tools.join(", ") || "none"}\n`,
     ...messages.map((message, index) => messageText(io, message, `message ${index + 1}`)),
+    imageFiles.length > 0 ? `${rule(io, [FILES])}${imageFiles.map((path) => `${cleanText(path)}\n`).join("")}` : "",
     bodyParts.length > 0 ? `${rule(io, ["the last turn was made of"])}${bodyParts.map(partLine).join("")}` : "",
     remark(prompt),
   ];
   return blocks.filter((text) => text !== "").join("\n");
 }
+
+const FILES = "images of these files too, where they could be read";
 
 const rule = (io: Io, facts: readonly (string | undefined)[]): string =>
   `${dim(io, `--- ${facts.filter((fact) => fact !== undefined).join(" · ")} ---`)}\n`;

@@ -105,6 +105,7 @@ export const promptShape = z.looseObject({
   messages: z.array(message),
   tools: z.array(z.string()),
   bodyParts: z.array(part),
+  imageFiles: z.array(z.string()).default([]),
   faithful: z.boolean(),
   why: z.string().optional(),
 });

@@ -46,7 +46,12 @@ export const HISTORY_PASSES: readonly HistoryPass[] = [
   { name: "bridge", apply: bridgeToolResults },
 ];
 
-/** Gives back the very array when it is a valid request already; the messages that need no change are the given ones. */
+/**
+ * Asked before every call of a tool loop: gives back the very array when it is a valid request already, and messages
+ * that need no change are the given ones. A longer conversation begins as it did before, byte for byte, so that the
+ * provider's cache holds; not where older turns are left out (`earlierTurns`, images past their limit, in steps), where
+ * a user turn follows one that got no answer and both become one, and where the policy itself is another.
+ */
 export function applyPasses(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   const rules = policy.strict === true ? strictly(policy) : policy;
   return HISTORY_PASSES.reduce((current, pass) => pass.apply(current, rules), messages);

@@ -111,6 +111,18 @@ describe("the history passes, over any transcript", () => {
   });
 });
 
+describe("the history passes, before every call", () => {
+  it("give the very messages back, changed or not, and the very array when there is nothing to do", () => {
+    const sent = { ...user("hello"), provenance: { kind: "inter_session", sourceTool: "sessions_send" } } as const;
+    const messages = [sent, call("a"), { ...result("a", "x"), details: { exit: 0 } }, says("1"), user("2")];
+    const first = applyPasses(messages, seeing);
+    const then = applyPasses([...messages, says("2"), user("3")], seeing);
+    expect(first).not.toEqual(messages);
+    expect(first.every((message, at) => message === then[at])).toBe(true);
+    expect(applyPasses(first, seeing)).toBe(first);
+  });
+});
+
 describe("pairing", () => {
   it("gives each call its own result when a provider uses an id again", () => {
     const passed = applyPasses(

@@ -1,4 +1,5 @@
 import type { ChatMessage, UserMessage } from "../../types/model.ts";
+import { once } from "../once.ts";
 import { mapSame, partsOf } from "../parts.ts";
 
 /** `provenance` of a user message that another session sent. */
@@ -11,16 +12,16 @@ interface Origin {
 
 /** The model has to see which user turns no user wrote. */
 export function markInterSession(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return mapSame(messages, mark);
+  return mapSame(messages, (message) =>
+    message.role === "user" && originOf(message)?.kind === "inter_session" ? marked(message) : message,
+  );
 }
 
-function mark(message: ChatMessage): ChatMessage {
-  if (message.role !== "user") return message;
-  const origin = originOf(message);
-  if (origin?.kind !== "inter_session") return message;
+const marked = once((message: UserMessage): UserMessage => {
   const { role, timestamp } = message;
-  return { role, timestamp, content: [{ type: "text", text: `${markerLine(origin)}\n` }, ...partsOf(message)] };
-}
+  const line = markerLine(originOf(message) ?? {});
+  return { role, timestamp, content: [{ type: "text", text: `${line}\n` }, ...partsOf(message)] };
+});
 
 function originOf(message: UserMessage): Origin | undefined {
   if (!("provenance" in message)) return undefined;

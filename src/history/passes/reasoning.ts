@@ -1,6 +1,7 @@
 import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/model.ts";
 import { type AnswerPart, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
+import { once } from "../once.ts";
 import { isOwn, unsigned } from "./thinking.ts";
 
 /**
@@ -24,12 +25,12 @@ export function downgradeReasoning(messages: readonly ChatMessage[], policy: Tra
 }
 
 /** Ids of all items of an answer; undefined when the answer cannot be sent back as items. */
-function itemsOf({ content }: AssistantMessage): readonly string[] | undefined {
+const itemsOf = once(({ content }: AssistantMessage): readonly string[] | undefined => {
   if (content.at(-1)?.type === "thinking") return undefined;
   const reasoned = content.some((part) => part.type === "thinking");
   const ids = content.map((part) => itemId(part, reasoned));
   return ids.every((id) => id !== undefined) ? ids.filter((id) => id !== "") : undefined;
-}
+});
 
 /** An empty id is none, and needs none. */
 function itemId(part: AnswerPart, reasoned: boolean): string | undefined {
@@ -65,11 +66,11 @@ function parsed(json: string): object | undefined {
   }
 }
 
-function asPlain(message: AssistantMessage): AssistantMessage {
+const asPlain = once((message: AssistantMessage): AssistantMessage => {
   const bare = unsigned(message);
   // The SDK gives all texts of an answer the same item id.
   return withContent(bare, oneText(mapSame(bare.content, withoutItemId)));
-}
+});
 
 function withoutItemId(part: AnswerPart): AnswerPart {
   if (part.type !== "toolCall" || !part.id.includes("|")) return part;

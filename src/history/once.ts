@@ -1,0 +1,11 @@
+/** The function, asked once per object: the same object gives the same answer, so that nothing is made anew for each call. */
+export function once<K extends WeakKey, V>(make: (key: K) => V): (key: K) => V {
+  const known = new WeakMap<K, { readonly value: V }>();
+  return (key) => {
+    const found = known.get(key);
+    if (found) return found.value;
+    const value = make(key);
+    known.set(key, { value });
+    return value;
+  };
+}

@@ -26,22 +26,27 @@ export class DrivenTurn implements EngineTurn {
   readonly #engine: ContextEngine;
   readonly #options: EngineTurnOptions;
   readonly #takeBack: () => void;
+  readonly #ownsCompaction: boolean;
+  readonly #isForeground: boolean;
   #degraded: string | undefined;
   /** It hangs, or never began: it is not called again in this run. */
   #isSilent = false;
   /** Messages of the present turn that it was told. */
   #told = 0;
+  #observation: CallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
 
   constructor(engine: ContextEngine, options: EngineTurnOptions) {
     this.id = options.id;
     this.#engine = engine;
     this.#options = options;
+    this.#ownsCompaction = engine.info.ownsCompaction === true;
+    this.#isForeground = engine.info.turnMaintenanceMode === "foreground";
     this.#takeBack = options.desk.lend(options.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
   get ownsCompaction(): boolean {
-    return this.#engine.info.ownsCompaction === true && this.#degraded === undefined;
+    return this.#ownsCompaction && this.#degraded === undefined;
   }
 
   get degraded(): string | undefined {
@@ -83,7 +88,8 @@ export class DrivenTurn implements EngineTurn {
   async #assemble(ask: EngineAsk, { isFirst }: { isFirst: boolean }): Promise<EngineAnswer | undefined> {
     const { model, tokenBudget, signal } = ask;
     this.#last = { model, tokenBudget };
-    if (this.#degraded !== undefined || this.#isSilent) return undefined;
+    if (this.#isSilent && this.#degraded === undefined) this.#degrade("assemble", "it hung in a call before");
+    if (this.#degraded !== undefined) return undefined;
     const told = tellable(ask.messages, ask.prePromptMessageCount);
     const done = await this.#call("assemble", signal, (end) =>
       this.#engine.assemble({
@@ -117,12 +123,14 @@ export class DrivenTurn implements EngineTurn {
   }
 
   async end(turn: EngineTurnEnd): Promise<void> {
+    const { lastCallUsage, model } = turn;
+    const { cache, session } = this.#options;
+    this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
     try {
       await this.#tell(turn);
-      const isForeground = this.#engine.info.turnMaintenanceMode === "foreground";
-      if (isForeground) await this.#maintainBehind(turn, { isDeferred: false });
-      void this.#options.background.run(this.#options.session.sessionKey, async () => {
-        if (!isForeground) await this.#maintainBehind(turn, { isDeferred: true });
+      if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
+      void this.#options.background.run(session.sessionKey, async () => {
+        if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
         await this.#dispose();
       });
     } finally {
@@ -213,7 +221,7 @@ export class DrivenTurn implements EngineTurn {
     return { ...this.#ofSession(), sessionFile, runtimeContext: this.#runtime(call) };
   }
 
-  #runtime = (call: CallFacts) => runtimeContext(this.#options, call);
+  #runtime = (call: CallFacts) => runtimeContext(this.#options, { ...call, observation: this.#observation });
 
   #call<T>(
     method: keyof EngineTimeouts,

@@ -28,10 +28,9 @@ export async function openEngine(id: string, opening: Opening): Promise<ContextE
   const made = await bounded(() => make(found, opening.context), opening);
   if (made.kind !== "ok") throw unusable(id, made.kind === "aborted" ? "aborted" : made.why);
   const engine = made.value;
-  const fault = faultOf(engine, id);
-  if (fault !== undefined) throw unusable(id, fault);
-  const unmet = unmetBy(engine.info.hostRequirements?.["agent-run"]);
-  if (unmet !== undefined) throw unusable(id, unmet);
+  const fault = await bounded(() => faultOf(engine, id), opening);
+  if (fault.kind !== "ok") throw unusable(id, fault.kind === "aborted" ? "aborted" : fault.why);
+  if (fault.value !== undefined) throw unusable(id, fault.value);
   return engine;
 }
 
@@ -51,7 +50,8 @@ function faultOf(engine: ContextEngine, id: string): string | undefined {
   if (typeof name !== "string" || name === "") return "its info has no name";
   const { ingest, assemble, compact }: { ingest?: unknown; assemble?: unknown; compact?: unknown } = given;
   const lacking = Object.entries({ ingest, assemble, compact }).filter(([, method]) => typeof method !== "function");
-  return lacking.length > 0 ? `it lacks ${lacking.map(([method]) => method).join(", ")}` : undefined;
+  if (lacking.length > 0) return `it lacks ${lacking.map(([method]) => method).join(", ")}`;
+  return unmetBy(engine.info.hostRequirements?.["agent-run"]);
 }
 
 /** What an engine requires and this host cannot do, in words; undefined when there is nothing. */

@@ -11,6 +11,7 @@ import type { EngineCompacted, EngineCompaction } from "../../types/engine-turn.
 import type { AgentInternalEvent } from "../../types/internal-event.ts";
 import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
+import type { CacheWatch } from "./cache-watch.ts";
 import type { CompactionDesk } from "./compaction-desk.ts";
 import type { EngineTimeouts } from "./settings.ts";
 
@@ -56,6 +57,8 @@ export interface EngineTurnOptions {
   /** Maintenance behind a turn: one at a time per session. Waited for when the gateway stops. */
   readonly background: KeyedQueue;
   readonly desk: CompactionDesk;
+  /** What the provider's cache gave in the turns before; nothing is told of that without one. */
+  readonly cache?: CacheWatch;
   readonly factory?: ContextEngineFactoryContext;
   readonly clock: Clock;
   readonly log: Log;

@@ -12,6 +12,7 @@ export interface CallFacts {
   readonly tokenBudget?: number | undefined;
   readonly currentTokenCount?: number | undefined;
   readonly lastCallUsage?: Usage | undefined;
+  readonly observation?: PromptCacheFacts["observation"];
   /** Why it is called: `manual`, `overflow`, … */
   readonly trigger?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +39,7 @@ export function runtimeContext({ session, services, clock }: Host, call: CallFac
     ...(trigger !== undefined && { trigger }),
     ...(call.isDeferred === true && { allowDeferredCompactionExecution: true }),
     ...(signal && { abortSignal: signal }),
-    ...(usage && { usage, promptCache: cacheFacts(usage, clock.now()) }),
+    ...(usage && { usage, promptCache: cacheFacts(usage, call.observation, clock.now()) }),
     llm: { complete: (request) => services.complete({ ...(signal && { signal }), ...request }) },
     ...(rewrite && { rewriteTranscriptEntries: rewrite }),
   };
@@ -50,8 +51,22 @@ function usageFacts({ input, output, cacheRead, cacheWrite, totalTokens }: Usage
   return { input, output, cacheRead, cacheWrite, total: totalTokens };
 }
 
-/** Providers keep a prompt for some minutes when nothing else is asked of them. */
-function cacheFacts(lastCallUsage: UsageFacts, now: number): PromptCacheFacts {
-  const isUsed = lastCallUsage.cacheRead > 0 || lastCallUsage.cacheWrite > 0;
-  return { retention: isUsed ? "short" : "none", lastCallUsage, ...(isUsed && { lastCacheTouchAt: now }) };
+/** Milliseconds that providers keep a prompt when nothing else is asked of them. */
+const SHORT_RETENTION_MS = 5 * 60_000;
+
+function cacheFacts(
+  lastCallUsage: UsageFacts,
+  observation: PromptCacheFacts["observation"],
+  now: number,
+): PromptCacheFacts {
+  const seen = observation && { observation };
+  if (lastCallUsage.cacheRead === 0 && lastCallUsage.cacheWrite === 0)
+    return { retention: "none", lastCallUsage, ...seen };
+  return {
+    retention: "short",
+    lastCallUsage,
+    ...seen,
+    lastCacheTouchAt: now,
+    expiresAt: now + SHORT_RETENTION_MS,
+  };
 }

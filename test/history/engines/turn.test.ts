@@ -10,6 +10,8 @@ import type {
 } from "../../../src/types/context-engine.ts";
 import type { AgentInternalEvent } from "../../../src/types/internal-event.ts";
 import type { ChatMessage } from "../../../src/types/model.ts";
+import { emptyUsage } from "../../../src/types/usage.ts";
+import { CacheWatch } from "../../../src/history/engines/cache-watch.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { answer, ask, compaction, ending, MODEL, never, result, stage, textOf, turns, user } from "./stage.ts";
 
@@ -212,6 +214,33 @@ describe("a turn with an engine", () => {
   });
 });
 
+describe("the provider's cache", () => {
+  it("is compared with the turn before", async () => {
+    const engine = new RecordingEngine();
+    const on = stage(engine);
+    const cache = new CacheWatch();
+    const saw = async (cacheRead: number, model = MODEL) => {
+      const turn = await on.open({ cache });
+      const end = ending([user("a"), answer("b")], 0);
+      await turn.end({ ...end, model, lastCallUsage: { ...emptyUsage(), cacheRead } });
+      return engine.last<AfterTurnParams>("afterTurn").runtimeContext?.promptCache?.observation;
+    };
+    expect(await saw(50_000)).toBeUndefined();
+    expect(await saw(49_500)).toMatchObject({
+      broke: false,
+      previousCacheRead: 50_000,
+      cacheRead: 49_500,
+      changes: [],
+    });
+    expect(await saw(0, { ...MODEL, id: "other" })).toEqual({
+      broke: true,
+      previousCacheRead: 49_500,
+      cacheRead: 0,
+      changes: [{ code: "model", detail: "anthropic/claude-sonnet-4-5 -> anthropic/other" }],
+    });
+  });
+});
+
 describe("what the model sees", () => {
   const history = turns(2);
   const asked = user("look at it");
@@ -317,6 +346,17 @@ describe("an engine that fails", () => {
     expect(await on.clock.until(turn.end(ending(messages, 4)))).toBe(0);
     expect(calls).toBe(1);
     expect(on.clock.waiting).toBe(0);
+  });
+
+  it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {
+    const info = { id: "small", name: "Small", ownsCompaction: true };
+    const on = stage(small({ info, afterTurn: hang }));
+    const turn = await on.open();
+    expect((await turn.assemble(ask(messages, 4)))?.messages).toHaveLength(5);
+    const loop = [...messages, answer("looking", "c1"), result("c1", "found")];
+    expect(await on.clock.until(turn.reassemble(ask(loop, 4)))).toBe(60_000);
+    expect(turn.degraded).toContain("hung");
+    expect(turn.ownsCompaction).toBe(false);
   });
 
   it("in bootstrap is passed by, and its compaction with it", async () => {

@@ -1,0 +1,39 @@
+import type { PromptCacheFacts } from "../../types/context-engine.ts";
+import type { ModelInfo, Usage } from "../../types/model.ts";
+
+type Observation = NonNullable<PromptCacheFacts["observation"]>;
+
+interface Seen {
+  readonly model: string;
+  readonly cacheRead: number;
+}
+
+/** Sessions that are remembered. */
+const MOST_SESSIONS = 1000;
+/** A cache is taken for broken when it gives this much less than before, in tokens and as a part. */
+const LEAST_LOSS = 1000;
+const LEAST_PART = 0.1;
+
+/** Compares what the provider's cache gave with the turn before of the same session. */
+export class CacheWatch {
+  readonly #seen = new Map<string, Seen>();
+
+  /** Undefined at the first turn of a session. */
+  observe(sessionId: string, { provider, id }: ModelInfo, { cacheRead }: Usage): Observation | undefined {
+    const before = this.#seen.get(sessionId);
+    const model = `${provider}/${id}`;
+    this.#seen.delete(sessionId);
+    this.#seen.set(sessionId, { model, cacheRead });
+    const [oldest] = this.#seen.keys();
+    if (this.#seen.size > MOST_SESSIONS && oldest !== undefined) this.#seen.delete(oldest);
+    if (!before) return undefined;
+    const loss = before.cacheRead - cacheRead;
+    const isOther = before.model !== model;
+    return {
+      broke: loss >= LEAST_LOSS && loss > before.cacheRead * LEAST_PART,
+      previousCacheRead: before.cacheRead,
+      cacheRead,
+      changes: isOther ? [{ code: "model", detail: `${before.model} -> ${model}` }] : [],
+    };
+  }
+}

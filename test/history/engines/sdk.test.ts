@@ -1,0 +1,31 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { buildMemorySystemPromptAddition } from "../../../src/api/core.ts";
+import { setPluginHost } from "../../../src/plugins/host-slot.ts";
+
+const nobody = async () => ({ ok: false, compacted: false });
+let forget: () => void = () => undefined;
+afterEach(() => forget());
+
+describe("the memory plugin's part of the system prompt", () => {
+  it("is what the gateway has of it, and nothing without one", () => {
+    const request = { availableTools: new Set(["memory_search"]), citationsMode: "on" };
+    expect(buildMemorySystemPromptAddition(request)).toBeUndefined();
+    forget = setPluginHost({
+      compact: nobody,
+      memoryPrompt: ({ availableTools, citationsMode }) => [
+        `${[...availableTools].join()} ${citationsMode}`,
+        "Recall.",
+      ],
+    });
+    expect(buildMemorySystemPromptAddition(request)).toBe("memory_search on\nRecall.");
+    forget();
+    expect(buildMemorySystemPromptAddition(request)).toBeUndefined();
+  });
+
+  it("is of the gateway that came last", () => {
+    const first = setPluginHost({ compact: nobody, memoryPrompt: () => ["first"] });
+    forget = setPluginHost({ compact: nobody, memoryPrompt: () => ["second"] });
+    first();
+    expect(buildMemorySystemPromptAddition({ availableTools: new Set() })).toBe("second");
+  });
+});

@@ -33,3 +33,16 @@ export { OpenClawError } from "../types/errors.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
 export { accountInputs } from "../channels/config.ts";
+export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
+export type { AgentInternalEvent } from "../types/internal-event.ts";
+export type { InputProvenance } from "../types/model.ts";
+export type {
+  AssembleParams,
+  AssembleResult,
+  CompactParams,
+  CompactResult,
+  ContextEngine,
+  ContextEngineFactory,
+  ContextEngineInfo,
+  ContextEngineRuntimeContext,
+} from "../types/context-engine.ts";

@@ -13,7 +13,7 @@ import { openSessions } from "../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
 import { createTools } from "../tools/tools.ts";
-import { systemClock } from "../types/clock.ts";
+import { type Clock, systemClock } from "../types/clock.ts";
 import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
@@ -75,11 +75,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     outbox,
     media,
     closedPaths: deniedPaths(live),
-    texts: journal.texts,
-    pruned: new PruneMemory(),
-    images: new ImageLoader({ log }),
-    mediaDir: paths.media,
-    hooks: new Hooks(clock, log),
+    ...forRuns(live, journal, { log, clock }),
     models,
     clock,
     log,
@@ -101,6 +97,12 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const dispatch = new Dispatch(ports);
   const close = () => closeAll(sessions, journal, models);
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
+}
+
+/** What all runs share. */
+function forRuns({ paths }: Live, { texts }: OpenJournal, { log, clock }: { log: Log; clock: Clock }) {
+  const hooks = new Hooks(clock, log);
+  return { hooks, texts, pruned: new PruneMemory(), images: new ImageLoader({ log }), mediaDir: paths.media };
 }
 
 async function closeAll(sessions: Sessions, journal: OpenJournal, models: LiveModels): Promise<void> {

@@ -1,10 +1,12 @@
 import os from "node:os";
 import { join } from "node:path";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
+import type { SystemPrompt } from "../harness/request.ts";
 import { loadContextFiles } from "../prompt/bootstrap.ts";
 import { type BadSkill, loadSkills } from "../prompt/skills.ts";
 import type { InboundFacts, SystemContext } from "../prompt/system-context.ts";
-import { buildSystemPrompt } from "../prompt/system-prompt.ts";
+import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
+import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
 import type { Live } from "./live.ts";
@@ -12,15 +14,15 @@ import { packageRoot } from "./package-root.ts";
 
 /** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
 export function createPrompting(live: Live, log: Log) {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const tell = (bad: BadSkill) => {
     const line = `${bad.location}: ${bad.reason}`;
-    if (!told.has(line)) log.warn("skill skipped", { skill: bad.location, why: bad.reason });
-    told.add(line);
+    if (!warned.has(line)) log.warn("skill skipped", { skill: bad.location, why: bad.reason });
+    warned.add(line);
   };
-  return async (request: SystemPromptRequest): Promise<string> => {
+  return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent } = request;
-    if (agent.prompt.override !== undefined) return agent.prompt.override;
+    if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
     const contextFiles = await loadContextFiles(agent.workspace, limits);
     const sources = {
@@ -32,11 +34,12 @@ export function createPrompting(live: Live, log: Log) {
     const { load, entries } = live.config.skills;
     const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
     const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
-    return buildSystemPrompt(
-      contextFor(request, { contextFiles, skills, owners: live.config.commands.ownerAllowFrom.map(String) }),
-    );
+    const owners = live.config.commands.ownerAllowFrom.map(String);
+    return told(systemPromptParts(contextFor(request, { contextFiles, skills, owners })));
   };
 }
+
+const told = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
 
 function contextFor(
   { agent, model, tools, peer, extra }: SystemPromptRequest,

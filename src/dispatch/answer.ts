@@ -45,6 +45,7 @@ class Answering {
   #visible = "";
   #broken = "";
   #blocks = 0;
+  readonly #notices: string[] = [];
   /** Set when the answer turned out other than what an earlier boot had planned. */
   #series = "";
 
@@ -79,8 +80,9 @@ class Answering {
         // Cut as in the boot that ran the tools: blocks are known again by their place.
         return this.#flush();
       case "retry":
-        // The half block of a call that broke off.
-        this.#feed?.drop();
+        return this.#breakOff(event.continues);
+      case "model_change":
+        this.#notices.push(event.text);
         return;
       case "text_delta":
         return this.#grow(this.#filter.push(event.delta));
@@ -103,6 +105,12 @@ class Answering {
     await this.#sendBlocks(this.#feed?.tick());
   }
 
+  /** Either the next words go on from the broken ones, or those are forgotten with the half block that they began. */
+  #breakOff(continues: boolean): void {
+    if (continues) this.#filter = createDirectiveFilter();
+    else this.#feed?.drop();
+  }
+
   /** What a failed call said before it broke counts only when no later call says it whole. */
   async #endMessage(text: string, isBroken: boolean): Promise<void> {
     await this.#grow(this.#filter.end());
@@ -123,6 +131,7 @@ class Answering {
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(editOf, notice);
     if (notice !== undefined && this.#blocks > 0)
       await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);
+    if (sent) await this.#sendNotices();
     this.outcome = outcomeOf(result, sent || this.#blocks > 0);
   }
 
@@ -136,6 +145,12 @@ class Answering {
     if (blocks.length === 0) return false;
     await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
     return true;
+  }
+
+  /** One line each, behind the answer. */
+  async #sendNotices(): Promise<void> {
+    for (const [at, markdown] of this.#notices.entries())
+      await this.#send(`change:${at}`, [{ kind: "notice", markdown, because: "fallback" }]);
   }
 
   async #sendMedia(): Promise<boolean> {

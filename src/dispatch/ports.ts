@@ -1,4 +1,5 @@
 import type { RunLog } from "../harness/log.ts";
+import type { RunDeps, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { ChannelLink } from "../types/channel.ts";
@@ -68,7 +69,7 @@ export type Verdict =
   | { readonly kind: "history" }
   | { readonly kind: "drop"; readonly why: string };
 
-export interface DispatchPorts {
+export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
   readonly journal: Journal;
   readonly sessions: Sessions;
   readonly outbox: Outbox;
@@ -84,7 +85,12 @@ export interface DispatchPorts {
   /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */
   noRoom?(messages: readonly InboundMessage[], error: unknown): Promise<void>;
   tools(agent: AgentSettings): readonly Tool[];
-  systemPrompt(request: SystemPromptRequest): Promise<string>;
+  systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
+  /**
+   * What goes on outside a session's transcript, a line each, as it is now. Told in each turn after a compaction, since no
+   * summary can be trusted with it. Must not throw.
+   */
+  liveState?(key: SessionKey): readonly string[];
   /** Lines for `/status` that other rooms know. */
   statusLines(): readonly string[];
   /** A stranger has just got a pairing code. Must not throw. */

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { startRun, type Run } from "../harness/run.ts";
 import type { RunRequest, UserTurn } from "../harness/request.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
+import { sizesOf } from "../prompt/parts.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { isMainKey } from "../sessions/keys.ts";
+import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
@@ -54,7 +56,13 @@ export async function prepareTurn(
   );
   const media = await fetchMedia(waiting.rows, ports);
   const body = bodyFor(waiting, session, agent, { ports, media });
-  const turn = { entryId: turnId, text: body.text, images: media.images, at: first.message.receivedAt };
+  const turn = {
+    entryId: turnId,
+    text: body.text,
+    images: media.images,
+    at: first.message.receivedAt,
+    parts: sizesOf(body.parts),
+  };
   return { facts, rows: waiting.rows, message: first.message, agent, turn, body };
 }
 
@@ -83,13 +91,21 @@ function bodyFor(
     rawText: first.text,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: [...greetingEvents(session, more.ports), ...more.ports.events.drain(session.key)],
+    systemEvents: eventsFor(session, more.ports),
     pendingHistory: waiting.pending,
     media: more.media.files,
     hasMessageTool: false,
     timezone: agent.timezone,
     now: more.ports.clock.now(),
   });
+}
+
+/** What happened since the last turn, and what goes on outside a transcript whose older part is a summary. */
+function eventsFor(session: Session, ports: DispatchPorts & { events: SystemEventQueue }) {
+  const at = ports.clock.now();
+  const isCompacted = (session.entry.compactionCount ?? 0) > 0;
+  const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
+  return [...greetingEvents(session, ports), ...ports.events.drain(session.key), ...live.map((text) => ({ at, text }))];
 }
 
 /** A new conversation of the operator's own begins with what is connected. */
@@ -106,22 +122,43 @@ export function beginRun(
   ports: DispatchPorts,
   parts: { approvals: ApprovalDesk; candidates: readonly ModelRef[]; log: Waiting["log"] },
 ): Run {
+  const { facts } = prepared;
+  const request = requestFor(prepared, session, ports, { candidates: parts.candidates });
+  const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
+  return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
+}
+
+/** What a run of a prepared turn is started with. `extra` joins its system prompt. */
+export function requestFor(
+  prepared: PreparedTurn,
+  session: Session,
+  ports: DispatchPorts,
+  { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
+): RunRequest {
   const { facts, agent, turn, message } = prepared;
   const tools = ports.tools(agent);
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
-  const request: RunRequest = {
+  const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }) };
+  return {
     facts,
     settings: settingsFor(agent, peer, ports),
     conversation: session,
     turn,
-    candidates: parts.candidates,
+    candidates,
     thinking: thinkingFor(prepared, session),
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
     tools,
-    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...(peer && { peer }) }),
+    wish: wishOf(session),
+    ...(peer && { channel: peer.channel }),
+    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
-  const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
+}
+
+/** A key that the user pinned is the only one; else the one that served this conversation last comes first. */
+function wishOf({ entry }: Session): ProfileWish {
+  const { authProfileOverride: profile, authProfileOverrideSource: source } = entry;
+  if (profile === undefined) return {};
+  return source === "user" ? { pinned: profile } : { last: profile };
 }
 
 /** A direct chat may be remembered for fewer turns. */

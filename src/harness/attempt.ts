@@ -1,131 +1,114 @@
-import type { Agent, AgentEvent } from "@mariozechner/pi-agent-core";
-import { assemble, type Assembled } from "../history/assemble.ts";
+import type { AfterToolCallContext, Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { canThink } from "../history/can-think.ts";
+import { callModel, type CallFacts } from "../providers/call.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
-import type { ModelHandle } from "../providers/catalog.ts";
-import { policyFor } from "../providers/quirks.ts";
-import type { AssistantMessage, ThinkLevel } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
-import { fixedTokens, roomIn, windowOf } from "./budget.ts";
+import { windowOf } from "./budget.ts";
+import { ModelContext, type Opening } from "./context.ts";
 import { EventTranslator } from "./events.ts";
-import type { RunLog } from "./log.ts";
+import { LOOP_WARNING, type LoopGuard } from "./loop-guard.ts";
+import type { Attempt, RunParts } from "./plan.ts";
 import type { RunRequest } from "./request.ts";
-import type { Steering } from "./steering.ts";
-import { toAgentTool, type ToolSetting } from "./tools.ts";
-
-/** What one attempt works with. */
-export interface Attempt {
-  readonly number: number;
-  readonly handle: ModelHandle;
-  readonly thinking: ThinkLevel;
-  /** Part of the model's window that history may take: 1, and less after an overflow. */
-  readonly share: number;
-  readonly images: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** What all attempts of one run share. */
-export interface RunParts {
-  readonly log: RunLog;
-  readonly setting: ToolSetting;
-  readonly steering: Steering;
-  /** Told what a model is about to be shown. */
-  shown(what: Shown): void;
-}
-
-/** How full a model's window is before it is asked. */
-export interface Shown {
-  readonly handle: ModelHandle;
-  /** Estimated, with all that stands around the conversation. */
-  readonly tokens: number;
-  /** The last entry of it. */
-  readonly lastId: string | undefined;
-  /** Older turns did not fit. */
-  readonly isCut: boolean;
-}
+import { toAgentTool } from "./tools.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
   | { readonly kind: "aborted" }
-  | { readonly kind: "failed"; readonly failure: Failure };
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      /** What the model had said when it failed. */
+      readonly broken?: AssistantMessage | undefined;
+    };
 
 /** After an abort a run ends within a second, whatever a tool or a socket does. */
 const ABORT_GRACE_MS = 900;
+/** A model that says nothing for so long has stalled. */
+const IDLE_MS = 120_000;
 
 /** One pass through the model-and-tool loop. What goes wrong is its outcome; throws only when the transcript cannot be written. */
 export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+  const context = new ModelContext(plan, request, run);
+  const opening = await context.open();
+  tellBegin(plan, request, { run, opening });
+  const facts: { last: CallFacts } = { last: {} };
+  const agent = await makeAgent(plan, request, { run, context, opening, facts });
+  context.follow(() => agent.state.messages.filter(isChat));
   const { log, steering } = run;
-  const { Agent } = await import("@mariozechner/pi-agent-core");
-  const { handle, signal } = plan;
-  const systemPrompt = await request.systemPrompt(handle.info);
-  const history = await historyFor(plan, request, run, systemPrompt);
-  log.emit({
-    type: "attempt_start",
-    number: plan.number,
-    model: { provider: handle.info.provider, id: handle.info.id },
-    thinking: plan.thinking,
-    window: windowOf(handle.info, request.settings),
-    messages: history.messages.length,
-    estimatedTokens: history.estimatedTokens,
+  const { handle } = plan;
+  const translator = new EventTranslator({
+    log,
+    steering,
+    handle,
+    conversation: request.conversation,
+    carried: plan.carried,
+    progressed: () => run.progressed(),
   });
-  const agent = new Agent({
-    initialState: {
-      systemPrompt,
-      model: handle.pi,
-      thinkingLevel: handle.info.reasoning && canThink(history.messages, policyFor(handle.pi)) ? plan.thinking : "off",
-      tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
-      messages: history.messages,
-    },
-    streamFn: (model, context, options) =>
-      handle.stream(model, context, { ...options, apiKey: handle.apiKey, maxRetries: 0 }),
-    sessionId: request.facts.sessionId,
-    afterToolCall: async ({ result }) => ({ isError: hasError(result.details) }),
-  });
-  const translator = new EventTranslator(log, request.conversation, handle, steering);
   agent.subscribe(async (event: AgentEvent) => {
     await translator.take(event);
-    // What cannot be written down must not go on being done.
-    if (translator.broken !== undefined) agent.abort();
+    // What cannot be written down must not go on being done; nor what leads nowhere.
+    const isLooping = event.type === "turn_end" && run.guard.stoppedBy !== undefined;
+    if (isLooping) translator.close();
+    if (isLooping || translator.broken !== undefined) agent.abort();
   });
   steering.connect((message) => agent.steer(message));
-  await drive(agent, signal);
-  return outcomeOf(agent, translator, plan);
+  await drive(agent, plan.signal);
+  return outcomeOf(agent, { translator, plan, guard: run.guard, facts: facts.last });
 }
 
-/** What of the conversation fits. */
-async function historyFor(
-  plan: Attempt,
-  request: RunRequest,
-  { log, shown }: RunParts,
-  systemPrompt: string,
-): Promise<Assembled> {
+function tellBegin(plan: Attempt, request: RunRequest, { run, opening }: { run: RunParts; opening: Opening }): void {
+  const { info, profile } = plan.handle;
+  run.log.emit({
+    type: "attempt_start",
+    number: plan.number,
+    model: { provider: info.provider, id: info.id },
+    profile: profile.id,
+    thinking: plan.thinking,
+    window: windowOf(info, request.settings),
+    messages: opening.messages.length,
+    estimatedTokens: opening.estimatedTokens,
+  });
+}
+
+interface Making {
+  readonly run: RunParts;
+  readonly context: ModelContext;
+  readonly opening: Opening;
+  readonly facts: { last: CallFacts };
+}
+
+async function makeAgent(plan: Attempt, request: RunRequest, { run, context, opening, facts }: Making): Promise<Agent> {
+  const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
-  const fixed = fixedTokens(systemPrompt, request.tools.length);
-  const window = await request.conversation.window(historyBudget(plan, request, fixed));
-  shown({
-    handle,
-    tokens: window.estimatedTokens + fixed,
-    lastId: window.messages.at(-1)?.entryId,
-    isCut: window.older,
+  const mayThink = handle.info.reasoning && canThink(opening.messages, context.policy);
+  return new Agent({
+    initialState: {
+      systemPrompt: opening.systemPrompt,
+      model: handle.pi,
+      thinkingLevel: mayThink ? plan.thinking : "off",
+      tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
+      messages: opening.messages,
+    },
+    streamFn: (_model, shown, options) =>
+      callModel(handle, shown, {
+        ...options,
+        idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
+        onFacts: (seen) => (facts.last = seen),
+      }),
+    // What the loop adds is sent as the next run will send it: valid, and the same bytes for the provider's cache.
+    transformContext: (messages) => context.send(messages.filter(isChat)),
+    sessionId: request.facts.sessionId,
+    afterToolCall: async (call) => judge(call, run.guard),
   });
-  const policy = policyFor(handle.pi);
-  const history = assemble(window, {
-    ...policy,
-    images: plan.images && policy.images,
-    earlierTurns: request.settings.dmHistoryLimit,
-  });
-  if (history.trimmed)
-    log.emit({
-      type: "notice",
-      because: "window",
-      text: "Older turns do not fit the model's window and were left out.",
-    });
-  return history;
 }
 
-function historyBudget({ handle, share }: Attempt, { settings }: RunRequest, fixed: number): number {
-  const free = roomIn(windowOf(handle.info, settings), settings) - fixed;
-  return Math.max(1000, Math.floor(free * share));
+/** Marks failed results, and warns a model that goes round in circles. */
+function judge({ toolCall, args, result }: AfterToolCallContext, guard: LoopGuard) {
+  const isError = hasError(result.details);
+  const verdict = guard.saw({ name: toolCall.name, args }, JSON.stringify(result.content));
+  if (verdict !== "warn") return { isError };
+  return { isError, content: [...result.content, { type: "text" as const, text: LOOP_WARNING }] };
 }
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
@@ -146,19 +129,32 @@ async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
   }
 }
 
-function outcomeOf(agent: Agent, translator: EventTranslator, { handle, signal }: Attempt): AttemptOutcome {
+interface Ended {
+  readonly translator: EventTranslator;
+  readonly plan: Attempt;
+  readonly guard: LoopGuard;
+  readonly facts: CallFacts;
+}
+
+function outcomeOf(agent: Agent, { translator, plan, guard, facts }: Ended): AttemptOutcome {
   translator.close();
-  if (signal.aborted) return { kind: "aborted" };
+  if (plan.signal.aborted) return { kind: "aborted" };
   if (translator.broken !== undefined) throw asError(translator.broken);
+  if (guard.stoppedBy !== undefined) return { kind: "failed", failure: loopFailure(guard.stoppedBy) };
   const last = agent.state.messages.at(-1);
-  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "", handle);
-  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", handle);
+  const failed = (message: string, broken?: AssistantMessage): AttemptOutcome => ({
+    kind: "failed",
+    failure: classifyFailure(withoutKey(message, plan.handle.apiKey), facts),
+    broken,
+  });
+  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
+  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", last);
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
 
-const failed = (message: string, { apiKey }: ModelHandle): AttemptOutcome => ({
-  kind: "failed",
-  failure: classifyFailure(withoutKey(message, apiKey)),
+const loopFailure = (tool: string): Failure => ({
+  kind: "tool_loop",
+  message: `The tool ${tool} was called again and again with the same result.`,
 });
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
@@ -166,6 +162,9 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 function isAssistant(message: unknown): message is AssistantMessage {
   return typeof message === "object" && message !== null && "role" in message && message.role === "assistant";
 }
+
+const isChat = (message: AgentMessage): message is ChatMessage =>
+  message.role === "user" || message.role === "assistant" || message.role === "toolResult";
 
 function hasError(details: unknown): boolean {
   return typeof details === "object" && details !== null && "isError" in details && details.isError === true;

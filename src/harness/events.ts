@@ -8,6 +8,17 @@ import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
 
+export interface TranslatorParts {
+  readonly log: RunLog;
+  readonly conversation: Conversation;
+  readonly handle: ModelHandle;
+  readonly steering: Steering;
+  /** Text that watchers have seen of the answer that is gone on with; empty as a rule. */
+  readonly carried: string;
+  /** An answer or a tool's result is written down. */
+  progressed(): void;
+}
+
 /** Turns the SDK's events into run events and transcript entries, the entry first: what a watcher sees is on disk. */
 export class EventTranslator {
   /** A write that failed; the attempt ends with it. */
@@ -17,15 +28,20 @@ export class EventTranslator {
   readonly #handle: ModelHandle;
   readonly #steering: Steering;
   readonly #started = new Map<string, number>();
+  readonly #progressed: () => void;
   #stripper = createTagStripper({});
   #text = "";
+  /** The first part of the answer that is gone on with. */
+  #carried: string;
   #closed = false;
 
-  constructor(log: RunLog, conversation: Conversation, handle: ModelHandle, steering: Steering) {
-    this.#log = log;
-    this.#conversation = conversation;
-    this.#handle = handle;
-    this.#steering = steering;
+  constructor(parts: TranslatorParts) {
+    this.#log = parts.log;
+    this.#conversation = parts.conversation;
+    this.#handle = parts.handle;
+    this.#steering = parts.steering;
+    this.#carried = parts.carried;
+    this.#progressed = parts.progressed;
   }
 
   /** Late events of a loop that was given up are nobody's any more. */
@@ -68,8 +84,9 @@ export class EventTranslator {
   #begin(message: AgentMessage): void {
     if (message.role !== "assistant") return;
     this.#stripper = createTagStripper({});
-    this.#text = "";
-    this.#log.emit({ type: "message_start" });
+    this.#text = this.#carried;
+    if (this.#carried === "") this.#log.emit({ type: "message_start" });
+    this.#carried = "";
   }
 
   #delta(event: Extract<AgentEvent, { type: "message_update" }>): void {
@@ -89,6 +106,7 @@ export class EventTranslator {
     const id = this.#steering.entryIdOf(message);
     await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true, ...(id && { id }) });
     this.#steering.taken(message);
+    this.#progressed();
     if (id) this.#log.emit({ type: "notice", because: "steered", text: "A new message joined the run." });
   }
 
@@ -101,6 +119,7 @@ export class EventTranslator {
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
     this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId });
     this.#log.emit({ type: "usage", usage: message.usage, model: { provider: info.provider, id: info.id } });
+    if (message.stopReason !== "error" && message.stopReason !== "aborted") this.#progressed();
   }
 
   #kept(message: AssistantMessage): AssistantMessage {

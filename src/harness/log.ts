@@ -1,6 +1,7 @@
 import type { RunEvent, RunEventBody, RunStream } from "../types/events.ts";
 import type { Usage } from "../types/model.ts";
 import type { RunFacts, RunResult } from "../types/run.ts";
+import { Account } from "./account.ts";
 import { addUsage, emptyUsage } from "../types/usage.ts";
 
 /** The event log of one run: one writer, any number of readers, each with a cursor of its own. */
@@ -14,6 +15,10 @@ export class RunLog implements RunStream {
   #calls = 0;
   #usage = emptyUsage();
   #filled = 0;
+  #lastText = "";
+  #lastUsage: Usage | undefined;
+  /** What the run tells of itself at its end. */
+  readonly account = new Account();
   #finish: (result: RunResult) => void = () => undefined;
 
   constructor(facts: RunFacts) {
@@ -37,24 +42,48 @@ export class RunLog implements RunStream {
     return this.#filled;
   }
 
+  /** What watchers have been shown of the last answer. */
+  get lastText(): string {
+    return this.#lastText;
+  }
+
+  /** Of the last model call that said anything. */
+  get lastUsage(): Usage | undefined {
+    return this.#lastUsage;
+  }
+
   /** Nothing follows `run_end`: what comes after it is forgotten. */
   emit(body: RunEventBody): void {
     if (this.#ended) return;
     this.#events.push({ ...body, seq: this.#events.length + 1, ts: Date.now() });
-    if (body.type === "usage") {
-      this.#calls += 1;
-      this.#usage = addUsage(this.#usage, body.usage);
-      if (body.usage.totalTokens > 0) this.#filled = body.usage.totalTokens;
-    }
-    if (body.type === "compaction" && body.phase === "end") {
-      this.#calls += body.calls;
-      this.#usage = addUsage(this.#usage, body.usage);
-    }
+    this.#count(body);
     if (body.type === "run_end") {
       this.#ended = true;
       this.#finish(body.result);
     }
     for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #count(body: RunEventBody): void {
+    if (body.type === "message_start") this.#lastText = "";
+    if (body.type === "text_delta") this.#lastText = body.text;
+    if (body.type === "usage") {
+      this.#spend(1, body.usage);
+      if (body.usage.totalTokens > 0) this.#filled = body.usage.totalTokens;
+      this.#lastUsage = body.usage;
+    }
+    if (body.type === "compaction" && body.phase === "end") {
+      this.#spend(body.calls, body.usage);
+      if (body.ok) this.account.compactions += 1;
+    }
+    if (body.type === "tool_end") this.account.tool(body);
+    if (body.type === "attempt_start") this.account.began(body, Date.now());
+    if (body.type === "prompt") this.account.prompt = body.record;
+  }
+
+  #spend(calls: number, usage: Usage): void {
+    this.#calls += calls;
+    this.#usage = addUsage(this.#usage, usage);
   }
 
   async *watch(from = 1): AsyncGenerator<RunEvent> {

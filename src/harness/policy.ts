@@ -1,70 +1,89 @@
 import type { Failure, FailureKind } from "../types/run.ts";
 
 /** What is done about a failure before the next attempt. */
-export type Remedy = "wait" | "lower_thinking" | "compact" | "shrink_window" | "drop_images" | "fallback_model";
+export type Remedy =
+  | "wait"
+  | "lower_thinking"
+  | "compact"
+  | "truncate_results"
+  | "shrink_window"
+  | "drop_images"
+  | "strict_history"
+  | "rotate_profile"
+  | "fallback_model";
 
 type Row = readonly [remedy: Remedy, limit: number];
 
+const NEXT_KEY: Row = ["rotate_profile", 9];
+const NEXT_MODEL: Row = ["fallback_model", 9];
+
 /**
- * Which remedies a failure gets, in their order, and how often each within one run.
- * A kind without a row does not compile. Keys and more candidates join the rows as they come.
+ * Which remedies a failure gets, in their order, and how often each: of one model where `PER_MODEL` names it, else
+ * within the run. A kind without a row does not compile.
+ *
+ * No remedy plays a turn again: every attempt goes on from the transcript, where the results of tools and the first part
+ * of a broken answer stand.
  */
 export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
-  auth: [["fallback_model", 9]],
-  billing: [["fallback_model", 9]],
-  rate_limit: [
-    ["wait", 2],
-    ["fallback_model", 9],
-  ],
-  overloaded: [
-    ["wait", 2],
-    ["fallback_model", 9],
-  ],
-  timeout: [
-    ["wait", 1],
-    ["fallback_model", 9],
-  ],
-  network: [
-    ["wait", 3],
-    ["fallback_model", 9],
-  ],
+  auth: [NEXT_KEY, NEXT_MODEL],
+  billing: [NEXT_KEY, NEXT_MODEL],
+  rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
+  overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
+  timeout: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
+  network: [["wait", 3], NEXT_MODEL],
   context_overflow: [
     ["compact", 3],
+    ["truncate_results", 1],
     ["shrink_window", 3],
   ],
   thinking_unsupported: [["lower_thinking", 5]],
   image_size: [["drop_images", 1]],
-  role_ordering: [["fallback_model", 9]],
-  call_ordering: [["fallback_model", 9]],
-  format: [["fallback_model", 9]],
+  role_ordering: [["strict_history", 1], NEXT_MODEL],
+  call_ordering: [["strict_history", 1], NEXT_MODEL],
+  format: [["strict_history", 1], NEXT_MODEL],
   refusal: [],
-  cut_off: [
-    ["wait", 1],
-    ["fallback_model", 9],
+  cut_off: [["wait", 2], NEXT_MODEL],
+  compaction_failure: [
+    ["truncate_results", 1],
+    ["shrink_window", 3],
   ],
-  compaction_failure: [["shrink_window", 3]],
   tool_loop: [],
-  model_missing: [["fallback_model", 9]],
-  unknown: [
-    ["wait", 1],
-    ["fallback_model", 9],
-  ],
+  engine: [],
+  model_missing: [NEXT_MODEL],
+  unknown: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
 };
 
-/** What one run has tried so far. */
+/** Remedies that another model gets anew. */
+const PER_MODEL: ReadonlySet<Remedy> = new Set([
+  "wait",
+  "rotate_profile",
+  "lower_thinking",
+  "strict_history",
+  "drop_images",
+]);
+
+/** What one run has tried so far. Plain data. */
 export interface PolicyState {
   readonly used: Readonly<Partial<Record<Remedy, number>>>;
   /** Index into the candidates. */
   readonly candidate: number;
-  /** A tool with side effects has run: the turn goes on from its results and is never replayed. */
-  readonly touched: boolean;
+  /** Index into the candidate's keys. */
+  readonly profile: number;
+}
+
+/** How many models there are to try, and how many keys of the present one. */
+export interface Chances {
+  readonly candidates: number;
+  readonly profiles: number;
+  /** The present turn brings images itself: to leave them out would be to answer something else. */
+  readonly imagesAsked?: boolean;
 }
 
 export type Step =
   | { readonly kind: "retry"; readonly remedy: Remedy; readonly waitMs: number; readonly state: PolicyState }
   | { readonly kind: "give_up" };
 
-export const FRESH: PolicyState = { used: {}, candidate: 0, touched: false };
+export const FRESH: PolicyState = { used: {}, candidate: 0, profile: 0 };
 
 /** The state in which a remedy, found to be of no use, is not taken again. */
 export const without = (state: PolicyState, remedy: Remedy): PolicyState => ({
@@ -72,32 +91,50 @@ export const without = (state: PolicyState, remedy: Remedy): PolicyState => ({
   used: { ...state.used, [remedy]: Number.POSITIVE_INFINITY },
 });
 
+/** The state after an answer or a tool's result came through: a long run may meet a passing error more than once. */
+export function progressed(state: PolicyState): PolicyState {
+  if (state.used.wait === undefined) return state;
+  const { wait: _, ...used } = state.used;
+  return { ...state, used };
+}
+
 const BACKOFF_MS = 1000;
 /** A provider that asks for a longer pause is not waited for: the user is told instead. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** The next step after a failure. Pure; every chain of failures ends in `give_up`. */
-export function next(state: PolicyState, failure: Failure, candidates: number): Step {
+/** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
+export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
   for (const [remedy, limit] of POLICY[failure.kind]) {
     const used = state.used[remedy] ?? 0;
-    if (used >= limit || !applies(remedy, state, failure, candidates)) continue;
-    const candidate = remedy === "fallback_model" ? state.candidate + 1 : state.candidate;
-    const used2 = { ...state.used, [remedy]: used + 1 };
-    return {
-      kind: "retry",
-      remedy,
-      waitMs: waitFor(remedy, used, failure),
-      state: { ...state, used: used2, candidate },
-    };
+    if (used >= limit || !applies(remedy, { state, failure, chances })) continue;
+    return { kind: "retry", remedy, waitMs: waitFor(remedy, used, failure), state: after(remedy, state) };
   }
   return { kind: "give_up" };
 }
 
-function applies(remedy: Remedy, state: PolicyState, failure: Failure, candidates: number): boolean {
-  if (remedy === "fallback_model") return state.candidate + 1 < candidates;
+interface Case {
+  readonly state: PolicyState;
+  readonly failure: Failure;
+  readonly chances: Chances;
+}
+
+function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
+  if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
+  if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
+  if (remedy === "drop_images") return chances.imagesAsked !== true;
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;
 }
+
+function after(remedy: Remedy, state: PolicyState): PolicyState {
+  const used = { ...state.used, [remedy]: (state.used[remedy] ?? 0) + 1 };
+  if (remedy === "rotate_profile") return { ...state, used, profile: state.profile + 1 };
+  if (remedy !== "fallback_model") return { ...state, used };
+  const kept = Object.entries(used).filter(([name]) => !isPerModel(name));
+  return { used: Object.fromEntries(kept), candidate: state.candidate + 1, profile: 0 };
+}
+
+const isPerModel = (name: string): boolean => [...PER_MODEL].some((remedy) => remedy === name);
 
 function waitFor(remedy: Remedy, used: number, failure: Failure): number {
   if (remedy !== "wait") return 0;

@@ -1,8 +1,14 @@
+import type { ImageLoader } from "../history/images/load.ts";
+import type { PruneMemory } from "../history/prune-memory.ts";
 import type { Models } from "../providers/catalog.ts";
+import type { ProfileWish } from "../types/auth.ts";
 import type { Clock } from "../types/clock.ts";
+import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
+import type { RunHooks } from "../types/hooks.ts";
+import type { Texts } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { ImageContent, ModelInfo, ModelRef, ThinkLevel } from "../types/model.ts";
-import type { RunFacts } from "../types/run.ts";
+import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/model.ts";
+import type { PromptPart, RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
@@ -16,6 +22,22 @@ export interface UserTurn {
   readonly text: string;
   readonly images: readonly ImageContent[];
   readonly at: number;
+  /** What the text was made of. */
+  readonly parts?: readonly PromptPart[];
+  /** Set when no person wrote it. */
+  readonly provenance?: InputProvenance;
+}
+
+/** The system prompt with what it was made of. */
+export interface SystemPrompt {
+  readonly text: string;
+  readonly parts: readonly PromptPart[];
+}
+
+/** What a run does for its context engine. */
+export interface EngineHost {
+  /** The built-in compaction. */
+  compact(job: EngineCompaction): Promise<EngineCompacted>;
 }
 
 export interface RunRequest {
@@ -29,7 +51,13 @@ export interface RunRequest {
   readonly timeoutMs: number;
   readonly tools: readonly Tool[];
   /** Asked once per attempt, since it names the model. */
-  systemPrompt(model: ModelInfo): Promise<string>;
+  systemPrompt(model: ModelInfo): Promise<SystemPrompt>;
+  /** Keys that the session prefers, or that its user pinned. */
+  readonly wish?: ProfileWish;
+  /** Opens the context engine's part; the conversation is shown as it is without one. Rejects when the engine cannot be had. */
+  openEngine?(host: EngineHost): Promise<EngineTurn>;
+  /** The channel, for hooks. */
+  readonly channel?: string;
 }
 
 export interface RunDeps {
@@ -37,4 +65,15 @@ export interface RunDeps {
   readonly approvals: ApprovalDesk;
   readonly log: Log;
   readonly clock: Clock;
+  readonly hooks?: RunHooks;
+  /** Where what the models saw is kept; not at all when absent. */
+  readonly texts?: Texts;
+  /** Shows models the images that turns speak of; only those in the transcript without it. */
+  readonly images?: ImageLoader;
+  /** Absolute path of the received files. */
+  readonly mediaDir?: string;
+  /** Files and directories of the gateway's own, which no model is shown. */
+  readonly closedPaths?: readonly string[];
+  /** What was pruned of which conversation; nothing is without it. */
+  readonly pruned?: PruneMemory;
 }

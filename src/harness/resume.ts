@@ -1,4 +1,4 @@
-import { callsOf, interruptedResult, textOf } from "../history/parts.ts";
+import { asksForRest, callsOf, interruptedResult, textOf } from "../history/parts.ts";
 import { createTagStripper } from "../reply/tags.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
@@ -9,6 +9,8 @@ import type { Conversation, UserTurn } from "./request.ts";
 export interface Said {
   readonly entryId: string;
   readonly message: AssistantMessage;
+  /** The words that it goes on from; empty as a rule. */
+  readonly before: string;
 }
 
 /** How far an earlier boot got with a turn, read from the transcript. */
@@ -21,15 +23,25 @@ export type Progress =
 export async function progressOf(conversation: Conversation, turnId: string): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
-  const said = entries.flatMap(saidIn);
+  const said = saidIn(entries);
   const last = messagesIn(entries).at(-1);
   // A steered turn or a tool's result behind the last answer still waits for its own.
   return last?.role === "assistant" && isFinal(last) ? { kind: "finished", said, last } : { kind: "underway", said };
 }
 
-function saidIn(entry: TranscriptEntry): readonly Said[] {
-  if (entry.type !== "message" || entry.message.role !== "assistant" || !isWhole(entry.message)) return [];
-  return [{ entryId: entry.id, message: entry.message }];
+/** Answers that were finished, each with the first part that it goes on from. */
+function saidIn(entries: readonly TranscriptEntry[]): readonly Said[] {
+  const said: Said[] = [];
+  let before = "";
+  for (const [at, entry] of entries.entries()) {
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    const { message } = entry;
+    const next = entries[at + 1];
+    if (next?.type === "message" && asksForRest(next.message)) before += textOf(message);
+    else if (isWhole(message)) said.push({ entryId: entry.id, message, before });
+    if (isWhole(message)) before = "";
+  }
+  return said;
 }
 
 const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
@@ -41,8 +53,8 @@ const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(messa
 
 /** Tells the run's watchers what an earlier boot had said: whoever follows the run brings the whole answer. */
 export function repeat(said: readonly Said[], log: RunLog): void {
-  for (const { entryId, message } of said) {
-    const text = withoutTags(textOf(message));
+  for (const { entryId, message, before } of said) {
+    const text = withoutTags(before + textOf(message));
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });
@@ -59,7 +71,8 @@ function withoutTags(text: string): string {
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
     const content = [{ type: "text" as const, text: turn.text }, ...turn.images];
-    const message = { role: "user" as const, content, timestamp: turn.at };
+    const source = turn.provenance && { provenance: turn.provenance };
+    const message = { role: "user" as const, content, timestamp: turn.at, ...source };
     await conversation.append({ type: "message", message }, { id: turn.entryId, durable: true });
   } else if (progress.kind === "underway") {
     await closeCalls(conversation, turn.entryId);

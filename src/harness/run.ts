@@ -1,18 +1,21 @@
-import type { ModelHandle } from "../providers/catalog.ts";
-import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import type { ModelRef } from "../types/model.ts";
 import type { Failure, Receipt, RunResult } from "../types/run.ts";
-import { THINK_LEVELS } from "../types/model.ts";
-import type { ApprovalDesk } from "../types/tool.ts";
-import { attempt, type Attempt, type AttemptOutcome, type Shown } from "./attempt.ts";
-import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
+import { attempt, type AttemptOutcome } from "./attempt.ts";
+import type { Compacted } from "./compact.ts";
 import { Deadline } from "./deadline.ts";
+import { addToSystem, addToTurn, askHooks, tellEnd } from "./hooks.ts";
+import { Ladder, type Rung } from "./ladder.ts";
 import { RunLog } from "./log.ts";
-import { FRESH, next, type PolicyState, without } from "./policy.ts";
+import { LoopGuard } from "./loop-guard.ts";
+import { changeText, ModelWatch } from "./model-watch.ts";
+import type { Attempt, RunParts } from "./plan.ts";
+import { imagesFor } from "./images.ts";
+import { Recovery } from "./recovery.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { openTurn, progressOf, repeat } from "./resume.ts";
+import { RunMemory } from "./run-memory.ts";
 import { Steering } from "./steering.ts";
-import type { ToolSetting } from "./tools.ts";
-import { isFull, sizesFor, writersFor } from "./upkeep.ts";
+import { pausing, type ToolSetting } from "./tools.ts";
 
 export type AbortCause = "user" | "timeout" | "shutdown";
 
@@ -24,7 +27,12 @@ export interface Run {
   /** Puts a turn before the next model call. False when the run ended first: the message waits for a run of its own. */
   steer(turn: UserTurn): Promise<boolean>;
   /**
-   * After the run, before its session goes to the next: compacts a conversation that fills its window. An abort ends it.
+   * After the run, before its session goes to the next: the context engine takes the turn in.
+   * Never rejects.
+   */
+  settle(): Promise<void>;
+  /**
+   * After that: compacts a conversation that fills its window. An abort ends it.
    * Undefined when there was nothing to do. Rejects when the transcript cannot be written.
    */
   compactWhenFull(): Promise<Compacted | undefined>;
@@ -38,31 +46,51 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     stream: runner.log,
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
-    compactWhenFull: () => runner.compactWhenFull(),
+    settle: () => runner.memory.settle(),
+    compactWhenFull: () => runner.memory.compactWhenFull(),
   };
 }
 
 class Runner {
   readonly log: RunLog;
-  readonly #request: RunRequest;
+  readonly memory: RunMemory;
+  #request: RunRequest;
   readonly #deps: RunDeps;
   readonly #stop = new AbortController();
   readonly #startedAt: number;
   readonly #steering = new Steering();
+  readonly #guard = new LoopGuard();
+  readonly #ladder: Ladder;
+  readonly #recovery: Recovery;
+  readonly #watch: ModelWatch;
   #cause: AbortCause = "user";
-  #state: PolicyState = FRESH;
-  #thinking: ThinkLevel;
   #model: ModelRef;
-  #shown: Shown | undefined;
+  #lastFailure: Failure | undefined;
 
   constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
     this.#request = request;
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
-    this.#thinking = request.thinking;
     this.#model = request.candidates[0] ?? { provider: "none", id: "none" };
+    this.#ladder = new Ladder(request.candidates, deps.models, request.wish ?? {});
+    this.#watch = new ModelWatch(request.conversation);
     this.log = log;
     log.facts = request.facts;
+    this.#recovery = new Recovery({
+      request,
+      log,
+      ladder: this.#ladder,
+      clock: deps.clock,
+      signal: this.#stop.signal,
+      compact: () => this.memory.compact(),
+    });
+    this.memory = new RunMemory({
+      request,
+      deps,
+      log,
+      signal: this.#stop.signal,
+      writers: () => request.candidates.slice(this.#recovery.place.candidate),
+    });
   }
 
   abort(by: AbortCause): void {
@@ -85,6 +113,7 @@ class Runner {
       this.#end({ kind: "failed", failure: { kind: "unknown", message: messageOf(error) } });
     } finally {
       deadline.stop();
+      this.#ladder.close();
       this.#steering.close();
     }
   }
@@ -95,98 +124,74 @@ class Runner {
     if (progress.kind !== "fresh") repeat(progress.said, this.log);
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
-    await openTurn(conversation, turn, progress);
-    const setting = this.#toolSetting(deadline);
+    await this.#heedHooks(progress.kind === "fresh");
+    await openTurn(conversation, this.#request.turn, progress);
+    const unusable = await this.memory.openEngine();
+    if (unusable) return { kind: "failed", failure: unusable };
+    return this.#attempts(this.#toolSetting(deadline));
+  }
+
+  async #attempts(setting: ToolSetting): Promise<RunResult> {
     for (let number = 1; ; number += 1) {
-      const outcome = await this.#attempt(number, setting);
+      const rung = await this.#ladder.at(this.#recovery.place);
+      if ("failure" in rung) return { kind: "failed", failure: this.#lastFailure ?? rung.failure };
+      this.#recovery.standOn(rung.place);
+      const outcome = await this.#attempt(number, rung, setting);
+      this.#note(outcome);
       if (outcome.kind === "aborted") return { kind: "aborted", by: this.#cause };
-      if (outcome.kind === "replied") return outcome;
-      if (!(await this.#recover(outcome.failure))) return outcome;
+      if (outcome.kind === "replied") return this.#replied(outcome);
+      this.#lastFailure = outcome.failure;
+      if (!(await this.#recovery.from(outcome))) return { kind: "failed", failure: outcome.failure };
     }
   }
 
-  async #attempt(number: number, setting: ToolSetting): Promise<AttemptOutcome> {
-    const ref = this.#request.candidates[this.#state.candidate];
-    if (!ref) return { kind: "failed", failure: { kind: "model_missing", message: "No model is configured." } };
-    this.#model = ref;
-    const handle = await this.#deps.models.find(ref);
-    if ("missing" in handle) return { kind: "failed", failure: { kind: "auth", message: handle.missing } };
-    return attempt(this.#attemptWith(number, handle), this.#request, {
+  #attempt(number: number, { handle }: Extract<Rung, { handle: unknown }>, setting: ToolSetting) {
+    const { provider, id } = handle.info;
+    this.#model = { provider, id };
+    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#stop.signal };
+    const parts: RunParts = {
       log: this.log,
       setting,
       steering: this.#steering,
-      shown: (what) => {
-        this.#shown = what;
+      guard: this.#guard,
+      engine: this.memory.engine,
+      texts: this.#deps.texts,
+      pruned: this.#deps.pruned,
+      withImages: imagesFor(this.#request, this.#deps),
+      now: () => this.#deps.clock.now(),
+      shown: async (what) => {
+        this.memory.shown = what;
+        await this.#watch.asks(this.#model, what.lastModel);
       },
-    });
-  }
-
-  #attemptWith(number: number, handle: ModelHandle): Attempt {
-    const { used } = this.#state;
-    return {
-      number,
-      handle,
-      thinking: this.#thinking,
-      share: 0.5 ** (used.shrink_window ?? 0),
-      images: used.drop_images === undefined,
-      signal: this.#stop.signal,
+      progressed: () => this.#recovery.progressed(),
     };
+    return attempt(plan, this.#request, parts);
   }
 
-  /** Obeys the policy's next step. False when it gives up. */
-  async #recover(failure: Failure): Promise<boolean> {
-    const step = next(this.#state, failure, this.#request.candidates.length);
-    if (step.kind === "give_up") return false;
-    if (step.remedy === "lower_thinking") {
-      const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];
-      if (lower === undefined) return false;
-      this.#thinking = lower;
+  #note(outcome: AttemptOutcome): void {
+    const { account } = this.log;
+    const now = this.#deps.clock.now();
+    if (outcome.kind !== "failed") return account.ended({ outcome: outcome.kind }, now);
+    const { kind, message } = outcome.failure;
+    account.ended({ outcome: kind, message }, now);
+    this.#ladder.failed(outcome.failure);
+  }
+
+  #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {
+    this.#ladder.succeeded();
+    const change = this.#watch.change(this.#request.candidates);
+    if (change) {
+      const text = changeText(change, this.#lastFailure?.kind);
+      this.log.emit({ type: "model_change", ...change, text });
     }
-    this.log.emit({ type: "retry", because: failure.kind, remedy: step.remedy, message: failure.message });
-    this.#state = step.state;
-    if (step.remedy === "compact") return this.#compactOrElse(failure);
-    await this.#pause(step.waitMs);
-    return true;
+    return outcome;
   }
 
-  /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
-  async #compactOrElse(failure: Failure): Promise<boolean> {
-    const { kind } = await this.#compact("overflow", (event) => this.log.emit(event));
-    if (kind !== "nothing") return true;
-    this.#state = without(this.#state, "compact");
-    return this.#recover(failure);
-  }
-
-  async compactWhenFull(): Promise<Compacted | undefined> {
-    const shown = this.#shown;
-    const { conversation, settings } = this.#request;
-    if (!shown || this.#stop.signal.aborted) return undefined;
-    if (!(await isFull(shown, { conversation, filled: this.log.filled }, settings))) return undefined;
-    // The run's own log has ended.
-    return this.#compact("full", (event) => logCompaction(event, this.#deps.log));
-  }
-
-  async #compact(why: "full" | "overflow", emit: Compaction["emit"]): Promise<Compacted> {
-    const { conversation, turn, settings, candidates } = this.#request;
-    if (!this.#shown) return { kind: "nothing", because: "small" };
-    return compact({
-      conversation,
-      writers: await writersFor(candidates.slice(this.#state.candidate), settings, this.#deps.models),
-      ...sizesFor(this.#shown.handle, settings),
-      clock: this.#deps.clock,
-      signal: this.#stop.signal,
-      why,
-      keepFrom: turn.entryId,
-      emit,
-    });
-  }
-
-  #pause(ms: number): Promise<void> {
-    if (ms === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(ms, resolve);
-      this.#stop.signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
-    });
+  async #heedHooks(isFresh: boolean): Promise<void> {
+    const added = await askHooks(this.#request, this.#deps);
+    if (!added) return;
+    if (isFresh) this.#request = addToTurn(this.#request, added);
+    this.#request = addToSystem(this.#request, added);
   }
 
   #toolSetting(deadline: Deadline): ToolSetting {
@@ -198,34 +203,35 @@ class Runner {
       workspace: settings.workspace,
       signal: this.#stop.signal,
       approvals: pausing(this.#deps.approvals, deadline),
-      touched: () => {
-        this.#state = { ...this.#state, touched: true };
-      },
     };
   }
 
   #end(result: RunResult): void {
     const endedAt = this.#deps.clock.now();
-    this.log.emit({ type: "run_end", result, receipt: this.#receipt(endedAt), endedAt });
+    const receipt = this.#receipt(endedAt);
+    this.log.emit({ type: "run_end", result, receipt, endedAt });
+    const { hooks } = this.#deps;
+    if (hooks)
+      tellEnd(this.#request, hooks, {
+        result,
+        durationMs: receipt.durationMs,
+        messages: this.memory.shown?.messages() ?? [],
+      });
   }
 
   #receipt(endedAt: number): Receipt {
-    return { model: this.#model, ...this.log.cost, durationMs: endedAt - this.#startedAt };
+    const { candidates, facts } = this.#request;
+    const { engine } = this.memory;
+    return {
+      model: this.#model,
+      ...this.log.cost,
+      durationMs: endedAt - this.#startedAt,
+      trigger: facts.trigger,
+      engine: engine?.id ?? "legacy",
+      ...(engine?.degraded !== undefined && { engineDegraded: engine.degraded }),
+      ...this.log.account.close(candidates, this.#ladder.skipped),
+    };
   }
-}
-
-/** A question to a person stands outside the run's time. */
-function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
-  return {
-    async ask(question, signal) {
-      deadline.pause();
-      try {
-        return await desk.ask(question, signal);
-      } finally {
-        deadline.resume();
-      }
-    },
-  };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,13 +1,26 @@
 import type { AgentTool } from "@mariozechner/pi-agent-core";
 import { runTool } from "../tools/run.ts";
 import { toolSchema } from "../tools/schema.ts";
-import type { Tool, ToolContext } from "../types/tool.ts";
+import type { ApprovalDesk, Tool, ToolContext } from "../types/tool.ts";
+import type { Deadline } from "./deadline.ts";
 
 /** What the tools of one run share; the call id and the signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
   readonly signal: AbortSignal;
-  /** Called before a tool with side effects begins. */
-  touched(): void;
+}
+
+/** A question to a person stands outside the run's time. */
+export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
+  return {
+    async ask(question, signal) {
+      deadline.pause();
+      try {
+        return await desk.ask(question, signal);
+      } finally {
+        deadline.resume();
+      }
+    },
+  };
 }
 
 /** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
@@ -18,7 +31,6 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     description: tool.description,
     parameters: toolSchema(tool),
     execute: async (callId, params, signal, onUpdate) => {
-      if (tool.hasSideEffects) setting.touched();
       const result = await runTool(tool, params, {
         ...setting,
         callId,

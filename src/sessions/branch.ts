@@ -134,6 +134,10 @@ export class Branch {
     return this.#nodes.slice(at + 1).flatMap((node) => (node.entry ? [node.entry] : []));
   }
 
+  parentOf(entryId: string): string | null | undefined {
+    return this.#nodes.findLast((node) => node.id === entryId)?.parentId;
+  }
+
   /** The newest items of at most so many tokens from a user turn on; the last turn whole, however big. */
   window(maxTokens: number): SessionWindow {
     const summary = this.#compaction?.summary;

@@ -78,6 +78,10 @@ export class HeldSession implements Session {
     return this.#held().after(entryId);
   }
 
+  async parentOf(entryId: string): Promise<string | null | undefined> {
+    return this.#held().parentOf(entryId);
+  }
+
   async append(body: EntryBody, options: AppendOptions = {}): Promise<string> {
     const transcript = this.#held();
     // The key first: killed in between, a new transcript would be a file that no key leads to.

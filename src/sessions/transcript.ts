@@ -85,6 +85,11 @@ export class Transcript {
     return this.#branch.after(entryId);
   }
 
+  async parentOf(entryId: string): Promise<string | null | undefined> {
+    await this.#load(AFTER_TOKENS);
+    return this.#branch.parentOf(entryId);
+  }
+
   /** Takes its place in the order of calls; resolves when written, with `durable` when synced. Rejects with DISK_FULL or DISK_WRITE. */
   async append(body: EntryBody, { id = newEntryId(), durable = false }: AppendOptions = {}): Promise<string> {
     const timestamp = new Date(this.#options.now()).toISOString();

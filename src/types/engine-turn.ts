@@ -65,7 +65,7 @@ export interface EngineTurn {
   assemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
   /** Before each further call of the tool loop, for owning engines only. */
   reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
-  /** Behind the run, the transcript being on disk. Maintenance goes on in the background. */
-  end(turn: EngineTurnEnd): Promise<void>;
+  /** Behind the run, the transcript being on disk; undefined when no model was asked. Maintenance goes on in the background. */
+  end(turn: EngineTurnEnd | undefined): Promise<void>;
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }

@@ -65,7 +65,14 @@ export type RunEventBody =
   | { readonly type: "approval_request"; readonly approval: Approval }
   | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
   | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
-  | { readonly type: "retry"; readonly because: FailureKind; readonly remedy: string; readonly message: string }
+  | {
+      readonly type: "retry";
+      readonly because: FailureKind;
+      readonly remedy: string;
+      readonly message: string;
+      /** The next words go on where the broken ones ended. */
+      readonly continues: boolean;
+    }
   | CompactionEvent
   | {
       readonly type: "notice";

@@ -35,6 +35,7 @@ export type OutboundPart =
       readonly plain: string;
       readonly styles?: readonly TextStyle[];
     }
+  /** The caption has no formatting. */
   | { readonly kind: "media"; readonly media: MediaItem; readonly caption?: string; readonly asVoice?: boolean };
 
 /** A question with buttons under a message, where the platform has them. */

@@ -19,6 +19,7 @@ export const FAILURE_KINDS = [
   "network",
   "compaction_failure",
   "tool_loop",
+  "engine",
   "model_missing",
   "unknown",
 ] as const;

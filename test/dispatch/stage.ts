@@ -133,7 +133,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     gate: (asked) => hall.gate(asked),
     link: () => platform,
     tools: () => hall.tools,
-    systemPrompt: async () => "You are a test.",
+    systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };
   const dispatch = new Dispatch(ports);

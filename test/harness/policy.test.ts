@@ -10,11 +10,11 @@ const failure: fc.Arbitrary<Failure> = fc.record({
 });
 
 /** Steps until the policy gives up, or `most` of them. */
-function steps(failures: (at: number) => Failure, candidates: number, most: number): Step[] {
+function steps(failures: (at: number) => Failure, candidates: number, most: number, profiles = 1): Step[] {
   const taken: Step[] = [];
   let state: PolicyState = FRESH;
   while (taken.length < most) {
-    const step = next(state, failures(taken.length), candidates);
+    const step = next(state, failures(taken.length), { candidates, profiles });
     taken.push(step);
     if (step.kind === "give_up") break;
     state = step.state;
@@ -25,16 +25,21 @@ function steps(failures: (at: number) => Failure, candidates: number, most: numb
 describe("the failure policy", () => {
   it("gives up in the end, whatever fails in whatever order", () => {
     fc.assert(
-      fc.property(fc.infiniteStream(failure), fc.integer({ min: 1, max: 12 }), (failures, candidates) => {
-        const most = 60;
-        const taken = steps(() => failures.next().value, candidates, most);
-        expect(taken.at(-1)).toEqual({ kind: "give_up" });
-      }),
+      fc.property(
+        fc.infiniteStream(failure),
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(5),
+        (failures, candidates, keys) => {
+          const most = 600;
+          const taken = steps(() => failures.next().value, candidates, most, keys);
+          expect(taken.at(-1)).toEqual({ kind: "give_up" });
+        },
+      ),
     );
   });
 
   it.each(FAILURE_KINDS)("gives up on %s alone, after each of its remedies", (kind) => {
-    const taken = steps(() => ({ kind, message: "no" }), 3, 60);
+    const taken = steps(() => ({ kind, message: "no" }), 3, 60, 3);
     expect(taken.at(-1)).toEqual({ kind: "give_up" });
     const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
     expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
@@ -61,10 +66,14 @@ describe("the failure policy", () => {
   });
 
   it("asks the next model at once when the provider wants more than a minute", () => {
-    expect(next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, 2)).toMatchObject({
+    expect(
+      next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, { candidates: 2, profiles: 1 }),
+    ).toMatchObject({
       remedy: "fallback_model",
       waitMs: 0,
     });
-    expect(next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, 1)).toEqual({ kind: "give_up" });
+    expect(
+      next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, { candidates: 1, profiles: 1 }),
+    ).toEqual({ kind: "give_up" });
   });
 });

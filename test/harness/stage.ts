@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { z } from "zod";
 import type { RunLog } from "../../src/harness/log.ts";
-import type { RunRequest, UserTurn } from "../../src/harness/request.ts";
+import type { RunDeps, RunRequest, UserTurn } from "../../src/harness/request.ts";
 import { startRun, type Run } from "../../src/harness/run.ts";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
@@ -102,7 +102,7 @@ export interface Stage {
   readonly log: Lines;
   readonly clock: ReturnType<typeof hastyClock>;
   readonly dir: string;
-  start(more?: Partial<RunRequest> & { approvals?: ApprovalDesk; clock?: Clock; runLog?: RunLog }): Run;
+  start(more?: Partial<RunRequest> & Partial<RunDeps> & { runLog?: RunLog }): Run;
   /** Roles and texts of the transcript's messages. */
   transcript(): Promise<string[]>;
   close(): Promise<void>;
@@ -131,7 +131,7 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
     log,
     clock,
     dir,
-    start({ approvals = NOBODY, clock: own, runLog, ...more } = {}) {
+    start({ approvals = NOBODY, clock: own, runLog, hooks, texts, pruned, models: others, ...more } = {}) {
       runs += 1;
       const facts = {
         runId: runId(`run-${runs}`),
@@ -149,10 +149,15 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
         thinking: "off",
         timeoutMs: 600_000,
         tools: [],
-        systemPrompt: async () => "You are a test.",
+        systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
         ...more,
       };
-      return startRun(request, { models, approvals, log, clock: own ?? clock }, runLog);
+      const deps = { models: others ?? models, approvals, log, clock: own ?? clock };
+      return startRun(
+        request,
+        { ...deps, ...(hooks && { hooks }), ...(texts && { texts }), ...(pruned && { pruned }) },
+        runLog,
+      );
     },
     transcript: () => readTranscript(session.file),
     async close() {

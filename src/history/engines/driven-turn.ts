@@ -122,7 +122,13 @@ export class DrivenTurn implements EngineTurn {
     };
   }
 
-  async end(turn: EngineTurnEnd): Promise<void> {
+  async end(turn: EngineTurnEnd | undefined): Promise<void> {
+    if (turn) return this.#endTurn(turn);
+    this.#takeBack();
+    await this.#dispose();
+  }
+
+  async #endTurn(turn: EngineTurnEnd): Promise<void> {
     const { lastCallUsage, model } = turn;
     const { cache, session } = this.#options;
     this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);

@@ -1,9 +1,19 @@
 import type { ChatMessage } from "../../types/model.ts";
-import { filterSame } from "../parts.ts";
+import { asksForRest, filterSame, mapSame } from "../parts.ts";
 
-/** Answers that ended in an error or an abort, and empty ones, are no part of what was said. */
+/**
+ * Answers that ended in an error or an abort, and empty ones, are no part of what was said; but the first part of one
+ * that was gone on with is.
+ */
 export function dropBroken(messages: readonly ChatMessage[]): readonly ChatMessage[] {
-  return filterSame(messages, isWhole);
+  const mended = mapSame(messages, (message, at) => (asksForRest(messages[at + 1]) ? firstPart(message) : message));
+  return filterSame(mended, isWhole);
+}
+
+function firstPart(message: ChatMessage): ChatMessage {
+  if (message.role !== "assistant" || message.stopReason !== "error") return message;
+  const { errorMessage: _, ...rest } = message;
+  return { ...rest, content: message.content.filter((part) => part.type === "text"), stopReason: "length" };
 }
 
 function isWhole(message: ChatMessage): boolean {

@@ -40,6 +40,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   network: 502,
   compaction_failure: 502,
   tool_loop: 500,
+  engine: 500,
   model_missing: 502,
   unknown: 500,
 };

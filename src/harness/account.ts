@@ -1,0 +1,56 @@
+import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import type { FailureKind, PromptRecord, Receipt, Skipped, ToolCount, Try } from "../types/run.ts";
+
+/** What a run tells of itself afterwards, besides what its log counts. */
+export class Account {
+  readonly #tries: Try[] = [];
+  readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
+  #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
+  compactions = 0;
+  prompt: PromptRecord | undefined;
+
+  began(
+    facts: {
+      model: ModelRef;
+      profile?: string;
+      thinking: ThinkLevel;
+      messages: number;
+      estimatedTokens: number;
+    },
+    now: number,
+  ): void {
+    this.#open = { ...facts, since: now };
+  }
+
+  ended(how: { outcome: "replied" | "aborted" | FailureKind; message?: string }, now: number): void {
+    if (!this.#open) return;
+    const { since, ...facts } = this.#open;
+    this.#open = undefined;
+    this.#tries.push({ ...facts, ...how, durationMs: now - since });
+  }
+
+  /** What is done about the last try. */
+  remedied(remedy: string): void {
+    const last = this.#tries.pop();
+    if (last) this.#tries.push({ ...last, remedy });
+  }
+
+  tool({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
+    const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
+    this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
+  }
+
+  close(candidates: readonly ModelRef[], skipped: readonly Skipped[]): Partial<Receipt> {
+    const tools: ToolCount[] = [...this.#tools].map(([name, count]) => ({ name, ...count }));
+    const profile = this.#tries.at(-1)?.profile;
+    return {
+      candidates,
+      tries: this.#tries,
+      skipped,
+      tools,
+      compactions: this.compactions,
+      ...(profile !== undefined && { profile }),
+      ...(this.prompt && { prompt: this.prompt }),
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import { callModel } from "../providers/call.ts";
+import type { ModelHandle, Models } from "../providers/catalog.ts";
+import type { LlmCompletion, LlmCompletionRequest } from "../types/context-engine.ts";
+import type { ModelRef } from "../types/model.ts";
+
+export interface CompletionPorts {
+  readonly models: Models;
+  /** In the order in which they are asked. */
+  readonly candidates: readonly ModelRef[];
+  /** Milliseconds of silence after which a call has stalled. */
+  readonly idleMs: number;
+}
+
+/** One model call in an agent's name, for a plugin. Rejects with the provider's words, or when another model is asked for. */
+export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
+  const { models, candidates, idleMs } = ports;
+  let failure = "No model is configured.";
+  for (const ref of chosen(request.model, candidates)) {
+    const handle = await models.find(ref);
+    if ("missing" in handle) {
+      failure = handle.missing;
+      continue;
+    }
+    const said = await ask(handle, request, idleMs);
+    if (typeof said !== "string") return said;
+    failure = said;
+    if (request.signal?.aborted === true) break;
+  }
+  throw new Error(failure);
+}
+
+/** Engines of the field tell this case by its words. */
+function chosen(model: string | undefined, candidates: readonly ModelRef[]): readonly ModelRef[] {
+  if (model === undefined) return candidates;
+  const found = candidates.filter(({ provider, id }) => `${provider}/${id}` === model);
+  if (found.length === 0) throw new Error("Plugin LLM completion cannot override the target model.");
+  return found;
+}
+
+async function ask(
+  handle: ModelHandle,
+  request: LlmCompletionRequest,
+  idleMs: number,
+): Promise<LlmCompletion | string> {
+  const { messages, systemPrompt = "", maxTokens, temperature, signal } = request;
+  const { info } = handle;
+  const context = {
+    systemPrompt,
+    messages: messages.map(({ content }) => ({ role: "user" as const, content, timestamp: 0 })),
+  };
+  const message = await callModel(handle, context, {
+    idleMs,
+    maxTokens: Math.min(info.maxTokens, maxTokens ?? info.maxTokens),
+    ...(temperature !== undefined && { temperature }),
+    ...(signal && { signal }),
+  }).result();
+  if (message.stopReason === "error" || message.stopReason === "aborted")
+    return message.errorMessage ?? message.stopReason;
+  const { input, output, cacheRead, cacheWrite, totalTokens: total } = message.usage;
+  return {
+    text: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
+    provider: info.provider,
+    model: info.id,
+    ...(request.agentId !== undefined && { agentId: request.agentId }),
+    usage: { input, output, cacheRead, cacheWrite, total },
+  };
+}

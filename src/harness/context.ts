@@ -1,0 +1,200 @@
+import { assemble } from "../history/assemble.ts";
+import { applyPasses } from "../history/passes.ts";
+import { truncateResults } from "../history/truncate-results.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
+import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
+import type { EngineAnswer, EngineAsk } from "../types/engine-turn.ts";
+import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
+import type { PromptRecord } from "../types/run.ts";
+import type { SessionWindow } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import { fixedTokens, roomIn, windowOf } from "./budget.ts";
+import type { Attempt, RunParts } from "./plan.ts";
+import { type Made, promptRecord } from "./prompt-record.ts";
+import type { RunRequest } from "./request.ts";
+
+/** What an attempt begins with. */
+export interface Opening {
+  readonly systemPrompt: string;
+  readonly messages: ChatMessage[];
+  readonly estimatedTokens: number;
+}
+
+/** What one model is shown in one attempt. */
+export class ModelContext {
+  readonly #plan: Attempt;
+  readonly #request: RunRequest;
+  readonly #run: RunParts;
+  readonly #policy: TranscriptPolicy;
+  #window: SessionWindow | undefined;
+  #said: () => readonly ChatMessage[] = () => [];
+  #record: PromptRecord | undefined;
+  #fixed = 0;
+  #calls = 0;
+  /** Messages before the present turn. */
+  #before = 0;
+
+  constructor(plan: Attempt, request: RunRequest, run: RunParts) {
+    this.#plan = plan;
+    this.#request = request;
+    this.#run = run;
+    const policy = policyFor(plan.handle.pi);
+    this.#policy = { ...policy, images: plan.images && policy.images, strict: plan.strict };
+  }
+
+  get policy(): TranscriptPolicy {
+    return this.#policy;
+  }
+
+  /** Reads the conversation and lets the engine have its say. Throws when the transcript or the prompt cannot be read. */
+  async open(): Promise<Opening> {
+    const { handle } = this.#plan;
+    const system = await this.#request.systemPrompt(handle.info);
+    this.#fixed = fixedTokens(system.text, this.#request.tools.length);
+    const read = await this.#request.conversation.window(this.#budget());
+    const window = await this.#seen(read);
+    this.#window = read;
+    const { dmHistoryLimit: earlierTurns } = this.#request.settings;
+    const history = assemble(window, { ...this.#policy, earlierTurns });
+    if (history.trimmed) this.#run.log.emit(TRIMMED);
+    this.#before = Math.max(0, history.messages.length - this.#live(window));
+    const answer = await this.#ask("assemble", history.messages);
+    const messages = answer ? [...applyPasses(answer.messages, this.#policy)] : history.messages;
+    const estimatedTokens = answer?.estimatedTokens ?? history.estimatedTokens;
+    const opening = { systemPrompt: withAddition(system.text, answer), messages, estimatedTokens };
+    await this.#tell(window);
+    await this.#keep(opening, { system, answer });
+    return opening;
+  }
+
+  /** With the images that its turns speak of. */
+  async #seen(window: SessionWindow): Promise<SessionWindow> {
+    const given = window.messages.map((row) => row.message);
+    const shown = await this.#run.withImages(given, this.#policy);
+    if (shown === given) return window;
+    const messages = window.messages.map((row, at) => ({ ...row, message: shown[at] ?? row.message }));
+    return { ...window, messages };
+  }
+
+  /** What the next call sends of the loop's messages: valid, and the same bytes as the next run will send. */
+  async send(messages: readonly ChatMessage[]): Promise<ChatMessage[]> {
+    this.#calls += 1;
+    const passed = applyPasses(await this.#run.withImages(messages, this.#policy), this.#policy);
+    const answer = this.#calls > 1 ? await this.#ask("reassemble", passed) : undefined;
+    const shown = this.#prune(answer ? applyPasses(answer.messages, this.#policy) : passed);
+    if (this.#calls === 1) this.#tellPrompt();
+    if (!this.#plan.truncate) return [...shown];
+    return [...truncateResults(shown, { windowTokens: windowOf(this.#plan.handle.info, this.#request.settings) })];
+  }
+
+  /** Old results of tools, where the provider has a cache and has forgotten it. */
+  #prune(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+    const { settings, facts } = this.#request;
+    const { pruned } = this.#run;
+    if (!pruned || !settings.pruning || !this.#policy.promptCache) return messages;
+    const contextWindow = windowOf(this.#plan.handle.info, settings);
+    return pruned.prune(facts.sessionId, { messages, contextWindow, now: this.#run.now() }, settings.pruning);
+  }
+
+  #tellPrompt(): void {
+    if (!this.#record) return;
+    const cuts = this.#run.pruned?.cutsOf(this.#request.facts.sessionId) ?? {};
+    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts } });
+  }
+
+  /** The loop's messages, as far as it has come. */
+  follow(messages: () => readonly ChatMessage[]): void {
+    this.#said = messages;
+  }
+
+  #tell(window: SessionWindow): Promise<void> {
+    return this.#run.shown({
+      handle: this.#plan.handle,
+      tokens: window.estimatedTokens + this.#fixed,
+      lastId: window.messages.at(-1)?.entryId,
+      isCut: window.older,
+      lastModel: lastModelIn(window),
+      budget: this.#budget(),
+      before: this.#before,
+      messages: () => this.#said(),
+    });
+  }
+
+  async #ask(how: "assemble" | "reassemble", messages: readonly ChatMessage[]): Promise<EngineAnswer | undefined> {
+    const { turn, tools } = this.#request;
+    const { engine } = this.#run;
+    if (!engine) return undefined;
+    const ask: EngineAsk = {
+      messages,
+      prePromptMessageCount: Math.min(this.#before, messages.length),
+      tokenBudget: this.#budget(),
+      model: this.#plan.handle.info,
+      availableTools: new Set(tools.map((tool) => tool.name)),
+      prompt: turn.text,
+      signal: this.#plan.signal,
+    };
+    return engine[how](ask);
+  }
+
+  /** Messages of the present turn, as the model is shown them. */
+  #live({ messages }: SessionWindow): number {
+    const at = messages.findIndex((row) => row.entryId === this.#request.turn.entryId);
+    if (at < 0) return 0;
+    const own = messages.slice(at).map((row) => row.message);
+    return applyPasses(own, this.#policy).length;
+  }
+
+  #budget(): number {
+    return budgetOf(this.#plan.handle, this.#request.settings, this.#fixed, this.#plan.share);
+  }
+
+  /** Kept so that it can be shown again; told with the attempt's first call, when it is known what was pruned. */
+  async #keep(opening: Opening, made: Made): Promise<void> {
+    const { texts } = this.#run;
+    const window = this.#window;
+    if (!texts || !window) return;
+    const policy = this.#policy;
+    this.#record = await promptRecord(
+      {
+        request: this.#request,
+        engine: this.#run.engine?.id,
+        pi: this.#plan.handle.pi,
+        policy,
+        window,
+        opening,
+        ...made,
+      },
+      texts,
+    );
+  }
+}
+
+function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
+  const last = messages.findLast(({ message }) => message.role === "assistant" && isAnswer(message))?.message;
+  return last?.role === "assistant" ? { provider: last.provider, id: last.model } : undefined;
+}
+
+const isAnswer = ({ stopReason }: AssistantMessage): boolean => stopReason !== "error" && stopReason !== "aborted";
+
+/** The conversation before a turn, as far as a model will be shown it. */
+export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
+  const { text } = await request.systemPrompt(handle.info);
+  const { settings, tools, conversation } = request;
+  const budget = budgetOf(handle, settings, fixedTokens(text, tools.length));
+  return (await conversation.window(budget)).messages.map((row) => row.message);
+}
+
+function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number, share = 1): number {
+  return Math.max(1000, Math.floor((roomIn(windowOf(info, settings), settings) - fixed) * share));
+}
+
+const TRIMMED = {
+  type: "notice",
+  because: "window",
+  text: "Older turns do not fit the model's window and were left out.",
+} as const;
+
+const withAddition = (system: string, answer: EngineAnswer | undefined): string =>
+  answer?.systemAddition === undefined || answer.systemAddition === ""
+    ? system
+    : `${answer.systemAddition}\n\n${system}`;

@@ -1,0 +1,147 @@
+import type { ModelHandle, Models } from "../providers/catalog.ts";
+import type { ProfileTurn, ProfileWish } from "../types/auth.ts";
+import type { ModelRef } from "../types/model.ts";
+import type { Failure, Skipped } from "../types/run.ts";
+import type { Chances, PolicyState } from "./policy.ts";
+
+type Place = Pick<PolicyState, "candidate" | "profile">;
+
+/** A model with a key, or why there is none to ask. */
+export type Rung = { readonly handle: ModelHandle; readonly place: Place } | { readonly failure: Failure };
+
+interface Step {
+  readonly ref: ModelRef;
+  readonly turns: readonly ProfileTurn[];
+}
+
+/**
+ * The models of a run with their keys, in the order in which they are tried. A key that rests is passed by; when all of
+ * them rest, the one that rests the shortest is asked all the same: the user's message is worth one call.
+ */
+export class Ladder {
+  readonly skipped: Skipped[] = [];
+  readonly #candidates: readonly ModelRef[];
+  readonly #models: Models;
+  readonly #wish: ProfileWish;
+  readonly #steps = new Map<number, Promise<Step>>();
+  #insists: { readonly candidate: number; readonly profileId: string } | undefined;
+  #asked: { readonly ref: ModelRef; readonly profileId: string } | undefined;
+
+  constructor(candidates: readonly ModelRef[], models: Models, wish: ProfileWish) {
+    this.#candidates = candidates;
+    this.#models = models;
+    this.#wish = wish;
+  }
+
+  /** The rung at this place, or the next one below it that may be asked. */
+  async at(place: Place): Promise<Rung> {
+    this.#letGo();
+    let failure: Failure = { kind: "model_missing", message: "No model is configured." };
+    for (let candidate = place.candidate; candidate < this.#candidates.length; candidate += 1) {
+      const from = candidate === place.candidate ? place.profile : 0;
+      const found = await this.#from(candidate, from);
+      if ("handle" in found) return found;
+      failure = found.failure;
+    }
+    return (await this.#insist(place)) ?? { failure };
+  }
+
+  /** What the policy may count on at this place. */
+  async chances(place: Place): Promise<Chances> {
+    const step = await this.#step(place.candidate);
+    return { candidates: this.#candidates.length, profiles: usable(step?.turns ?? []).length };
+  }
+
+  succeeded(): void {
+    if (this.#asked) this.#models.keys.succeeded(this.#asked.ref, this.#asked.profileId);
+  }
+
+  failed(failure: Failure): void {
+    if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
+  }
+
+  /** The run is over, or goes on elsewhere: a probe that told nothing is somebody else's. */
+  #letGo(): void {
+    if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);
+    this.#asked = undefined;
+  }
+
+  close(): void {
+    this.#letGo();
+  }
+
+  async #from(candidate: number, from: number): Promise<Rung> {
+    const step = await this.#step(candidate);
+    if (!step) return { failure: { kind: "model_missing", message: "No model is configured." } };
+    if (step.turns.length === 0) return this.#open(step.ref, { candidate, profile: 0 });
+    const turns = usable(step.turns);
+    let failure: Failure = { kind: "auth", message: restText(step) };
+    for (let profile = from; profile < turns.length; profile += 1) {
+      const found = await this.#open(step.ref, { candidate, profile }, turns[profile]?.profile.id);
+      if ("handle" in found) return found;
+      failure = found.failure;
+    }
+    return { failure };
+  }
+
+  async #open(ref: ModelRef, place: Place, profileId?: string): Promise<Rung> {
+    const handle = await this.#models.find(ref, profileId);
+    if ("missing" in handle) {
+      this.#skip({ model: ref, ...(profileId !== undefined && { profile: profileId }), why: handle.missing });
+      return { failure: { kind: "auth", message: handle.missing } };
+    }
+    this.#asked = { ref, profileId: handle.profile.id };
+    return { handle, place };
+  }
+
+  /** All that is left rests. */
+  async #insist(place: Place): Promise<Rung | undefined> {
+    if (this.#insists) return undefined;
+    const resting = await this.#resting(place.candidate);
+    const [first] = resting.toSorted((a, b) => a.until - b.until);
+    if (!first) return undefined;
+    this.#insists = first;
+    const ref = this.#candidates[first.candidate];
+    return ref && this.#open(ref, { candidate: first.candidate, profile: MANY }, first.profileId);
+  }
+
+  async #resting(from: number) {
+    const found: { candidate: number; profileId: string; until: number }[] = [];
+    for (let candidate = from; candidate < this.#candidates.length; candidate += 1) {
+      for (const { profile, state } of (await this.#step(candidate))?.turns ?? [])
+        if (state.kind === "resting") found.push({ candidate, profileId: profile.id, until: state.until });
+    }
+    return found;
+  }
+
+  #step(candidate: number): Promise<Step> | undefined {
+    const ref = this.#candidates[candidate];
+    if (!ref) return undefined;
+    const known = this.#steps.get(candidate);
+    if (known) return known;
+    const step = this.#models.keys.order(ref, this.#wish).then((turns) => this.#note({ ref, turns }));
+    this.#steps.set(candidate, step);
+    return step;
+  }
+
+  #note(step: Step): Step {
+    for (const { profile, state } of step.turns) {
+      if (state.kind !== "resting") continue;
+      const until = new Date(state.until).toISOString();
+      this.#skip({ model: step.ref, profile: profile.id, why: `rests until ${until} after ${state.because}` });
+    }
+    return step;
+  }
+
+  #skip(one: Skipped): void {
+    this.skipped.push(one);
+  }
+}
+
+/** Behind every key of a candidate. */
+const MANY = 1000;
+
+const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>
+  turns.filter(({ state }) => state.kind !== "resting");
+
+const restText = ({ ref }: Step): string => `Every key for ${ref.provider}/${ref.id} rests after failures.`;

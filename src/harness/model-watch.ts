@@ -1,0 +1,65 @@
+import type { ModelRef } from "../types/model.ts";
+import type { FailureKind } from "../types/run.ts";
+import type { Conversation } from "./request.ts";
+
+export interface ModelChange {
+  readonly from: ModelRef;
+  readonly to: ModelRef;
+}
+
+/** Follows which model has the conversation: its transcript says when it goes from one to another. */
+export class ModelWatch {
+  readonly #conversation: Conversation;
+  /** Who answered before this run. */
+  #before: ModelRef | undefined;
+  #now: ModelRef | undefined;
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
+
+  /** A model is about to be asked; `last` is the one whose answer is the newest that it is shown. Throws when the transcript cannot be written. */
+  async asks(model: ModelRef, last: ModelRef | undefined): Promise<void> {
+    if (!this.#now) this.#before = last;
+    const had = this.#now ?? last;
+    this.#now = model;
+    if (!had || isSame(had, model)) return;
+    await this.#conversation.append({ type: "model_change", provider: model.provider, modelId: model.id });
+  }
+
+  /**
+   * What a user would want to know: that not the model answered that was asked for, or that it is back. Nothing while it
+   * stays as it was, and nothing about a choice of their own.
+   */
+  change(candidates: readonly ModelRef[]): ModelChange | undefined {
+    const [wanted, ...others] = candidates;
+    const to = this.#now;
+    if (!wanted || !to) return undefined;
+    const before = this.#before;
+    if (before && isSame(before, to)) return undefined;
+    if (!isSame(to, wanted)) return { from: wanted, to };
+    const cameBack = before !== undefined && others.some((other) => isSame(other, before));
+    return cameBack ? { from: before, to } : undefined;
+  }
+}
+
+const isSame = (a: ModelRef, b: ModelRef): boolean => a.provider === b.provider && a.id === b.id;
+
+const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
+  auth: "its key was refused",
+  billing: "its account is out of credit",
+  rate_limit: "it is asked too often",
+  overloaded: "it is overloaded",
+  timeout: "it took too long",
+  network: "it could not be reached",
+  cut_off: "it broke off",
+  model_missing: "it does not exist",
+};
+
+/** One line about a change of model; `because` is unset when the first model was not asked at all. */
+export function changeText({ from, to }: ModelChange, because: FailureKind | undefined): string {
+  const why = because === undefined ? "it rests after failures" : (WHY[because] ?? "it failed");
+  return `↪️ Answered by ${nameOf(to)} in place of ${nameOf(from)}: ${why}.`;
+}
+
+const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;

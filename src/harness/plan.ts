@@ -1,0 +1,64 @@
+import type { PruneMemory } from "../history/prune-memory.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
+import type { TranscriptPolicy } from "../providers/quirks.ts";
+import type { EngineTurn } from "../types/engine-turn.ts";
+import type { Texts } from "../types/journal.ts";
+import type { ChatMessage, ModelRef, ThinkLevel } from "../types/model.ts";
+import type { RunLog } from "./log.ts";
+import type { LoopGuard } from "./loop-guard.ts";
+import type { Steering } from "./steering.ts";
+import type { ToolSetting } from "./tools.ts";
+
+/** What one attempt works with. */
+export interface Attempt {
+  readonly number: number;
+  readonly handle: ModelHandle;
+  readonly thinking: ThinkLevel;
+  /** Part of the model's window that history may take: 1, and less after an overflow. */
+  readonly share: number;
+  readonly images: boolean;
+  /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
+  readonly strict: boolean;
+  /** Large tool results are cut. */
+  readonly truncate: boolean;
+  /** The first part of an answer that this attempt goes on with; empty as a rule. */
+  readonly carried: string;
+  readonly signal: AbortSignal;
+}
+
+/** What all attempts of one run share. */
+export interface RunParts {
+  readonly log: RunLog;
+  readonly setting: ToolSetting;
+  readonly steering: Steering;
+  readonly guard: LoopGuard;
+  readonly engine: EngineTurn | undefined;
+  readonly texts?: Texts | undefined;
+  readonly pruned?: PruneMemory | undefined;
+  /** The messages with the images that they speak of. Never rejects. */
+  withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
+  now(): number;
+  /** Told what a model is about to be shown. */
+  shown(what: Shown): Promise<void>;
+  /** Told of each answer and each result that came through. */
+  progressed(): void;
+}
+
+/** How full a model's window is before it is asked. */
+export interface Shown {
+  readonly handle: ModelHandle;
+  /** Estimated, with all that stands around the conversation. */
+  readonly tokens: number;
+  /** The last entry of it. */
+  readonly lastId: string | undefined;
+  /** Older turns did not fit. */
+  readonly isCut: boolean;
+  /** Whose answer is the newest in it. */
+  readonly lastModel: ModelRef | undefined;
+  /** Tokens that the conversation may fill. */
+  readonly budget: number;
+  /** Messages before the present turn. */
+  readonly before: number;
+  /** What the last call was shown, and what was said since. */
+  messages(): readonly ChatMessage[];
+}

@@ -1,0 +1,71 @@
+import type { PiModel } from "../providers/pi.ts";
+import type { TranscriptPolicy } from "../providers/quirks.ts";
+import { estimateTextTokens } from "../sessions/tokens.ts";
+import type { EngineAnswer } from "../types/engine-turn.ts";
+import type { Texts } from "../types/journal.ts";
+import type { ChatMessage } from "../types/model.ts";
+import type { PromptPart, PromptRecord } from "../types/run.ts";
+import type { SessionWindow } from "../types/session.ts";
+import type { RunRequest, SystemPrompt } from "./request.ts";
+
+/** What a prompt was made of. */
+export interface Made {
+  readonly system: SystemPrompt;
+  readonly answer: EngineAnswer | undefined;
+}
+
+interface Shown extends Made {
+  readonly request: RunRequest;
+  readonly engine: string | undefined;
+  readonly pi: PiModel;
+  readonly policy: TranscriptPolicy;
+  readonly window: SessionWindow;
+  readonly opening: {
+    readonly systemPrompt: string;
+    readonly messages: readonly ChatMessage[];
+    readonly estimatedTokens: number;
+  };
+}
+
+/** What is kept of a prompt, so that it can be shown again. `cuts` is empty as yet. Rejects when the disk refuses. */
+export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRecord> {
+  const { request, pi, policy, opening, answer } = shown;
+  const { settings, tools, turn } = request;
+  return {
+    system: await texts.put(opening.systemPrompt),
+    systemParts: [...additionParts(shown), ...shown.system.parts],
+    bodyParts: turn.parts ?? [],
+    ...rangeOf(shown.window),
+    api: pi.api,
+    input: pi.input,
+    images: policy.images,
+    strict: policy.strict === true,
+    ...(settings.dmHistoryLimit !== undefined && { earlierTurns: settings.dmHistoryLimit }),
+    cuts: {},
+    ...(answer && { engineMessages: await texts.put(JSON.stringify(opening.messages)) }),
+    tools: tools.map((tool) => tool.name),
+    messages: opening.messages.length,
+    estimatedTokens: opening.estimatedTokens,
+  };
+}
+
+function rangeOf({
+  messages,
+  summary,
+}: SessionWindow): Pick<PromptRecord, "firstEntryId" | "lastEntryId" | "hasSummary"> {
+  const first = messages[0]?.entryId;
+  const last = messages.at(-1)?.entryId;
+  return {
+    ...(first !== undefined && { firstEntryId: first }),
+    ...(last !== undefined && { lastEntryId: last }),
+    hasSummary: summary !== undefined,
+  };
+}
+
+/** What the engine puts before the system prompt, with the empty line behind it. */
+function additionParts({ answer, engine }: Shown): readonly PromptPart[] {
+  const text = answer?.systemAddition ?? "";
+  if (text === "") return [];
+  const source = engine ?? "";
+  return [{ name: "context engine", source, tokens: estimateTextTokens(text), chars: text.length + 2 }];
+}

@@ -1,0 +1,116 @@
+import type { Clock } from "../types/clock.ts";
+import type { ThinkLevel } from "../types/model.ts";
+import type { Failure } from "../types/run.ts";
+import { THINK_LEVELS } from "../types/model.ts";
+import type { AttemptOutcome } from "./attempt.ts";
+import type { Compacted } from "./compact.ts";
+import { askForRest, isContinued } from "./continuation.ts";
+import type { Ladder } from "./ladder.ts";
+import type { RunLog } from "./log.ts";
+import { FRESH, next, type PolicyState, progressed, type Step, without } from "./policy.ts";
+import type { Attempt } from "./plan.ts";
+import type { RunRequest } from "./request.ts";
+
+export interface RecoveryParts {
+  readonly request: RunRequest;
+  readonly log: RunLog;
+  readonly ladder: Ladder;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  compact(): Promise<Compacted>;
+}
+
+type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
+
+/** Obeys the policy: what the next attempt is like after those that failed. */
+export class Recovery {
+  readonly #parts: RecoveryParts;
+  #state: PolicyState = FRESH;
+  #thinking: ThinkLevel;
+  #carried = "";
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+    this.#thinking = parts.request.thinking;
+  }
+
+  /** Which model and key are next. */
+  get place(): Pick<PolicyState, "candidate" | "profile"> {
+    return this.#state;
+  }
+
+  get plan(): Omit<Attempt, "number" | "handle" | "signal"> {
+    const { used } = this.#state;
+    return {
+      thinking: this.#thinking,
+      share: 0.5 ** (used.shrink_window ?? 0),
+      images: used.drop_images === undefined,
+      strict: used.strict_history !== undefined,
+      truncate: used.truncate_results !== undefined,
+      carried: this.#carried,
+    };
+  }
+
+  /** Models and keys were passed by. */
+  standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
+    this.#state = { ...this.#state, ...place };
+  }
+
+  progressed(): void {
+    this.#state = progressed(this.#state);
+    this.#carried = "";
+  }
+
+  /** Makes ready for another attempt. False when the policy gives up. Throws when the transcript cannot be written. */
+  async from(outcome: Failed): Promise<boolean> {
+    const step = await this.#next(outcome.failure);
+    if (!step) return false;
+    const continues = await this.#goOnWith(outcome);
+    const { log, request } = this.#parts;
+    const { kind: because, message } = outcome.failure;
+    log.account.remedied(step.remedy);
+    log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
+    if (step.state.candidate !== this.#state.candidate) this.#thinking = request.thinking;
+    this.#state = step.state;
+    if (step.remedy === "compact") return this.#compactOrElse(outcome);
+    await this.#pause(step.waitMs);
+    return true;
+  }
+
+  async #next(failure: Failure): Promise<Extract<Step, { kind: "retry" }> | undefined> {
+    const chances = await this.#parts.ladder.chances(this.#state);
+    const step = next(this.#state, failure, { ...chances, imagesAsked: this.#parts.request.turn.images.length > 0 });
+    if (step.kind === "give_up") return undefined;
+    if (step.remedy !== "lower_thinking") return step;
+    const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];
+    if (lower === undefined) return undefined;
+    this.#thinking = lower;
+    return step;
+  }
+
+  /** The first part of an answer is in the transcript and perhaps in the chat: the model is asked for the rest of it. */
+  async #goOnWith({ failure, broken }: Failed): Promise<boolean> {
+    if (!broken || !isContinued(failure.kind, broken)) return false;
+    const { request, log, clock } = this.#parts;
+    await request.conversation.append({ type: "message", message: askForRest(clock.now()) }, { durable: true });
+    this.#carried = log.lastText;
+    return true;
+  }
+
+  /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
+  async #compactOrElse(outcome: Failed): Promise<boolean> {
+    const { kind } = await this.#parts.compact();
+    if (kind !== "nothing") return true;
+    this.#state = without(this.#state, "compact");
+    return this.from({ kind: "failed", failure: outcome.failure });
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { clock, signal } = this.#parts;
+    if (ms === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = clock.after(ms, resolve);
+      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
+import type { ModelRef } from "../types/model.ts";
+import type { Failure } from "../types/run.ts";
+import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
+import type { RunLog } from "./log.ts";
+import type { Shown } from "./plan.ts";
+import type { RunDeps, RunRequest } from "./request.ts";
+import { isFull, sizesFor, writersFor } from "./upkeep.ts";
+
+export interface MemoryParts {
+  readonly request: RunRequest;
+  readonly deps: RunDeps;
+  readonly log: RunLog;
+  readonly signal: AbortSignal;
+  /** Who may write a summary: the model that is asked and those behind it. */
+  writers(): readonly ModelRef[];
+}
+
+/** A run's care for its conversation: the context engine, and room in the model's window. */
+export class RunMemory {
+  /** What a model was last shown. */
+  shown: Shown | undefined;
+  engine: EngineTurn | undefined;
+  readonly #parts: MemoryParts;
+
+  constructor(parts: MemoryParts) {
+    this.#parts = parts;
+  }
+
+  /** A run without the engine that its operator chose would answer out of another memory: it fails, and says why. */
+  async openEngine(): Promise<Failure | undefined> {
+    const { request, deps, signal } = this.#parts;
+    try {
+      this.engine = await request.openEngine?.({ compact: (job) => this.#compactFor(job) });
+      await this.engine?.begin(signal);
+      return undefined;
+    } catch (error) {
+      deps.log.error("context engine not to be had", { error });
+      return { kind: "engine", message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** See `Run.settle`. */
+  async settle(): Promise<void> {
+    const { log } = this.#parts;
+    const shown = this.shown;
+    if (!shown) return this.engine?.end(undefined);
+    await this.engine?.end({
+      messages: shown.messages(),
+      prePromptMessageCount: shown.before,
+      tokenBudget: shown.budget,
+      currentTokenCount: log.filled,
+      ...(log.lastUsage && { lastCallUsage: log.lastUsage }),
+      model: shown.handle.info,
+    });
+  }
+
+  /** See `Run.compactWhenFull`. */
+  async compactWhenFull(): Promise<Compacted | undefined> {
+    const { request, deps, log, signal } = this.#parts;
+    const { conversation, settings } = request;
+    if (!this.shown || signal.aborted || this.engine?.ownsCompaction === true) return undefined;
+    if (!(await isFull(this.shown, { conversation, filled: log.filled }, settings))) return undefined;
+    // The run's own log has ended.
+    return this.#compactHere("full", (event) => logCompaction(event, deps.log));
+  }
+
+  /** After an overflow. An engine's own way first: what it does is not ours to do again. */
+  async compact(): Promise<Compacted> {
+    const { log, signal } = this.#parts;
+    const { engine, shown } = this;
+    if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
+    const done = await engine.compact({
+      tokenBudget: shown.budget,
+      currentTokenCount: shown.tokens,
+      why: "overflow",
+      model: shown.handle.info,
+      signal,
+    });
+    if (done.kind === "nothing") return { kind: "nothing", because: "unchanged" };
+    return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
+  }
+
+  async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
+    const { log } = this.#parts;
+    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => log.emit(event));
+    if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+    return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
+  }
+
+  async #compactHere(why: "full" | "overflow", emit: Compaction["emit"]): Promise<Compacted> {
+    const { request, deps, signal, writers } = this.#parts;
+    const { conversation, turn, settings } = request;
+    if (!this.shown) return { kind: "nothing", because: "small" };
+    return compact({
+      conversation,
+      writers: await writersFor(writers(), settings, deps.models),
+      ...sizesFor(this.shown.handle, settings),
+      clock: deps.clock,
+      signal,
+      why,
+      keepFrom: turn.entryId,
+      emit,
+    });
+  }
+}

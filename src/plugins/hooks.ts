@@ -1,0 +1,122 @@
+import type { AgentEnd, HookContext, PromptAdditions, RunHooks } from "../types/hooks.ts";
+import type { Clock } from "../types/clock.ts";
+import type { Log } from "../types/log.ts";
+
+/** What a hook is called with and may answer, by its published name. */
+export interface HookCalls {
+  before_prompt_build: { event: PromptEvent; answer: PromptAdditions | undefined };
+  /** The older name of `before_prompt_build`. */
+  before_agent_start: { event: PromptEvent; answer: PromptAdditions | undefined };
+  agent_end: { event: AgentEnd; answer: undefined };
+}
+export type HookName = keyof HookCalls;
+
+type PromptEvent = Parameters<RunHooks["beforePrompt"]>[0];
+
+export type HookHandler<N extends HookName> = (
+  event: HookCalls[N]["event"],
+  context: HookContext,
+) => HookCalls[N]["answer"] | void | Promise<HookCalls[N]["answer"] | void>;
+
+export interface HookOptions {
+  /** Higher ones are called first; those alike in the order of their registration. */
+  readonly priority?: number;
+  /** Milliseconds; by the kind of hook when unset. */
+  readonly timeoutMs?: number;
+  /** Who registered it, for the log. */
+  readonly owner?: string;
+}
+
+/** Waited for: 15 s. Only told: 30 s. */
+const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
+  before_prompt_build: 15_000,
+  before_agent_start: 15_000,
+  agent_end: 30_000,
+};
+
+interface Registered<N extends HookName> extends HookOptions {
+  readonly handler: HookHandler<N>;
+}
+type Table = { [N in HookName]: Registered<N>[] };
+
+/** The hooks of all plugins. One that throws, or is late, is logged and passed by. */
+export class Hooks implements RunHooks {
+  readonly #table: Table = { before_prompt_build: [], before_agent_start: [], agent_end: [] };
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Registers a handler; the answer takes it back. */
+  on<N extends HookName>(name: N, handler: HookHandler<N>, options: HookOptions = {}): () => void {
+    const list: Registered<N>[] = this.#table[name];
+    const one = { ...options, handler };
+    const at = list.findIndex((other) => (other.priority ?? 0) < (options.priority ?? 0));
+    list.splice(at < 0 ? list.length : at, 0, one);
+    return () => {
+      const place = list.indexOf(one);
+      if (place >= 0) list.splice(place, 1);
+    };
+  }
+
+  async beforePrompt(event: PromptEvent, context: HookContext): Promise<PromptAdditions> {
+    const now = await this.#ask("before_prompt_build", event, context);
+    const before = await this.#ask("before_agent_start", event, context);
+    return [...now, ...before].reduce(join, {});
+  }
+
+  agentEnd(event: AgentEnd, context: HookContext): void {
+    void this.#ask("agent_end", event, context);
+  }
+
+  async #ask<N extends HookName>(
+    name: N,
+    event: HookCalls[N]["event"],
+    context: HookContext,
+  ): Promise<NonNullable<HookCalls[N]["answer"]>[]> {
+    const answers: NonNullable<HookCalls[N]["answer"]>[] = [];
+    const list: readonly Registered<N>[] = this.#table[name];
+    for (const one of list) {
+      const answer = await this.#call(name, one, () => one.handler(event, context));
+      if (answer) answers.push(answer);
+    }
+    return answers;
+  }
+
+  async #call<N extends HookName, T>(
+    name: N,
+    { owner, timeoutMs = TIMEOUT_MS[name] }: HookOptions,
+    run: () => T | Promise<T>,
+  ): Promise<T | undefined> {
+    const late = Promise.withResolvers<undefined>();
+    const cancel = this.#clock.after(timeoutMs, () => {
+      this.#log.warn("hook is late", { hook: name, owner, ms: timeoutMs });
+      late.resolve(undefined);
+    });
+    try {
+      return await Promise.race([Promise.resolve().then(run), late.promise]);
+    } catch (error) {
+      this.#log.error("hook failed", { hook: name, owner, error });
+      return undefined;
+    } finally {
+      cancel();
+    }
+  }
+}
+
+function join(all: PromptAdditions, one: PromptAdditions): PromptAdditions {
+  const text = (a: string | undefined, b: string | undefined) =>
+    [a, b].filter((part) => part !== undefined && part !== "").join("\n\n");
+  const joined = {
+    prependContext: text(all.prependContext, one.prependContext),
+    appendContext: text(all.appendContext, one.appendContext),
+    prependSystemContext: text(all.prependSystemContext, one.prependSystemContext),
+    appendSystemContext: text(all.appendSystemContext, one.appendSystemContext),
+  };
+  const said = Object.fromEntries(Object.entries(joined).filter(([, value]) => value !== ""));
+  const systemPrompt = one.systemPrompt ?? all.systemPrompt;
+  return { ...said, ...(systemPrompt !== undefined && { systemPrompt }) };
+}

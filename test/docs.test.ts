@@ -148,6 +148,7 @@ describe("docs/cli.md", () => {
       return (
         names.has(`openclaw ${first}`) ||
         names.has(`openclaw ${first} ${second}`) ||
+        groups.has(`openclaw ${first} ${second}`) ||
         (groups.has(`openclaw ${first}`) && second === "")
       );
     };

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { accountInputs } from "../channels/config.ts";
 import { channelChecks, type Prober } from "../channels/checks.ts";
 import type { ConfiguredAccount } from "../channels/ports.ts";
+import { keyChecks } from "../providers/auth/checks.ts";
+import { Credentials } from "../providers/auth/credentials.ts";
 import { createModels } from "../providers/catalog.ts";
 import { checks as sessionChecks } from "../sessions/checks.ts";
 import { checks as storeChecks } from "../store/checks.ts";
@@ -26,7 +28,10 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
     ...appChecks({ paths, load, config }),
     ...storeChecks({ stateDir: paths.stateDir, journal: join(paths.stateSub, "journal.sqlite") }),
     ...sessionChecks(paths.sessionsDir),
-    ...(config ? [modelCheck(config, env), engineCheck(), ...(await channelsOf(config))] : []),
+    ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
+    ...(config
+      ? [modelCheck(config, env, new Credentials(paths.credentials)), engineCheck(), ...(await channelsOf(config))]
+      : []),
   ];
 }
 
@@ -48,12 +53,12 @@ async function channelsOf(config: Config): Promise<readonly Check[]> {
 }
 
 /** The model of each agent has a provider and a key, and its server answers. */
-function modelCheck(config: Config, env: NodeJS.ProcessEnv): Check {
+function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: Credentials): Check {
   return {
     id: "model",
     title: "Model",
     async run(signal) {
-      const models = createModels({ ...config.models, env });
+      const models = createModels({ ...config.models, env, auth: config.auth, credentials });
       const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
       return Promise.all(
         agents.map(async (agent): Promise<CheckResult> => {

@@ -218,6 +218,10 @@ function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undef
 
 function missingKey(provider: string): string {
   const [variable] = variablesOf(provider);
-  const where = `models.providers.${provider}.apiKey`;
-  return `There is no key for "${provider}": set ${variable === undefined ? "" : `${variable} or `}${where}.`;
+  const ways = [
+    ...(variable === undefined ? [] : [`set ${variable}`]),
+    `set models.providers.${provider}.apiKey`,
+    `run: openclaw models auth add --provider ${provider}`,
+  ];
+  return `There is no key for "${provider}" that can be used: ${ways.join(", or ")}.`;
 }

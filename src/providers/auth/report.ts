@@ -59,14 +59,14 @@ const restsOf = (id: string, rests: SavedRests["rests"], now: number): ProfileRe
     .filter(({ profile, until }) => profile === id && until > now)
     .map(({ provider, model, until, reason }) => ({ model: `${provider}/${model}`, until, because: reason }));
 
-function leftOut(id: string, credential: Credential, { auth, now }: Facts): ProfileReport {
+function leftOut(id: string, credential: Credential, facts: Facts): ProfileReport {
   const { provider, type, email, displayName } = credential;
   const expiresAt = expiryOf(credential);
   return {
     id,
     provider,
     mode: type,
-    ...whyNot(id, credential, { auth, now }),
+    ...whyNot(id, credential, facts),
     ...(email !== undefined && { email }),
     ...(displayName !== undefined && { displayName }),
     ...(expiresAt !== undefined && { expiresAt }),
@@ -77,7 +77,7 @@ function leftOut(id: string, credential: Credential, { auth, now }: Facts): Prof
 function whyNot(
   id: string,
   credential: Credential,
-  { auth, now }: Pick<Facts, "auth" | "now">,
+  { auth, stored, now }: Omit<Facts, "rests">,
 ): Pick<ProfileReport, "status" | "note"> {
   const expires = expiryOf(credential);
   if (credential.type === "token" && expires !== undefined && expires <= now)
@@ -85,5 +85,6 @@ function whyNot(
   const declared = auth.profiles[id];
   if (declared && (declared.provider !== credential.provider || !fitsMode(credential, declared.mode)))
     return { status: "unusable", note: `auth.profiles says ${declared.provider}, ${declared.mode}` };
-  return { status: "unusable", note: "not in the order" };
+  const isOrdered = (auth.order[credential.provider] ?? stored.order[credential.provider]) !== undefined;
+  return { status: "unusable", note: isOrdered ? "not in the order" : "nobody knows its provider" };
 }

@@ -136,7 +136,10 @@ export class Rests {
     this.#settle(seat);
     const now = this.#clock.now();
     const last = seat.rests.toSorted((a, b) => b.until - a.until)[0];
-    if (!last) return READY;
+    if (!last) {
+      this.#seats.delete(nameOf(seat));
+      return READY;
+    }
     if (last.until > now) return { kind: "resting", until: last.until, because: last.reason };
     if (seat.lease !== undefined && seat.lease > now)
       return { kind: "resting", until: seat.lease, because: last.reason };
@@ -148,7 +151,6 @@ export class Rests {
     const now = this.#clock.now();
     seat.rests = seat.rests.filter((rest) => rest.forgetAt > now).map((rest) => notAhead(rest, now));
     if (seat.lease !== undefined && seat.lease > now + PROBE_LEASE_MS) seat.lease = now + PROBE_LEASE_MS;
-    if (seat.rests.length === 0) this.#seats.delete(nameOf(seat));
   }
 }
 

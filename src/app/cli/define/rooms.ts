@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import type { ExportFlags } from "../commands/sessions-export.ts";
 import type { ListFlags, ShowFlags } from "../commands/sessions.ts";
 import { wholeNumber, type Act } from "./act.ts";
+import { defineModels } from "./models.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -12,18 +13,7 @@ export function defineRooms(program: Command, act: Act): void {
   defineSessions(program, act);
   definePairing(program, act);
   defineChannels(program, act);
-  const models = program.command("models").description("language models");
-  models
-    .command("list", { isDefault: true })
-    .description("models that can be used now (the default)")
-    .option("--provider <id>", "only this provider's")
-    .option("--json", "for scripts")
-    .action(
-      act(async (io, options: Json & { provider?: string }) => {
-        const { modelsList } = await import("../commands/models.ts");
-        return modelsList(io, options);
-      }),
-    );
+  defineModels(program, act);
 }
 
 function defineSessions(program: Command, act: Act): void {

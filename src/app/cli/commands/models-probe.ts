@@ -1,0 +1,72 @@
+import type { Models } from "../../../providers/catalog.ts";
+import { classifyFailure, withoutKey } from "../../../providers/failure.ts";
+import type { ModelRef } from "../../../types/model.ts";
+import type { FailureKind } from "../../../types/run.ts";
+
+/** A key at a model, as one small call found it. */
+export interface Probe {
+  readonly profileId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly status: "ok" | FailureKind;
+  readonly latencyMs: number;
+  /** What the provider said, without secrets. */
+  readonly error?: string;
+}
+
+export interface ProbeLimits {
+  readonly timeoutMs: number;
+  readonly maxTokens: number;
+  /** Calls at the same time. */
+  readonly concurrency: number;
+}
+
+export interface Target {
+  readonly ref: ModelRef;
+  readonly profile: string;
+}
+
+/** Asks each key for a few tokens, past rests and without changing any. Never rejects. */
+export async function probeAll(
+  models: Models,
+  targets: readonly Target[],
+  limits: ProbeLimits,
+): Promise<readonly Probe[]> {
+  const found: Probe[] = [];
+  const left = [...targets.entries()];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) found[next[0]] = await probe(models, next[1], limits);
+  };
+  await Promise.all(Array.from({ length: limits.concurrency }, work));
+  return found;
+}
+
+async function probe(models: Models, { ref, profile }: Target, limits: ProbeLimits): Promise<Probe> {
+  const begun = performance.now();
+  const failure = await ask(models, { ref, profile }, limits);
+  return {
+    profileId: profile,
+    provider: ref.provider,
+    model: `${ref.provider}/${ref.id}`,
+    status: failure?.kind ?? "ok",
+    latencyMs: Math.round(performance.now() - begun),
+    ...(failure && { error: failure.message }),
+  };
+}
+
+async function ask(
+  models: Models,
+  { ref, profile }: Target,
+  { timeoutMs, maxTokens }: ProbeLimits,
+): Promise<{ kind: FailureKind; message: string } | undefined> {
+  const handle = await models.find(ref, profile);
+  if ("missing" in handle) return { kind: handle.because ?? "auth", message: handle.missing };
+  const { pi, apiKey, stream } = handle;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const context = { messages: [{ role: "user" as const, content: "Say OK.", timestamp: Date.now() }] };
+  const answer = await stream(pi, context, { apiKey, maxTokens, maxRetries: 0, signal }).result();
+  if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
+  if (answer.stopReason !== "error") return undefined;
+  const { kind, message } = classifyFailure(withoutKey(answer.errorMessage ?? "", apiKey));
+  return { kind, message };
+}

@@ -1,0 +1,108 @@
+import { InvalidArgumentError, type Command } from "commander";
+import type { AddFlags } from "../commands/models-auth.ts";
+import type { LoginFlags } from "../commands/models-login.ts";
+import type { Act } from "./act.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** `models auth …` */
+export function defineModelsAuth(models: Command, act: Act): void {
+  const auth = models.command("auth").description("stored keys and logins");
+  auth
+    .command("list", { isDefault: true })
+    .description("the stored keys, without their secrets (the default)")
+    .option("--provider <id>", "only this provider's")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: Json & { provider?: string }) => {
+        const { authList } = await import("../commands/models-auth.ts");
+        return authList(io, options);
+      }),
+    );
+  defineStoring(auth, act);
+  auth
+    .command("logout")
+    .argument("<id>", "as `openclaw models auth list` names it")
+    .description("forget a stored key")
+    .action(act(async (io, id: string) => (await import("../commands/models-auth.ts")).authLogout(io, id)));
+  defineOrder(auth, act);
+}
+
+function defineStoring(auth: Command, act: Act): void {
+  auth
+    .command("add")
+    .description("store an API key, typed unseen or from a pipe")
+    .requiredOption("--provider <id>", "whose key it is")
+    .option("--profile-id <id>", "its name, <provider>:default when unset")
+    .action(
+      act(async (io, options: AddFlags & { provider: string }) => {
+        const { authAdd } = await import("../commands/models-auth.ts");
+        return authAdd(io, options);
+      }),
+    );
+  auth
+    .command("paste-token")
+    .description("store a token, typed unseen or from a pipe")
+    .option("--provider <id>", "whose token it is")
+    .option("--profile-id <id>", "its name, <provider>:manual when unset")
+    .option("--expires-in <duration>", "how long it is good for, 30m, 12h or 365d", duration)
+    .action(
+      act(async (io, options: AddFlags) => (await import("../commands/models-auth.ts")).authPasteToken(io, options)),
+    );
+  auth
+    .command("login")
+    .description("log in with a subscription, in the browser")
+    .requiredOption("--provider <id>", "anthropic, openai-codex or github-copilot")
+    .option("--profile-id <id>", "name of the login, <provider>:default when unset")
+    .action(
+      act(async (io, options: LoginFlags) => (await import("../commands/models-login.ts")).authLogin(io, options)),
+    );
+}
+
+function defineOrder(auth: Command, act: Act): void {
+  const order = auth.command("order").description("which stored key of a provider is tried first");
+  order
+    .command("get", { isDefault: true })
+    .description("the order in force (the default)")
+    .requiredOption("--provider <id>", "whose keys")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: Json & { provider: string }) => {
+        const { orderGet } = await import("../commands/models-auth.ts");
+        return orderGet(io, options);
+      }),
+    );
+  order
+    .command("set")
+    .argument("<ids...>", "stored keys, the first one first")
+    .description("only these, in this order")
+    .requiredOption("--provider <id>", "whose keys")
+    .action(
+      act(async (io, ids: readonly string[], options: { provider: string }) => {
+        const { orderSet } = await import("../commands/models-auth.ts");
+        return orderSet(io, options.provider, ids);
+      }),
+    );
+  order
+    .command("clear")
+    .description("back to the usual rule: logins, tokens, keys")
+    .requiredOption("--provider <id>", "whose keys")
+    .action(
+      act(async (io, options: { provider: string }) => {
+        const { orderClear } = await import("../commands/models-auth.ts");
+        return orderClear(io, options.provider);
+      }),
+    );
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `12h` in milliseconds. */
+function duration(text: string): number {
+  const [, amount, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const size = UNITS[unit];
+  if (amount === undefined || size === undefined) throw new InvalidArgumentError("Write it as 30m, 12h or 365d.");
+  return Number(amount) * size;
+}

@@ -8,7 +8,7 @@ import type { OutboxDeps } from "./ports.ts";
 import { patientJournal } from "./patient.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
-import { asResend, pause, sendRow, type SendPorts } from "./send.ts";
+import { pause, sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
 export interface Reply {
@@ -65,10 +65,10 @@ export class Outbox {
     return new Preview({ ...this.#deps, queue: this.#chats, chat: chatKey(to), limits, to, inboxId, replyTo });
   }
 
-  /** After a start: what was not sent goes out now; what may have arrived goes out once more, labelled. */
+  /** After a start: what was not sent goes out now; what may have arrived is asked for, or goes out once more, labelled. */
   async recover(): Promise<number> {
     const rows = await this.#deps.journal.open();
-    for (const row of rows) this.#enqueue(row.state !== "planned" && row.editOf === undefined ? asResend(row) : row);
+    for (const row of rows) this.#enqueue(row.state === "sending" ? { ...row, state: "unknown" } : row);
     return rows.length;
   }
 

@@ -18,9 +18,9 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (ports.clock.now() - row.createdAt > STALE_MS) return giveUp(row, ports);
     const link = ports.links.link(current.to);
-    const result: SendResult = link
-      ? await callPlatform(current, link, ports)
-      : { kind: "retry", reason: "channel is not connected" };
+    const found = link && (await lookFor(current, link));
+    if (found?.kind === "retry") current = { ...current, state: "planned" };
+    const result = found?.kind === "sent" ? found : await callPlatform(current, link, ports);
     const after = await settle(current, result, ports);
     if (after === "done") return;
     current = after;
@@ -33,7 +33,23 @@ async function giveUp(row: OutboxRow, ports: SendPorts): Promise<void> {
   ports.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
 }
 
-async function callPlatform(row: OutboxRow, link: ChannelLink, ports: SendPorts): Promise<SendResult> {
+const mayHaveArrived = (row: OutboxRow): boolean => row.state === "unknown" && row.editOf === undefined;
+
+/** Asks the platform, where it can be asked, what became of an earlier try: sent, certainly not (`retry`), or undefined. */
+async function lookFor(row: OutboxRow, link: ChannelLink): Promise<SendResult | undefined> {
+  if (!mayHaveArrived(row) || !link.find) return undefined;
+  try {
+    return await link.find(row.to, row.body, { idempotencyKey: keyOf(row) });
+  } catch {
+    // It still may have arrived: it goes out with its label.
+    return undefined;
+  }
+}
+
+const keyOf = (row: OutboxRow): string => `${row.replyKey}#${row.part}`;
+
+async function callPlatform(row: OutboxRow, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
+  if (!link) return { kind: "retry", reason: "channel is not connected" };
   await ports.journal.mark(row.id, { state: "sending" });
   try {
     return await callLink(row, link);
@@ -46,8 +62,10 @@ async function callLink(row: OutboxRow, link: ChannelLink): Promise<SendResult> 
   if (row.editOf !== undefined && row.body.kind === "text" && link.edit) {
     return link.edit(row.to, row.editOf, row.body, row.buttons && { buttons: row.buttons });
   }
-  return link.send(row.to, row.body, {
-    idempotencyKey: `${row.replyKey}#${row.part}`,
+  // The reader is told that it may be the second time.
+  const body = mayHaveArrived(row) ? labelled(row.body) : row.body;
+  return link.send(row.to, body, {
+    idempotencyKey: keyOf(row),
     ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
     ...(row.buttons && { buttons: row.buttons }),
   });
@@ -87,12 +105,7 @@ async function unknown(row: OutboxRow, reason: string, ports: SendPorts): Promis
   }
   ports.log.warn("send with unknown end", fields);
   await ports.journal.mark(row.id, { state: "unknown", error: reason });
-  return row.editOf === undefined ? asResend(row) : row;
-}
-
-/** The row as it goes out once more. */
-export function asResend(row: OutboxRow): OutboxRow {
-  return { ...row, state: "unknown", body: labelled(row.body) };
+  return row.editOf === undefined ? { ...row, state: "unknown" } : row;
 }
 
 /** A preview that is gone is replaced by a new message; any other refusal is the end. */

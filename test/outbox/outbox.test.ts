@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
-import type { ChannelLimits, ChannelLink } from "../../src/types/channel.ts";
+import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
 import type { Peer } from "../../src/types/message.ts";
+import type { OutboundPart } from "../../src/types/reply.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
 
 let clock: ReturnType<typeof handClock>;
@@ -232,6 +233,41 @@ describe("after a start", () => {
     expect(await outbox.recover()).toBe(4);
     await until(async () => (await journal.stats()).openOutbox === 0);
     expect(platform.texts).toEqual(["edit", "planned", "(possible repeat) sending", "(possible repeat) unknown"]);
+  });
+
+  it("asks a platform that can tell, and labels only what it cannot tell", async () => {
+    const asked: string[] = [];
+    const fates: Record<string, SendResult> = {
+      "there#0": { kind: "sent", messageId: "m77" },
+      "lost#0": { kind: "retry", reason: "is not there" },
+      "dark#0": { kind: "unknown", reason: "cannot tell" },
+    };
+    link = Object.assign(platform, {
+      find: async (_to: Peer, _part: OutboundPart, { idempotencyKey }: { idempotencyKey: string }) => {
+        asked.push(idempotencyKey);
+        return fates[idempotencyKey] ?? Promise.reject(new Error("broken"));
+      },
+    });
+    await plan("there", "sending");
+    await plan("lost", "unknown");
+    await plan("dark", "sending");
+    await plan("throws", "unknown");
+    await plan("planned", "planned");
+    await outbox.recover();
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(asked).toEqual(["there#0", "lost#0", "dark#0", "throws#0"]);
+    expect(platform.texts).toEqual(["lost", "(possible repeat) dark", "(possible repeat) throws", "planned"]);
+    expect(log.lines.filter((line) => line.includes("delivered"))).toHaveLength(5);
+  });
+
+  it("finds out at once what became of a send with unknown end", async () => {
+    platform.script.push({ result: { kind: "unknown", reason: "lost" }, lands: true });
+    link = Object.assign(platform, { find: async () => ({ kind: "sent", messageId: "m1" }) as const });
+    await outbox.deliver(reply("a", "hello"));
+    await until(() => clock.waits.length > 0);
+    clock.pass(1000);
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.texts).toEqual(["hello"]);
   });
 
   it("does not send what is planned again by the turn it belongs to", async () => {

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { labelled, renderText } from "../../src/outbox/render.ts";
+import type { ChannelLimits } from "../../src/types/channel.ts";
+import type { TextFormat } from "../../src/types/reply.ts";
+
+const limits = (format: TextFormat, more: Partial<ChannelLimits> = {}): ChannelLimits => ({
+  text: 200,
+  format,
+  media: 0,
+  ...more,
+});
+
+it.each([
+  ["telegram-html", "<b>hi</b> there"],
+  ["slack-mrkdwn", "*hi* there"],
+  ["discord", "**hi** there"],
+  ["whatsapp", "*hi* there"],
+  ["signal-styled", "hi there"],
+  ["plain", "hi there"],
+  ["markdown", "**hi** there"],
+] as const)("an answer is written as %s", async (format, body) => {
+  const [part] = await renderText("**hi** there", limits(format));
+  expect(part).toMatchObject({ kind: "text", format, body });
+  expect(labelled(part!)).toMatchObject({ body: `(possible repeat) ${body}` });
+});
+
+it("styles move with the label, and marks of a line keep theirs", async () => {
+  const [styled] = await renderText("**hi** there", limits("signal-styled"));
+  const part = labelled(styled!);
+  const [style] = part.kind === "text" ? (part.styles ?? []) : [];
+  expect(part.kind === "text" && part.body.slice(style!.start, style!.start + style!.length)).toBe("hi");
+  const [quote] = await renderText("> said", limits("discord"));
+  expect(labelled(quote!)).toMatchObject({ body: "(possible repeat) \n> said" });
+});
+
+it.each(["slack-mrkdwn", "discord", "whatsapp", "signal-styled", "plain", "markdown"] as const)(
+  "%s fits with its label, within the lines",
+  async (format) => {
+    const text = `\`\`\`\n${"line of code\n".repeat(60)}\`\`\``;
+    for (const part of await renderText(text, limits(format, { lines: 10 }))) {
+      const again = labelled(part);
+      if (again.kind === "text") expect(again.body.length).toBeLessThanOrEqual(200);
+      if (format !== "markdown") expect(part.body.split("\n").length).toBeLessThanOrEqual(10);
+    }
+  },
+);
+
+it("tables are shown as the channel says", async () => {
+  const table = "| a | b |\n|---|---|\n| 1 | 2 |";
+  const [part] = await renderText(table, limits("discord", { tables: "bullets" }));
+  expect(part?.body).toBe("• **a:** 1\n  **b:** 2");
+});

@@ -29,14 +29,20 @@ export interface BehindPorts extends DispatchPorts {
  */
 export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const { prepared, session, run } = turn;
+  const { closing } = ports.compactions;
+  const stop = () => run.abort("shutdown");
+  closing.addEventListener("abort", stop, { once: true });
+  if (closing.aborted) stop();
   try {
-    await flush(turn, ports);
+    await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
     await compactBehind(session, run, ports);
     const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
     // The turn has its outcome; the next one looks again.
     ports.log.error("conversation not tidied", { session: session.key, error });
+  } finally {
+    closing.removeEventListener("abort", stop);
   }
 }
 

@@ -35,9 +35,20 @@ type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 export class Compactions {
   readonly #ports: CompactionPorts;
   readonly #feed = new Feed<CompactionNews>();
+  readonly #closing = new AbortController();
 
   constructor(ports: CompactionPorts) {
     this.#ports = ports;
+  }
+
+  /** Aborted when the gateway stops: nothing of this is worth waiting for, since the next turn looks again. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Ends what goes on behind turns. */
+  close(): void {
+    this.#closing.abort("shutdown");
   }
 
   /** Those that no run's own events tell. */

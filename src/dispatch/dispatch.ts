@@ -171,6 +171,7 @@ export class Dispatch {
   /** Decides about what came in, then lets runs end within `ms`. What is left goes on after the next start. */
   async close(ms: number): Promise<void> {
     this.approvals.close();
+    this.compactions.close();
     const late = Promise.withResolvers<void>();
     const cancel = this.#ports.clock.after(DECIDE_MS, late.resolve);
     await Promise.race([this.#order.idle(), late.promise]);

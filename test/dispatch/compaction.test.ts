@@ -149,6 +149,21 @@ describe("a memory flush", () => {
     await boot.use("1", async ({ entry }) => expect(entry.memoryFlushCompactionCount).toBe(0));
   });
 
+  it("does not hold up the end of the gateway", async () => {
+    hall.model.answer((call) => (isFlush(call) ? "hang" : { text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+    const boot = await hall.boot();
+    for (let turn = 1; turn < 12 && !kinds().includes("flush"); turn += 1) {
+      await boot.ask(`turn-${turn} ${LONG}`);
+      await vi.waitFor(() => {
+        if (boot.dispatch.lanes.isBusy(boot.keyOf("1")) && !kinds().includes("flush")) throw new Error("busy");
+      });
+    }
+    const at = performance.now();
+    await boot.dispatch.close(30_000);
+    expect(performance.now() - at).toBeLessThan(3000);
+    expect(kinds()).not.toContain("summary");
+  });
+
   it("is left out where the agent has no way to write", async () => {
     hall.tools.length = 0;
     const boot = await hall.boot();

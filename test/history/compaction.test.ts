@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listConversation } from "../../src/history/compaction/fallback.ts";
+import { identifiersOf } from "../../src/history/compaction/config.ts";
 import { chunk, chunkRatio, cutAt } from "../../src/history/compaction/plan.ts";
+import { readFilesIn } from "../../src/history/compaction/reads.ts";
 import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
 import { callsOf } from "../../src/history/parts.ts";
@@ -173,4 +175,32 @@ describe("the list that stands in for a summary", () => {
       }),
     );
   });
+});
+
+describe("what a summary does with names and ids", () => {
+  const asked = async (identifiers: string | undefined) => {
+    let system = "";
+    const complete = async (prompt: SummaryPrompt) => {
+      ({ system } = prompt);
+      return "SUMMARY";
+    };
+    await summarise({ chunks: [[user("hello")]], identifiers }, complete, new AbortController().signal);
+    return system;
+  };
+
+  it("is to keep them letter by letter, or as the config says, or nothing", async () => {
+    expect(await asked(identifiersOf({ identifierPolicy: "strict" }))).toContain("letter by letter");
+    const off = await asked(identifiersOf({ identifierPolicy: "off", identifierInstructions: "keep tickets" }));
+    expect(off).not.toMatch(/letter by letter|tickets/);
+    const custom = await asked(identifiersOf({ identifierPolicy: "custom", identifierInstructions: "keep tickets" }));
+    expect(custom).toContain("- keep tickets\n");
+    expect(custom).not.toContain("letter by letter");
+  });
+});
+
+it("files that were read are those whose contents came back", () => {
+  const read = (at: string, path: unknown) => answer([{ type: "toolCall", id: at, name: "read", arguments: { path } }]);
+  const failed = { ...result("b", "no"), isError: true } as ChatMessage;
+  const messages = [read("a", "one.md"), result("a", "1"), read("b", "two.md"), failed, read("c", 3), result("c", "3")];
+  expect(readFilesIn([...messages, read("a", "one.md"), result("a", "1"), read("d", "open.md")])).toEqual(["one.md"]);
 });

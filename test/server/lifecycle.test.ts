@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/types/clock.ts";
 import { RawClient, startGateway } from "./gateway.ts";
-import { ends, facts, says } from "./scripted-chat.ts";
+import { ends, facts, says, USAGE } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
 /** Time that passes when the test says so. */
@@ -125,6 +125,32 @@ test("every client sees every run, whoever began it, and presence as it changes"
   }
   const seqs = one.frames.flatMap((frame) => (typeof frame["seq"] === "number" ? [frame["seq"]] : []));
   expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  await gateway.server.close(100);
+});
+
+test("a compaction outside of a run is told as one inside it, and the session list changes with its end", async () => {
+  const gateway = await startGateway();
+  const client = new RawClient(gateway.url);
+  await client.connect();
+  const of = facts("compaction-1", "telegram:default:7");
+  const sizes = { tokensBefore: 900, tokensAfter: 90, willRetry: false, calls: 1, usage: USAGE };
+  gateway.chat.compacted.publish({
+    facts: of,
+    event: { type: "compaction", phase: "start", tokensBefore: 900, seq: 1, ts: 10 },
+  });
+  gateway.chat.compacted.publish({
+    facts: of,
+    event: { type: "compaction", phase: "end", ok: true, ...sizes, seq: 2, ts: 20 },
+  });
+  expect(await client.event("sessions.changed")).toMatchObject({
+    payload: { sessionKey: "telegram:default:7", reason: "compact" },
+  });
+  const told = client.frames.filter((frame) => frame["event"] === "agent").map((frame) => frame["payload"]);
+  const session = { stream: "compaction", sessionKey: "telegram:default:7", runId: "compaction-1" };
+  expect(told).toMatchObject([
+    { ...session, data: { phase: "start" } },
+    { ...session, data: { phase: "end", willRetry: false } },
+  ]);
   await gateway.server.close(100);
 });
 

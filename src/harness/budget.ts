@@ -1,5 +1,9 @@
-import type { ModelInfo } from "../types/model.ts";
+import { once } from "../history/once.ts";
+import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
+import { toolSchema } from "../tools/schema.ts";
+import type { ChatMessage, ModelInfo } from "../types/model.ts";
 import type { AgentSettings, CompactionSettings } from "../types/settings.ts";
+import type { Tool } from "../types/tool.ts";
 
 /** Figures of the field; tokens, and milliseconds. */
 export const COMPACTION: CompactionSettings = {
@@ -22,6 +26,58 @@ export function roomIn(window: number, settings: Settings): number {
   return window - Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
 }
 
-/** Tokens, estimated, that stand around a conversation in every request. */
-export const fixedTokens = (systemPrompt: string, tools: number): number =>
-  Math.ceil(systemPrompt.length / 4) + tools * TOOL_TOKENS;
+/** Where a model's window goes; tokens, those of texts estimated. */
+export interface TokenBudget {
+  readonly contextWindow: number;
+  /** Kept free for the answer. */
+  readonly reserveResponse: number;
+  /** Descriptions and schemas of the tools. */
+  readonly reserveTools: number;
+  /** What is left for all that the model reads. */
+  readonly available: number;
+  readonly systemPrompt: number;
+  /** The present turn. */
+  readonly event: number;
+  /** What is left for the conversation before it; never below 0. */
+  readonly history: number;
+}
+
+export interface BudgetParts {
+  readonly systemPrompt: string;
+  readonly tools: readonly Tool[];
+  readonly event?: readonly ChatMessage[];
+}
+
+/** Splits a window of this many tokens. */
+export function splitBudget(window: number, parts: BudgetParts, settings: Settings): TokenBudget {
+  const reserveResponse = window - roomIn(window, settings);
+  const reserveTools = toolTokens(parts.tools);
+  const available = window - reserveResponse - reserveTools;
+  const systemPrompt = promptTokens(parts.systemPrompt);
+  const event = (parts.event ?? []).reduce((sum, message) => sum + estimateTokens(message), 0);
+  const history = Math.max(0, available - systemPrompt - event);
+  return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
+}
+
+/** Tokens, estimated, that stand around a conversation in every request; of tools by number, when that is all one knows. */
+export const fixedTokens = (systemPrompt: string, tools: number | readonly Tool[]): number =>
+  promptTokens(systemPrompt) + (typeof tools === "number" ? tools * TOOL_TOKENS : toolTokens(tools));
+
+const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
+
+const oneTool = once((tool: Tool): number =>
+  estimateTextTokens(`${tool.name}${tool.description}${JSON.stringify(toolSchema(tool))}`),
+);
+
+/** System prompts stay the same from turn to turn, and are long. */
+const prompts = new Map<string, number>();
+const KNOWN_PROMPTS = 16;
+
+function promptTokens(text: string): number {
+  const tokens = prompts.get(text) ?? estimateTextTokens(text);
+  prompts.delete(text);
+  prompts.set(text, tokens);
+  const [oldest] = prompts.keys();
+  if (prompts.size > KNOWN_PROMPTS && oldest !== undefined) prompts.delete(oldest);
+  return tokens;
+}

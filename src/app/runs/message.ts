@@ -74,7 +74,7 @@ const message = z.discriminatedUnion("role", [
     api: name,
     provider: name,
     model: name,
-    usage: z.unknown().transform(emptyUsage),
+    usage: z.unknown().optional().transform(emptyUsage),
     stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]).catch("stop"),
     timestamp,
   }),

@@ -1,3 +1,4 @@
+import { BUILT_IN } from "../parts.ts";
 import { section, type SystemSection } from "../system-context.ts";
 
 export const workspace: SystemSection = {
@@ -14,6 +15,7 @@ export const workspace: SystemSection = {
 
 export const documentation: SystemSection = {
   name: "documentation",
+  source: ({ docsPath }) => docsPath ?? BUILT_IN,
   render: (context) =>
     context.docsPath === undefined
       ? undefined

@@ -157,6 +157,7 @@ test("runs show tells models, attempts, tools, cost, and the messages in and out
     /^Run +abc1$/m,
     /^Model +openai\/gpt \(for anthropic\/claude\)$/m,
     /^Key +openai:env$/m,
+    /^Saw +1 messages of about [\d,]+ tokens, a system prompt of 13, 2 tools$/m,
     /^Engine +legacy$/m,
     /^Tokens +1,200 in, 34 out, 5,000 read from the provider's cache, 60 written to it$/m,
     /^anthropic\/claude +rate_limit$/m,
@@ -232,6 +233,44 @@ test("the prompt is found after a reset, and its loss is told", async () => {
   expect(gone.code).toBe(0);
   expect(gone.out).toContain("You are somebody.");
   expect(gone.out).toContain("This is not known to be what was sent: The transcript has no entries up to");
+});
+
+test("what an engine made is shown as it was kept, and files of images are named", async () => {
+  const { dir, path, env } = await withRuns();
+  const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "b" });
+  const transcript = await Transcript.open({ path, sessionId: "s1", cwd: "/", log: listen(), now: () => 1 });
+  const asked = user("what is in ./plan.png and https://example.org/a.png?");
+  const id = await transcript.append({ type: "message", message: asked });
+  await transcript.close();
+  const { receipt: whole } = (await journal.runs.find("abc1"))!;
+  const one = { ...whole.prompt!, firstEntryId: id, lastEntryId: id, estimatedTokens: estimateTokens(asked) };
+  const made = [
+    { role: "user", content: "as the engine told it" },
+    { role: "assistant", content: [{ type: "toolCall", id: "c1", name: "read", arguments: { path: "x" } }] },
+    {
+      role: "toolResult",
+      toolCallId: "c1",
+      toolName: "read",
+      content: [{ type: "text", text: "lines" }],
+      isError: true,
+    },
+  ];
+  const engineMessages = await journal.texts.put(JSON.stringify(made));
+  const record = { sessionKey: sessionKey(KEY), result: "replied", at: 1 };
+  const keep = (run: string, prompt: PromptRecord) =>
+    journal.runs.record({ ...record, runId: runId(run), receipt: { ...receipt, prompt } });
+  await keep("image", one);
+  await keep("engine", { ...one, engineMessages, messages: 3 });
+  await keep("pruned", { ...one, engineMessages: "no such text" });
+  await journal.close();
+  const shown = async (run_: string) => (await run(["runs", "show", run_, "--prompt"], env)).out;
+  expect(await shown("image")).toMatch(/^--- images of these files too.* ---\n\.\/plan\.png\n\n/m);
+  const engine = await shown("engine");
+  expect(engine).toMatch(/^--- message 1 · user · \d+ tokens ---\nas the engine told it$/m);
+  expect(engine).toMatch(/^--- message 2 · assistant · \d+ tokens ---\n\[call read c1\] \{"path":"x"\}$/m);
+  expect(engine).toMatch(/^--- message 3 · toolResult · read c1 · failed · \d+ tokens ---\nlines$/m);
+  expect(engine).not.toContain("not known");
+  expect(await shown("pruned")).toContain("What the context engine made is not kept any more.");
 });
 
 test("a running gateway is asked instead", async () => {

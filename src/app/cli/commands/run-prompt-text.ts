@@ -26,7 +26,7 @@ const tokensOf = ({ tokens }: { tokens: number }): string => `${count(tokens)} t
 
 function sectionText(io: Io, part: RunPart): string {
   const text = part.text ?? "(its text is not kept any more)";
-  return `${rule(io, ["system", part.name, part.source, tokensOf(part)])}${cleanText(text.trim())}\n`;
+  return `${rule(io, ["system", part.name, part.source, tokensOf(part)])}${cleanText(text.replace(/^\n+/, "").trimEnd())}\n`;
 }
 
 function messageText(io: Io, message: RunMessage, place: string): string {

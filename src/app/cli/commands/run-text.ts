@@ -30,7 +30,7 @@ function block(io: Io, title: string, rows: Rows): string {
 
 function head(io: Io, { run }: WholeRun): string {
   const { receipt } = run;
-  const { calls, durationMs, profile, trigger, compactions, prompt } = receipt;
+  const { calls, durationMs, profile, trigger, compactions } = receipt;
   return pairs(io, [
     ["Run", run.runId],
     ["Session", run.sessionKey],
@@ -40,7 +40,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Model", modelName(receipt)],
     ["Key", profile],
     ["Engine", engineText(receipt)],
-    ["Saw", prompt && `${prompt.messages} messages, about ${count(prompt.estimatedTokens)} tokens`],
+    ["Saw", sawText(receipt)],
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
     ["Took", showMs(durationMs)],
@@ -52,6 +52,13 @@ function head(io: Io, { run }: WholeRun): string {
 function engineText({ engine, engineDegraded }: ShownReceipt): string | undefined {
   if (engineDegraded === undefined) return engine;
   return `${engine ?? "none"} (not used: ${engineDegraded})`;
+}
+
+function sawText({ prompt }: ShownReceipt): string | undefined {
+  if (!prompt) return undefined;
+  const system = prompt.systemParts.reduce((sum, part) => sum + part.tokens, 0);
+  const messages = `${count(prompt.messages)} messages of about ${count(prompt.estimatedTokens)} tokens`;
+  return `${messages}, a system prompt of ${count(system)}, ${prompt.tools.length} tools`;
 }
 
 function tokensText({ usage }: ShownReceipt): string {

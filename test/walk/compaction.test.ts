@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { vi } from "vitest";
 import type { ModelCall } from "../fakes/model.ts";
@@ -21,7 +23,8 @@ const SMALL = (world: World, contextWindow: number) => ({
 });
 
 const isSummary = (call: ModelCall) => call.system.startsWith("You write the memory");
-const chatCalls = (world: World) => world.model.calls.filter((call) => !isSummary(call));
+const isFlush = (call: ModelCall) => call.said.startsWith("This is no message of the user.");
+const chatCalls = (world: World) => world.model.calls.filter((call) => !isSummary(call) && !isFlush(call));
 const shown = (call: ModelCall | undefined) => JSON.stringify(call?.messages);
 const LONG = "word ".repeat(1200);
 
@@ -132,4 +135,29 @@ test("/compact makes a summary, with the user's wishes, and says so when there i
   expect(shown(chatCalls(world).at(-1))).toContain("SUMMARY");
   expect(shown(chatCalls(world).at(-1))).toContain("turn-3");
   expect(compactionsOf(home)).toHaveLength(1);
+});
+
+test("before the compaction the agent saves its notes in silence; after it the next turn is told what it lost", async ({
+  world,
+  expect,
+}) => {
+  const NOTE = "the user likes blue";
+  world.model.answer((call) => {
+    if (isSummary(call)) return { text: "SUMMARY" };
+    if (call.isAfterTool) return { text: isFlush(call) ? "NO_REPLY" : "fine" };
+    if (isFlush(call)) return { tool: "write", args: { path: "memory/today.md", content: NOTE } };
+    return call.said.includes("turn-1 ") ? { tool: "read", args: { path: "note.md" } } : { text: "fine" };
+  });
+  const { home } = await world.start({
+    ...SMALL(world, 24_000),
+    agents: { defaults: { compaction: { keepRecentTokens: 2000, notifyUser: true } } },
+  });
+  await writeFile(join(home.stateDir, "workspace", "note.md"), "a note");
+  for (let turn = 1; compactedYet(home) === 0 && turn < 20; turn += 1) await say(world, `turn-${turn} ${LONG}`);
+  await compacted(home, 1);
+  expect(await readFile(join(home.stateDir, "workspace", "memory", "today.md"), "utf8")).toBe(NOTE);
+  await world.telegram.waitFor(() => /is now a summary/.test(world.telegram.shown(1001).at(-1) ?? ""), 16_000);
+  expect(world.telegram.shown(1001).join("\n")).not.toMatch(/NO_REPLY|no message of the user/);
+  await say(world, "and what now?");
+  expect(chatCalls(world).at(-1)?.said).toContain("went with the older part of the conversation: note.md.");
 });

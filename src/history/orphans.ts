@@ -1,0 +1,48 @@
+import type { ChatMessage } from "../types/model.ts";
+import type { TranscriptEntry } from "../types/session.ts";
+
+/** How the run ended that was to answer; `none` when there was no run. */
+export type EndedHow = "aborted" | "failed" | "unknown" | "none";
+
+/** What becomes of user turns that nobody answered when the next one comes. */
+export type OrphanPlan =
+  /** They stay, and the passes make one turn of them and the new one: no word is lost. */
+  | { readonly kind: "merge"; readonly entryIds: readonly string[] }
+  /** The new turn hangs under `parentId`: they stay in the file, off the branch. */
+  | { readonly kind: "branch"; readonly entryIds: readonly string[]; readonly parentId: string | null };
+
+type MessageEntry = Extract<TranscriptEntry, { type: "message" }>;
+
+/**
+ * The user turns at the end of a branch that have no answer, oldest first. Answers that broke off count as none, and so
+ * do entries that are no messages.
+ */
+export function trailingUserTurns(entries: readonly TranscriptEntry[]): readonly MessageEntry[] {
+  return trailing(entries).filter(({ message }) => message.role === "user");
+}
+
+function trailing(entries: readonly TranscriptEntry[]): readonly MessageEntry[] {
+  const messages = entries.filter((entry) => entry.type === "message");
+  return messages.slice(messages.findLastIndex(({ message }) => isSettled(message)) + 1);
+}
+
+const isSettled = (message: ChatMessage): boolean =>
+  message.role === "toolResult" || (message.role === "assistant" && !isBroken(message));
+
+const isBroken = (message: ChatMessage): boolean =>
+  message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
+
+/**
+ * What to do with the unanswered user turns at the end of a branch; undefined when there are none. They are kept, since
+ * their sender still waits for an answer, unless that sender stopped the run before anything was said: then they were
+ * taken back. Entries that no message follows, such as a model change, are left where they are.
+ */
+export function orphanPlan(entries: readonly TranscriptEntry[], endedHow: EndedHow): OrphanPlan | undefined {
+  const turns = trailingUserTurns(entries);
+  const last = turns.at(-1);
+  if (!last) return undefined;
+  const said = trailing(entries).some(({ message }) => message.role === "assistant" && message.content.length > 0);
+  if (endedHow !== "aborted" || said) return { kind: "merge", entryIds: turns.map(({ id }) => id) };
+  // Only the run's own turn was taken back; what stands before it waited already.
+  return { kind: "branch", entryIds: [last.id], parentId: last.parentId };
+}

@@ -1,6 +1,8 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { callModel, type CallFacts } from "../../src/providers/call.ts";
 import { createModels } from "../../src/providers/catalog.ts";
+import { classifyFailure } from "../../src/providers/failure.ts";
 import { runId } from "../../src/types/ids.ts";
 import { startRun } from "../../src/harness/run.ts";
 import { done, eventsOf, makeTool, NOBODY, openStage, settingsFor, turn, type Stage } from "../harness/stage.ts";
@@ -27,13 +29,16 @@ const APIS = [
   ["google-generative-ai", () => `${mock.url}/v1beta`],
 ] as const;
 
-/** One run against the provider's own protocol, as a third party imitates it. */
-async function ask(api: string, baseUrl: string, text: string) {
-  const models = createModels({
+const modelsOf = (api: string, baseUrl: string) =>
+  createModels({
     providers: { peer: { baseUrl, api, apiKey: "sk-peer-0123456789", models: [{ id: "peer-1" }] } },
     env: {},
     probeLocal: false,
   });
+
+/** One run against the provider's own protocol, as a third party imitates it. */
+async function ask(api: string, baseUrl: string, text: string) {
+  const models = modelsOf(api, baseUrl);
   const facts = {
     runId: runId(`run-${text}`),
     sessionKey: stage.session.key,
@@ -49,13 +54,25 @@ async function ask(api: string, baseUrl: string, text: string) {
       turn: turn(text, `turn-${text}`),
       candidates: [{ provider: "peer", id: "peer-1" }],
       thinking: "off",
-      timeoutMs: 10_000,
+      // The stage's clock is a hundred times as fast: ten real seconds.
+      timeoutMs: 1_000_000,
       tools: [makeTool("look", async ({ text: where }) => done(`saw ${where}`))],
-      systemPrompt: async () => "You are a test.",
+      systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     },
     { models, approvals: NOBODY, log: stage.log, clock: stage.clock },
   );
   return eventsOf(run.stream);
+}
+
+/** One call, without the run around it. */
+async function callPeer(api: string, baseUrl: string) {
+  const found = await modelsOf(api, baseUrl).find({ provider: "peer", id: "peer-1" });
+  if ("missing" in found) throw new Error(found.missing);
+  let facts: CallFacts = {};
+  const messages = [{ role: "user" as const, content: "go on", timestamp: 1 }];
+  const stream = callModel(found, { messages }, { onFacts: (seen) => (facts = seen) });
+  const { content, errorMessage, stopReason } = await stream.result();
+  return { content, stopReason, facts, failure: classifyFailure(errorMessage ?? "", facts) };
 }
 
 describe.each(APIS)("a model behind %s", (api, baseUrl) => {
@@ -88,5 +105,21 @@ describe.each(APIS)("a model behind %s", (api, baseUrl) => {
     expect(
       events.some((event) => event.type === "retry" && event.because === kind) || JSON.stringify(end).includes(kind),
     ).toBe(true);
+  });
+
+  it("is known to have been cut, with the words so far", async () => {
+    const words = "one two three four five six seven eight nine ten";
+    // Without a pause between chunks the peer has sent everything before it cuts.
+    mock.onMessage("go on", { content: words }, { truncateAfterChunks: 4, chunkSize: 4, latency: 5 });
+    const { content, stopReason, failure } = await callPeer(api, baseUrl());
+    expect({ stopReason, kind: failure.kind }).toEqual({ stopReason: "error", kind: "cut_off" });
+    expect(words).toContain(content.map((block) => (block.type === "text" ? block.text : "?")).join(""));
+  });
+
+  it("says when to come back", async () => {
+    mock.onMessage("go on", { error: { message: "slow down" }, status: 429, retryAfter: 3 });
+    const { failure, facts } = await callPeer(api, baseUrl());
+    expect(facts).toMatchObject({ status: 429 });
+    expect(failure).toMatchObject({ kind: "rate_limit", retryAfterMs: 3000 });
   });
 });

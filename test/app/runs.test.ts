@@ -7,7 +7,7 @@ import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
-import { type FakeModel, startFakeModel } from "../fakes/model.ts";
+import { type FakeModel, type ModelCall, startFakeModel } from "../fakes/model.ts";
 import { until } from "../outbox/stage.ts";
 import { run } from "./cli/cli.ts";
 
@@ -60,45 +60,79 @@ const say = async (text: string) =>
 interface Prompt {
   readonly faithful: boolean;
   readonly system: { readonly text: string }[];
-  readonly messages: { readonly role: string; readonly content: { readonly text: string }[] }[];
+  readonly messages: { readonly role: string; readonly content: { readonly type: string; readonly text?: string }[] }[];
   readonly tools: string[];
 }
 
-const textOf = (content: unknown): string =>
-  typeof content === "string" ? content : (content as { readonly text: string }[]).map((part) => part.text).join("");
+const wordsIn = (content: unknown): string => {
+  if (typeof content === "string") return content;
+  const parts = Array.isArray(content) ? (content as Prompt["messages"][number]["content"]) : [];
+  return parts.map((part) => part.text ?? "").join("");
+};
+
+const online = (): Record<string, string> => ({
+  OPENCLAW_STATE_DIR: dir,
+  OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway?.port}`,
+  OPENCLAW_GATEWAY_TOKEN: TOKEN,
+});
+const offline = (): Record<string, string> => ({ OPENCLAW_STATE_DIR: dir });
+const list = async (env: Record<string, string>) =>
+  JSON.parse((await run(["runs", "--json"], env)).out) as { runs: { runId: string }[] };
+
+/** The id of the latest run once there are so many. */
+async function latest(count: number): Promise<string> {
+  await until(async () => (await list(online())).runs.length === count, `${count} runs`);
+  return (await list(online())).runs[0]?.runId ?? "";
+}
+
+/** The prompt that is shown of a run is what the model's last call was sent. */
+async function expectShown(id: string, env: Record<string, string>, sent: ModelCall | undefined): Promise<void> {
+  const shown = await run(["runs", "show", id, "--prompt", "--json"], env);
+  expect(shown.code, shown.err).toBe(0);
+  const prompt = JSON.parse(shown.out) as Prompt;
+  expect(prompt.faithful).toBe(true);
+  expect(prompt.system.map((part) => part.text).join("")).toBe(sent?.system);
+  expect(prompt.messages.map((one) => [one.role.replace("toolResult", "tool"), wordsIn(one.content)])).toEqual(
+    sent?.messages.filter(({ role }) => role !== "system").map(({ role, content }) => [role, wordsIn(content)]),
+  );
+  expect(prompt.tools).toEqual(sent?.tools.map((tool) => tool.function.name));
+}
 
 test("what the model was sent is what `runs show --prompt` prints, with a gateway and without", async () => {
   await start();
   model.answer((call) => ({ text: `echo: ${call.said}` }));
   await say("first words");
   await say("second words");
-  const offline = { OPENCLAW_STATE_DIR: dir };
-  const online = {
-    OPENCLAW_STATE_DIR: dir,
-    OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway?.port}`,
-    OPENCLAW_GATEWAY_TOKEN: TOKEN,
-  };
-  const list = async (env: Record<string, string>) =>
-    JSON.parse((await run(["runs", "--json"], env)).out) as { runs: { runId: string }[] };
-  await until(async () => (await list(online)).runs.length === 2, "two runs");
-  const listed = await list(online);
-  const [last] = listed.runs;
-  const id = last?.runId ?? "";
-  const asked = ["runs", "show", id, "--prompt", "--json"];
-  const shown = await run(asked, online);
-  expect(shown.code, shown.err).toBe(0);
-  const prompt = JSON.parse(shown.out) as Prompt;
-  const sent = model.calls.at(-1)!;
-  expect(prompt.faithful).toBe(true);
-  expect(prompt.system.map((part) => part.text).join("")).toBe(sent.system);
-  expect(prompt.messages.map((one) => [one.role, one.content.map((part) => part.text).join("")])).toEqual(
-    sent.messages.filter(({ role }) => role !== "system").map(({ role, content }) => [role, textOf(content)]),
-  );
-  expect(prompt.tools).toEqual(sent.tools.map((tool) => tool.function.name));
-  const told = await run(["runs", "show", id], online);
+  const id = await latest(2);
+  await expectShown(id, online(), model.calls.at(-1));
+  const told = await run(["runs", "show", id], online());
+  const listed = await list(online());
   await gateway?.close(0);
   gateway = undefined;
-  expect((await run(asked, offline)).out).toBe(shown.out);
-  expect((await run(["runs", "show", id], offline)).out).toBe(told.out);
-  expect(await list(offline)).toEqual(listed);
+  await expectShown(id, offline(), model.calls.at(-1));
+  expect((await run(["runs", "show", id], offline())).out).toBe(told.out);
+  expect(await list(offline())).toEqual(listed);
+});
+
+test("with the calls of tools, and whatever the conversation came to later", async () => {
+  await start();
+  model.answer(({ isAfterTool }) =>
+    isAfterTool ? { text: "read" } : { text: "I look.", tool: "read", args: { path: "AGENTS.md" } },
+  );
+  await say("what does it say?");
+  model.answer((call) => ({ text: `echo: ${call.said}` }));
+  await say("and then?");
+  const id = await latest(2);
+  const sent = model.calls.at(-1);
+  expect(sent?.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "assistant", "user"]);
+  await say("later words");
+  model.answer(() => ({ status: 401, message: "the key is bad" }));
+  await say("refused words");
+  const refused = await latest(4);
+  await expectShown(id, online(), sent);
+  const told = await run(["runs", "show", refused], online());
+  expect(told.out).toMatch(/^Result +failed:auth$/m);
+  expect(told.out).toMatch(/^1 +fake\/fake-1 .* auth .*the key is bad/m);
+  await say("/new");
+  await expectShown(id, online(), sent);
 });

@@ -32,6 +32,7 @@ function withSummary(messages: readonly ChatMessage[], summary: string | undefin
   return [turn, ...messages];
 }
 
-function summaryTurn(summary: string, timestamp: number): UserMessage {
+/** The turn that stands for what was compacted. */
+export function summaryTurn(summary: string, timestamp: number): UserMessage {
   return { role: "user", content: `Summary of the conversation so far:\n\n${summary}`, timestamp };
 }

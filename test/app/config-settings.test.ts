@@ -73,6 +73,28 @@ describe("agent settings", () => {
     expect(() => agentsOf({ agents: { defaults: { contextPruning: { ttl: "soon" } } } })).toThrow(/5m, 90s or 1h/);
   });
 
+  it("say what comes around a compaction", () => {
+    const compaction = (given: object, contextLimits = {}) =>
+      agentsOf({ agents: { defaults: { compaction: given, contextLimits } } })[0]?.compaction;
+    expect(compaction({})).toEqual({
+      reserveTokens: 20_000,
+      keepRecentTokens: 20_000,
+      timeoutMs: 180_000,
+      memoryFlush: { softThresholdTokens: 4000 },
+      notifyUser: false,
+      sections: ["Session Startup", "Red Lines"],
+      sectionsMaxChars: 3000,
+    });
+    expect(
+      compaction({ memoryFlush: { prompt: "save" }, identifierPolicy: "off" }, { postCompactionMaxChars: 9 }),
+    ).toMatchObject({
+      memoryFlush: { softThresholdTokens: 4000, prompt: "save" },
+      identifiers: "",
+      sectionsMaxChars: 9,
+    });
+    expect(compaction({ memoryFlush: { enabled: false } })).not.toHaveProperty("memoryFlush");
+  });
+
   it("refuse one id for two", () => {
     expect(() => agentsOf({ agents: { list: [{ id: "a" }, { id: "a" }] } })).toThrow('two agents with the id "a"');
   });

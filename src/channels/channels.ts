@@ -16,6 +16,12 @@ export interface ChannelStatus {
   readonly running: boolean;
   readonly connected: boolean;
   readonly lifecycle: Lifecycle;
+  /** When it became so; null while it never was started. */
+  readonly lifecycleSince: number | null;
+  /** When it is tried again, while in trouble. */
+  readonly retryAt: number | null;
+  /** Milliseconds since the last proof of progress: a poll answered, a heartbeat acknowledged, an event seen. */
+  readonly silentMs: number | null;
   readonly lastInboundAt: number | null;
   readonly lastOutboundAt: number | null;
   readonly lastTransportActivityAt: number | null;
@@ -59,7 +65,7 @@ export function startChannels(options: ChannelOptions): Channels {
   return {
     link: (channel, account) => find(channel, account)?.link,
     limits: (channel) => [...accounts.values()].find((it) => it.account.adapter.id === channel)?.account.adapter.limits,
-    status: () => [...accounts.values()].map(statusOf),
+    status: () => [...accounts.values()].map((account) => statusOf(account, options.clock.now())),
     async put(account) {
       const known = find(account.adapter.id, account.account);
       if (!known) return add(account);
@@ -89,7 +95,7 @@ const missing = (channel: ChannelId, account: AccountId): OpenClawError =>
     fix: `Add it under channels.${channel} in openclaw.json.`,
   });
 
-function statusOf({ account, state, times, link }: Supervisor): ChannelStatus {
+function statusOf({ account, state, times, link }: Supervisor, now: number): ChannelStatus {
   return {
     channel: account.adapter.id,
     label: account.adapter.label,
@@ -99,6 +105,9 @@ function statusOf({ account, state, times, link }: Supervisor): ChannelStatus {
     running: state.lifecycle !== "stopped" && state.lifecycle !== "dead",
     connected: state.lifecycle === "running" && link !== undefined,
     lifecycle: state.lifecycle,
+    lifecycleSince: state.since || null,
+    retryAt: state.retryAt ?? null,
+    silentMs: times.transport === undefined ? null : now - times.transport,
     lastInboundAt: times.inbound ?? null,
     lastOutboundAt: times.outbound ?? null,
     lastTransportActivityAt: times.transport ?? null,

@@ -30,6 +30,8 @@ export class Supervisor {
   readonly #catchUp: CatchUp;
   #account: ConfiguredAccount;
   #lifecycle: Lifecycle = "stopped";
+  #since = 0;
+  #retryAt: number | undefined;
   #problem: string | undefined;
   #misconfigured = false;
   #attempts = 0;
@@ -65,6 +67,10 @@ export class Supervisor {
 
   get state(): {
     readonly lifecycle: Lifecycle;
+    /** Epoch milliseconds at which it became so. */
+    readonly since: number;
+    /** When it is tried again, while in trouble. */
+    readonly retryAt: number | undefined;
     readonly problem: string | undefined;
     readonly configured: boolean;
     readonly attempts: number;
@@ -72,6 +78,8 @@ export class Supervisor {
   } {
     return {
       lifecycle: this.#lifecycle,
+      since: this.#since,
+      retryAt: this.#retryAt,
       problem: this.#problem,
       configured: !this.#misconfigured,
       attempts: this.#attempts,
@@ -83,7 +91,7 @@ export class Supervisor {
   start(): void {
     if (!this.#account.enabled) return;
     this.#stop = new AbortController();
-    this.#lifecycle = "starting";
+    this.#enter("starting");
     this.#misconfigured = false;
     this.#lastSign = this.#ports.clock.now();
     this.#opening = this.#open(this.#stop.signal);
@@ -92,7 +100,7 @@ export class Supervisor {
 
   /** Resolves when nothing is received any more. */
   async stop(): Promise<void> {
-    this.#lifecycle = "stopped";
+    this.#enter("stopped");
     await this.#end();
   }
 
@@ -103,6 +111,13 @@ export class Supervisor {
     this.#restarts = 0;
     this.#problem = undefined;
     this.start();
+  }
+
+  #enter(lifecycle: Lifecycle, retryInMs?: number): void {
+    const now = this.#ports.clock.now();
+    if (this.#lifecycle !== lifecycle) this.#since = now;
+    this.#lifecycle = lifecycle;
+    this.#retryAt = retryInMs === undefined ? undefined : now + retryInMs;
   }
 
   async #open(signal: AbortSignal): Promise<void> {
@@ -134,6 +149,7 @@ export class Supervisor {
   async #receive(messages: readonly InboundMessage[]): Promise<void> {
     const now = this.#ports.clock.now();
     this.times.inbound = now;
+    this.times.transport = now;
     this.#lastSign = now;
     await this.#ports.receive(messages);
   }
@@ -149,19 +165,19 @@ export class Supervisor {
     this.#problem = undefined;
     if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
     if (this.#lifecycle === "trouble" && this.#link) void this.#catchUp.run(this.#link);
-    this.#lifecycle = "running";
+    this.#enter("running");
   }
 
   #troubled(reason: string, retryInMs: number | undefined): void {
     if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, retryInMs });
     this.#attempts++;
-    this.#lifecycle = "trouble";
+    this.#enter("trouble", retryInMs);
     this.#problem = reason;
   }
 
   #giveUp(reason: string, fix: string): void {
     this.#log.error("channel stopped", { reason, fix });
-    this.#lifecycle = "dead";
+    this.#enter("dead");
     this.#problem = `${reason} ${fix}`;
     void this.#end();
   }

@@ -1,76 +1,14 @@
 import { afterEach, expect, test } from "vitest";
-import { z } from "zod";
 import { startChannels } from "../../src/channels/channels.ts";
 import type { Channels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
 import type { ConfiguredAccount } from "../../src/channels/ports.ts";
-import type { ChannelAdapter, ChannelHost, ChannelLink } from "../../src/types/channel.ts";
-import type { Clock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
-import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
-import type { Log } from "../../src/types/log.ts";
+import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { memoryValues, message } from "./messages.ts";
+import { silent, TestClock, Toy, TOY } from "./toy.ts";
 
-const TOY = channelId("toy");
-
-/** Time that passes when told so. */
-class TestClock implements Clock {
-  #now = 1_000_000;
-  #timers = new Set<{ at: number; call: () => void }>();
-  now = (): number => this.#now;
-  after = (ms: number, call: () => void): (() => void) => {
-    const timer = { at: this.#now + ms, call };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  };
-  /** Moves on in small steps, letting promises settle in between. */
-  async pass(ms: number): Promise<void> {
-    const end = this.#now + ms;
-    while (this.#now < end) {
-      await settled();
-      const next = Math.min(end, ...[...this.#timers].map((timer) => timer.at));
-      this.#now = Math.max(this.#now, next);
-      for (const timer of this.#timers) {
-        if (timer.at <= this.#now && this.#timers.delete(timer)) timer.call();
-      }
-    }
-    await settled();
-  }
-}
-const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** An adapter whose connections do what the test says. */
-class Toy {
-  readonly hosts: ChannelHost[] = [];
-  readonly configs: unknown[] = [];
-  closed = 0;
-  connecting: () => Promise<void> = async () => undefined;
-  readonly link: ChannelLink = {
-    send: async () => ({ kind: "sent", messageId: "9" }),
-    close: async () => void this.closed++,
-  };
-  readonly adapter: ChannelAdapter = {
-    id: TOY,
-    label: "Toy",
-    limits: { text: 10, format: "plain", media: 1 },
-    config: z.unknown(),
-    connect: async (config, host) => {
-      this.hosts.push(host);
-      this.configs.push(config);
-      await this.connecting();
-      return this.link;
-    },
-  };
-  get host(): ChannelHost {
-    return this.hosts.at(-1)!;
-  }
-  account(more: Partial<ConfiguredAccount> = {}): ConfiguredAccount {
-    return { adapter: this.adapter, account: DEFAULT_ACCOUNT, config: { level: 1 }, enabled: true, ...more };
-  }
-}
-
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
 const open: Channels[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((channels) => channels.close()));
@@ -240,4 +178,28 @@ test("checks tell who answers, what is wrong and what is off", async () => {
   });
   expect(await look(toy.account(), async () => Promise.reject(new Error("offline")))).toMatchObject({ status: "warn" });
   expect(await look(toy.account({ enabled: false }), async () => "x")).toMatchObject({ status: "skip" });
+});
+
+test("the status tells since when, until when, and for how long it was silent", async () => {
+  const toy = new Toy();
+  const { clock, row } = run(toy);
+  await clock.pass(1);
+  expect(row()).toMatchObject({ silentMs: null, retryAt: null });
+  toy.host.report({ kind: "alive" });
+  const since = clock.now();
+  await clock.pass(4000);
+  expect(row()).toMatchObject({ lifecycle: "running", lifecycleSince: since, silentMs: 4000, retryAt: null });
+  await toy.host.receive([message()]);
+  expect(row().silentMs).toBe(0);
+  toy.host.report({ kind: "trouble", reason: "no network", retryInMs: 500 });
+  expect(row()).toMatchObject({ lifecycleSince: clock.now(), retryAt: clock.now() + 500 });
+});
+
+test("an adapter gets no folder and no route where none are lent, and files only over the guard", async () => {
+  const toy = new Toy();
+  const { clock } = run(toy);
+  await clock.pass(1);
+  await expect(toy.host.folder()).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
+  expect(() => toy.host.serve("/hook", async () => ({ status: 200 }))).toThrow(/web requests/);
+  await expect(toy.host.fetch("http://127.0.0.1:1/x")).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
 });

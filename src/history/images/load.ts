@@ -2,7 +2,7 @@ import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import type { Log } from "../../types/log.ts";
 import type { ChatMessage, ImageContent, TextContent, ToolResultMessage, UserMessage } from "../../types/model.ts";
 import { mapSame, partsOf } from "../parts.ts";
-import { hasImages } from "../passes/images.ts";
+import { hasImages, imagesOf } from "../passes/images.ts";
 import { SizedCache } from "./cache.ts";
 import { findImageFile, type ImageFile, type ImagePlaces, readImage } from "./files.ts";
 import { fitImage, type ImageRules } from "./fit.ts";
@@ -40,6 +40,10 @@ export class ImageLoader {
   readonly #files = new WeakMap<UserMessage, readonly ImageFile[]>();
   readonly #fitted = new WeakMap<ImageContent, Map<string, ImageContent>>();
   readonly #shown = new WeakMap<Seeing, { readonly parts: readonly Shown[]; readonly message: Seeing }>();
+  /** Which version of a file an image shows. */
+  readonly #versions = new WeakMap<ImageContent, string>();
+  /** Texts whose images stand beside them: the passes put them into other turns. */
+  readonly #told = new WeakSet<TextContent>();
   #resizer: Promise<Resize | undefined> | undefined;
 
   constructor({ log, findResizer: find }: ImagePorts) {
@@ -50,14 +54,15 @@ export class ImageLoader {
   /**
    * The messages with the images of files that user turns name, each file once and at its place, and with images that
    * are too large made smaller. The given messages are not touched, and stay the same where nothing changes; asked
-   * again, the same turn is the same object. What cannot be read is told to the log. Never rejects.
+   * again, the same turn is the same object. It may be asked with what it gave, also after the passes. What cannot be
+   * read is told to the log. Never rejects.
    */
   async show(messages: readonly ChatMessage[], view: ImageView): Promise<readonly ChatMessage[]> {
     if (!view.policy.images) return messages;
     const turns = messages.filter((one) => one.role === "user" && !this.#files.has(one));
     await Promise.all(turns.map((turn) => this.#lookUp(turn, view.places)));
     const named = messages.map((one) => (one.role === "user" ? (this.#files.get(one) ?? NONE) : NONE));
-    const files = choose(named, view.policy.imageLimits.count);
+    const files = choose(named, this.#versionsIn(messages), view.policy.imageLimits.count);
     const concerned = messages.flatMap((message, index) => {
       const own = files[index] ?? NONE;
       return message.role !== "assistant" && (own.length > 0 || hasImages(message)) ? [{ message, own }] : [];
@@ -73,7 +78,9 @@ export class ImageLoader {
   async #lookUp(message: ChatMessage, places: ImagePlaces): Promise<void> {
     if (message.role !== "user") return;
     const parts = partsOf(message);
-    const paths = parts.flatMap((part) => (part.type === "text" ? findImagePaths(part.text) : []));
+    const paths = parts.flatMap((part) =>
+      part.type === "text" && !this.#told.has(part) ? findImagePaths(part.text) : [],
+    );
     const own = new Set(parts.flatMap((part) => (part.type === "image" ? [bytesIn(part.data)] : [])));
     const found = await Promise.all(
       paths.map(async ({ path, noted }) => {
@@ -83,6 +90,11 @@ export class ImageLoader {
       }),
     );
     this.#files.set(message, found.flat());
+  }
+
+  #versionsIn(messages: readonly ChatMessage[]): Set<string> {
+    const images = messages.flatMap((message) => (hasImages(message) ? imagesOf(message) : []));
+    return new Set(images.flatMap((image) => this.#versions.get(image) ?? []));
   }
 
   async #find(path: string, places: ImagePlaces): Promise<ImageFile | undefined> {
@@ -98,12 +110,16 @@ export class ImageLoader {
     const own = message.role === "user" ? partsOf(message) : message.content;
     const fitted = await Promise.all(own.map(async (part) => (part.type === "image" ? this.#fit(part, rules) : part)));
     const loaded = await Promise.all(files.map((file) => this.#load(file, rules)));
-    const parts = [...fitted, ...loaded.filter((part) => part !== undefined)];
+    // An engine may have copied a turn that had its images.
+    const fresh = loaded.filter((part) => part !== undefined).filter((part) => !own.some((had) => isPart(part, had)));
+    const parts: readonly Shown[] = [...fitted, ...fresh];
     if (isSame(own, parts)) return message;
     const known = this.#shown.get(message);
     if (known && isSame(known.parts, parts)) return known.message;
-    const made = { ...message, content: parts };
+    const made = { ...message, content: [...parts] };
+    for (const part of parts) if (part.type === "text") this.#told.add(part);
     this.#shown.set(message, { parts, message: made });
+    if (made.role === "user") this.#files.set(made, NONE);
     return made;
   }
 
@@ -116,6 +132,7 @@ export class ImageLoader {
       if (!bytes) throw new Error("it is no image");
       const made = (await fitImage(bytes, rules, await this.#resize())) ?? tooLarge(file);
       this.#made.set(key, made);
+      if (made.type === "image") this.#versions.set(made, file.version);
       return made;
     } catch (error) {
       this.#log.debug("an image that a message names is not shown", { path: file.path, error });
@@ -125,6 +142,7 @@ export class ImageLoader {
 
   /** An image that nothing makes smaller is left to the passes. */
   async #fit(image: ImageContent, rules: ImageRules): Promise<ImageContent> {
+    if (this.#versions.has(image)) return image;
     const known = this.#fitted.get(image)?.get(keyOf(rules));
     if (known) return known;
     const bytes = Buffer.from(image.data, "base64");
@@ -164,16 +182,23 @@ const isSame = (one: readonly Shown[], other: readonly Shown[]): boolean =>
   one.length === other.length && one.every((part, index) => isPart(part, other[index]));
 
 const isPart = (part: Shown, other: Shown | undefined): boolean =>
-  part === other || (part.type === "text" && other?.type === "text" && part.text === other.text);
+  part === other ||
+  (part.type === "text"
+    ? other?.type === "text" && part.text === other.text
+    : other?.type === "image" && part.data === other.data);
 
 /**
  * Each file where it is named first. Of many the oldest are not even read, in steps, so that a request's beginning
  * does not change with every new one.
  */
-function choose(named: readonly (readonly ImageFile[])[], count: number): readonly (readonly ImageFile[])[] {
-  const seen = new Set<string>();
+function choose(
+  named: readonly (readonly ImageFile[])[],
+  seen: Set<string>,
+  count: number,
+): readonly (readonly ImageFile[])[] {
+  const before = seen.size;
   const fresh = named.map((files) => files.filter(({ version }) => !seen.has(version) && seen.add(version)));
-  const past = Math.max(0, Math.floor(seen.size / count) - 1) * count;
+  const past = Math.max(0, Math.floor((seen.size - before) / count) - 1) * count;
   let index = 0;
   return fresh.map((files) => files.filter(() => index++ >= past));
 }

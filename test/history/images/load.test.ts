@@ -131,6 +131,22 @@ describe("images that turns speak of", () => {
     expect(seenIn(third)[2]).toEqual([png(8, 8, 2).toString("base64")]);
   });
 
+  it("are not shown twice when they are asked for with what was shown", async () => {
+    const data = [1, 2, 3].map((shade) => png(4, 4, shade).toString("base64"));
+    for (const shade of [1, 2, 3]) file(`work/${shade}.png`, png(4, 4, shade));
+    const images = loader();
+    const talk = [asked("see ./1.png"), user("and ./2.png, ./none.png"), answer, asked("again ./1.png")];
+    const first = applyPasses(await images.show(talk, view), claude);
+    expect(seenIn(first)).toEqual([data.slice(0, 2), [], []]);
+    file("work/none.png");
+    const later = [...first, answer, asked("steered: ./3.png and ./2.png")];
+    const then = await images.show(later, view);
+    expect(then.slice(0, first.length).every((message, at) => message === first[at])).toBe(true);
+    expect(seenIn(then).at(-1)).toEqual(data.slice(2));
+    const copied = structuredClone(first.slice(0, 1));
+    expect(seenIn(await images.show(copied, view))[0]?.slice(0, 2)).toEqual(data.slice(0, 2));
+  });
+
   it("are not read when there are too many: the newest count", async () => {
     const names = Array.from({ length: 65 }, (_, at) => file(`work/${at}.png`, png(4, 4, at)));
     const shown = seenIn(

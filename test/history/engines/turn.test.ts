@@ -11,6 +11,7 @@ import type {
 import type { AgentInternalEvent } from "../../../src/types/internal-event.ts";
 import type { ChatMessage } from "../../../src/types/model.ts";
 import { emptyUsage } from "../../../src/types/usage.ts";
+import { transcriptPart, withSaid } from "../../../src/history/engines/transcript-part.ts";
 import { CacheWatch } from "../../../src/history/engines/cache-watch.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { answer, ask, compaction, ending, MODEL, never, result, stage, textOf, turns, user } from "./stage.ts";
@@ -135,6 +136,16 @@ describe("a turn with an engine", () => {
     expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
   });
 
+  it("lets go of it when no model was asked", async () => {
+    const engine = new RecordingEngine();
+    const on = stage(engine);
+    const turn = await on.open();
+    await turn.begin(never);
+    await turn.end(undefined);
+    await on.background.idle();
+    expect(engine.order).toEqual(["bootstrap", "maintain", "dispose"]);
+  });
+
   it("never shows it the host's own notes, nor the host's own messages", async () => {
     const note = { role: "custom", customType: "openclaw.runtime-context", content: "secret", timestamp: 1 };
     const engine = new RecordingEngine();
@@ -211,6 +222,29 @@ describe("a turn with an engine", () => {
     gate.resolve(undefined);
     await on.background.idle();
     expect(most).toBe(1);
+  });
+});
+
+describe("what an engine is told of a conversation", () => {
+  it("is the transcript as it stands, behind the summary, with what the loop has said since", () => {
+    const provenance = { kind: "inter_session", sourceTool: "sessions_send" } as const;
+    const said = [
+      user("a"),
+      answer("b", "functions.exec:0"),
+      result("functions.exec:0", "c"),
+      user("d", { provenance }),
+    ];
+    const rows = said.map((message, at) => ({ entryId: `${at}`, message }));
+    const window = { messages: rows, estimatedTokens: 1, older: false };
+    expect(transcriptPart(window, "3")).toEqual({ messages: said, before: 3 });
+    const part = transcriptPart({ ...window, summary: "They met." }, "3");
+    expect(part.before).toBe(4);
+    expect(part.messages.slice(1)).toEqual(said);
+    expect(textOf(part.messages[0]!)).toContain("They met.");
+    const next = answer("e");
+    expect(withSaid(part, [user("joined"), next], 1)).toEqual([...part.messages, next]);
+    expect(withSaid(part, [user("joined")], 1)).toBe(part.messages);
+    expect(transcriptPart(window, "gone").before).toBe(4);
   });
 });
 

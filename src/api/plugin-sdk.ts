@@ -46,3 +46,6 @@ export type {
   ContextEngineInfo,
   ContextEngineRuntimeContext,
 } from "../types/context-engine.ts";
+export { answeredOutcome, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
+export type { RefusedCall } from "../channels/outcome.ts";
+export { backoff, wait } from "../utils/backoff.ts";

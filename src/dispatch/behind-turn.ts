@@ -65,11 +65,10 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const settings = prepared.agent.compaction?.memoryFlush;
   if (!settings || signal.aborted || (await turn.run.stream.done).kind !== "replied") return;
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
-  const { turn: _turn, conversation: _own, ...request } = requestFor(prepared, session, ports, { candidates, extra });
-  const state = { entry: session.entry, tools: request.tools };
-  if (!mayFlush(state, prepared.agent)) return;
-  if (!isFlushDue(await fillOf({ ...request, conversation: session }, session.entry, ports.models), prepared.agent))
-    return;
+  const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
+  if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
+  const fill = await fillOf(request, session.entry, ports.models);
+  if (!isFlushDue(fill, prepared.agent)) return;
   const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`) };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({
@@ -83,6 +82,12 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   log.info("memory flush", { ended: flushed.kind });
   await keep(flushed, { session, id: facts.runId }, ports);
 }
+
+/** Nobody is to take the turn of the flush for the one before it. */
+const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
+  ...prepared,
+  turn: { ...prepared.turn, entryId: `${prepared.turn.entryId}-flush` },
+});
 
 /** Once per cycle, however it ended; one that somebody cut short comes again. */
 async function keep(

@@ -180,7 +180,7 @@ export class DrivenTurn implements EngineTurn {
     if (!engine.maintain || this.#isSilent) return;
     const { tokenBudget, currentTokenCount, lastCallUsage, model } = turn;
     const facts = { tokenBudget, currentTokenCount, lastCallUsage, model, isDeferred };
-    const done = await this.#call("maintain", undefined, (signal) =>
+    const done = await this.#call("maintain", this.#options.stopping, (signal) =>
       engine.maintain?.(this.#ofTranscript({ ...facts, signal })),
     );
     this.#note("maintain", done);

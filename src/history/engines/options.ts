@@ -56,6 +56,8 @@ export interface EngineTurnOptions {
   readonly timeouts: EngineTimeouts;
   /** Maintenance behind a turn: one at a time per session. Waited for when the gateway stops. */
   readonly background: KeyedQueue;
+  /** Ends that maintenance early, so that a stop of the gateway need not wait for it. */
+  readonly stopping?: AbortSignal;
   readonly desk: CompactionDesk;
   /** What the provider's cache gave in the turns before; nothing is told of that without one. */
   readonly cache?: CacheWatch;

@@ -136,6 +136,21 @@ describe("a turn with an engine", () => {
     expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
   });
 
+  it("does not let its maintenance hold up a stop of the gateway", async () => {
+    const stop = new AbortController();
+    const told: (AbortSignal | undefined)[] = [];
+    const maintain: ContextEngine["maintain"] = ({ runtimeContext }) => {
+      told.push(runtimeContext?.abortSignal);
+      return new Promise(() => undefined);
+    };
+    const on = stage(small({ maintain }));
+    await (await on.open({ stopping: stop.signal })).end(ending([user("a"), answer("b")], 0));
+    expect(on.background.isBusy(on.options.session.sessionKey)).toBe(true);
+    stop.abort();
+    await on.background.idle();
+    expect(told[0]?.aborted ?? true).toBe(true);
+  });
+
   it("lets go of it when no model was asked", async () => {
     const engine = new RecordingEngine();
     const on = stage(engine);

@@ -2,27 +2,27 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Dispatch } from "../dispatch/dispatch.ts";
 import type { DispatchPorts, Verdict } from "../dispatch/ports.ts";
-import { ImageLoader } from "../history/images/load.ts";
-import { PruneMemory } from "../history/prune-memory.ts";
 import { Outbox } from "../outbox/deliver.ts";
 import type { Links } from "../outbox/ports.ts";
-import { Hooks } from "../plugins/hooks.ts";
 import { seedWorkspace } from "../prompt/bootstrap.ts";
 import type { Models } from "../providers/catalog.ts";
 import { openSessions } from "../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
 import { createTools } from "../tools/tools.ts";
-import { type Clock, systemClock } from "../types/clock.ts";
+import { systemClock } from "../types/clock.ts";
 import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
+import type { Tool } from "../types/tool.ts";
 import type { Live } from "./live.ts";
-import { openLiveModels, type LiveModels } from "./live-models.ts";
+import { openLiveModels } from "./live-models.ts";
 import { packageRoot } from "./package-root.ts";
 import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
+import { openRunParts } from "./run-parts.ts";
 
 /** What the daemon and `agent --local` have in common: state, models, the hallway. */
 export interface Core {
@@ -62,6 +62,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, log, clock);
+  const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
   const outbox = new Outbox({
     journal: journal.outbox,
     links: around.links,
@@ -75,7 +76,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     outbox,
     media,
     closedPaths: deniedPaths(live),
-    ...forRuns(live, journal, { log, clock }),
+    ...runs.ports,
     models,
     clock,
     log,
@@ -83,32 +84,28 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
     ...(around.noRoom && { noRoom: around.noRoom }),
-    tools: (agent) =>
-      createTools({
-        settings: agent,
-        rules: journal.approvals,
-        deniedPaths: deniedPaths(live),
-        readablePaths: readablePaths(live),
-      }),
+    tools: (agent) => toolsFor(agent, live, journal),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),
   };
   const dispatch = new Dispatch(ports);
-  const close = () => closeAll(sessions, journal, models);
+  const close = () => closeAll(runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }
 
-/** What all runs share. */
-function forRuns({ paths }: Live, { texts }: OpenJournal, { log, clock }: { log: Log; clock: Clock }) {
-  const hooks = new Hooks(clock, log);
-  return { hooks, texts, pruned: new PruneMemory(), images: new ImageLoader({ log }), mediaDir: paths.media };
+/** One after the other: what is behind still needs those before it. */
+async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const part of parts) await part.close();
 }
 
-async function closeAll(sessions: Sessions, journal: OpenJournal, models: LiveModels): Promise<void> {
-  await sessions.close();
-  await models.close();
-  await journal.close();
+function toolsFor(settings: AgentSettings, live: Live, journal: OpenJournal): readonly Tool[] {
+  return createTools({
+    settings,
+    rules: journal.approvals,
+    deniedPaths: deniedPaths(live),
+    readablePaths: readablePaths(live),
+  });
 }
 
 /** Outside the workspace, what the model is told to look at: received files and skills. */

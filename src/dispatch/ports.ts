@@ -1,5 +1,5 @@
 import type { RunLog } from "../harness/log.ts";
-import type { RunDeps, SystemPrompt } from "../harness/request.ts";
+import type { RunDeps, RunRequest, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { ChannelLink } from "../types/channel.ts";
@@ -8,7 +8,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { HistoryLine, InboundMessage, Peer } from "../types/message.ts";
-import type { ModelInfo } from "../types/model.ts";
+import type { ModelInfo, ModelRef } from "../types/model.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
@@ -91,10 +91,20 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
    * summary can be trusted with it. Must not throw.
    */
   liveState?(key: SessionKey): readonly string[];
+  /** The context engine of a run; undefined when the built-in one is chosen. */
+  engineFor?(ask: EngineFor): RunRequest["openEngine"];
   /** Lines for `/status` that other rooms know. */
   statusLines(): readonly string[];
   /** A stranger has just got a pairing code. Must not throw. */
   onPairing?(request: PairingRequest): void;
+}
+
+export interface EngineFor {
+  readonly session: Session;
+  readonly agent: AgentSettings;
+  readonly candidates: readonly ModelRef[];
+  /** The same whenever this turn is told. */
+  readonly turnKey: string;
 }
 
 export interface SystemPromptRequest {

@@ -5,7 +5,7 @@ import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
-import type { Session } from "../types/session.ts";
+import type { Session, SessionPatch } from "../types/session.ts";
 import { answer, outcomeOf } from "./answer.ts";
 import { showAtWork } from "./at-work.ts";
 import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
@@ -71,7 +71,24 @@ export class TurnRunner {
     if (!first || first.attempts < MOST_STARTS) return false;
     if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
     await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
+    await this.#leaveBehind(session, turnIdOf(first));
     return true;
+  }
+
+  /**
+   * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
+   * it. One that ended in any other way stays, and its text joins the next turn.
+   */
+  async #leaveBehind(session: Session, turnId: string): Promise<void> {
+    const parent = await session.parentOf(turnId);
+    if (parent === undefined) return;
+    session.branch(parent);
+    // The last line of the file is where the conversation goes on when it is opened again.
+    await session.append({ type: "custom", customType: "openclaw.left_turn", data: { turn: turnId } });
+    this.#ports.log.warn("a turn that was given up is left out of the conversation", {
+      session: session.key,
+      turn: turnId,
+    });
   }
 
   async #runPrepared(
@@ -100,6 +117,7 @@ export class TurnRunner {
     const atRest = showAtWork(prepared.message, this.#ports);
     const outcome = await this.#followToEnd(prepared, run).finally(atRest);
     await this.#settle(prepared, session, run, outcome);
+    await run.settle();
     await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
   }
 
@@ -190,6 +208,7 @@ export class TurnRunner {
       ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
       ...(window !== undefined && { contextTokens: window, systemSent: true }),
       ...(compactions > 0 && { compactionCount: (session.entry.compactionCount ?? 0) + compactions }),
+      ...profileOf(session, receipt),
       abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
       updatedAt: this.#ports.clock.now(),
     });
@@ -236,6 +255,12 @@ export class TurnRunner {
     if (why === "stopped") await this.#ports.replies.drop(rows, log);
     else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
   }
+}
+
+/** The key that served last is asked first next time; one that the user pinned stays. */
+function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
+  if (profile === undefined || entry.authProfileOverrideSource === "user") return {};
+  return { authProfileOverride: profile, authProfileOverrideSource: "auto" };
 }
 
 /** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */

@@ -138,6 +138,7 @@ export function requestFor(
   const { facts, agent, turn, message } = prepared;
   const tools = ports.tools(agent);
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
+  const openEngine = ports.engineFor?.({ session, agent, candidates, turnKey: turn.entryId });
   const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }) };
   return {
     facts,
@@ -149,6 +150,7 @@ export function requestFor(
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
     tools,
     wish: wishOf(session),
+    ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };

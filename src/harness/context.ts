@@ -98,8 +98,11 @@ export class ModelContext {
 
   #tellPrompt(): void {
     if (!this.#record) return;
-    const cuts = this.#run.pruned?.cutsOf(this.#request.facts.sessionId) ?? {};
-    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts } });
+    const { settings, facts } = this.#request;
+    const isPruned = settings.pruning !== undefined && this.#policy.promptCache;
+    const cuts = isPruned ? (this.#run.pruned?.cutsOf(facts.sessionId) ?? {}) : {};
+    const truncated = this.#plan.truncate && { truncatedFor: windowOf(this.#plan.handle.info, settings) };
+    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts, ...truncated } });
   }
 
   /** The loop's messages, as far as it has come. */

@@ -125,8 +125,9 @@ class Runner {
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
     await this.#heedHooks(progress.kind === "fresh");
-    await openTurn(conversation, this.#request.turn, progress);
+    // Before the turn is written: an engine reads the conversation in as it was.
     const unusable = await this.memory.openEngine();
+    await openTurn(conversation, this.#request.turn, progress);
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts(this.#toolSetting(deadline));
   }

@@ -6,6 +6,7 @@ import type { PromptRecord } from "../types/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { assemble } from "./assemble.ts";
+import { truncateResults } from "./truncate-results.ts";
 import { applyCuts, PRUNE_DEFAULTS } from "./prune.ts";
 
 export interface Replayed {
@@ -54,14 +55,15 @@ export function replay(
   return { messages, entryIds, ...(summary && { summary }), faithful: why === undefined, ...(why && { why }) };
 }
 
-/** Messages as they were sent: pruned where the model's provider has a cache. */
+/** Messages as they were sent: pruned where the model's provider has a cache, and large results cut where that was tried. */
 export function withCuts(
   messages: readonly ChatMessage[],
-  { api, input, cuts }: PromptRecord,
+  { api, input, cuts, truncatedFor }: PromptRecord,
   { model, rules = PRUNE_DEFAULTS }: { readonly model: ModelRef; readonly rules?: PruneRules | undefined },
 ): ChatMessage[] {
   const { promptCache } = policyFor({ ...model, api, input });
-  return promptCache ? [...applyCuts(messages, cuts, rules)] : [...messages];
+  const pruned = promptCache ? applyCuts(messages, cuts, rules) : messages;
+  return truncatedFor === undefined ? [...pruned] : [...truncateResults(pruned, { windowTokens: truncatedFor })];
 }
 
 /** Passes copy what they change, with all that is on it. */

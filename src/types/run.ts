@@ -106,6 +106,8 @@ export interface PromptRecord {
   readonly input: readonly ("text" | "image")[];
   readonly images: boolean;
   readonly strict: boolean;
+  /** Tokens of the window by which large tool results were cut; none were when absent. */
+  readonly truncatedFor?: number;
   readonly earlierTurns?: number;
   /** Tool results that were cut, as `history/prune.ts` has them. */
   readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;

@@ -1,0 +1,45 @@
+import { ImageLoader } from "../history/images/load.ts";
+import { PruneMemory } from "../history/prune-memory.ts";
+import { Hooks } from "../plugins/hooks.ts";
+import type { DispatchPorts } from "../dispatch/ports.ts";
+import type { Models } from "../providers/catalog.ts";
+import type { Clock } from "../types/clock.ts";
+import type { Texts } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { Sessions } from "../types/session.ts";
+import { Engines } from "./engines.ts";
+import type { Live } from "./live.ts";
+
+interface Sources {
+  readonly live: Live;
+  readonly models: Models;
+  readonly sessions: Sessions;
+  readonly texts: Texts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What all runs share. */
+export interface RunPartsOfAll {
+  readonly hooks: Hooks;
+  readonly engines: Engines;
+  readonly ports: Pick<DispatchPorts, "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor">;
+}
+
+export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
+  const { live, clock, log } = sources;
+  const hooks = new Hooks(clock, log);
+  const engines = new Engines(sources);
+  return {
+    hooks,
+    engines,
+    ports: {
+      hooks,
+      texts,
+      pruned: new PruneMemory(),
+      images: new ImageLoader({ log }),
+      mediaDir: live.paths.media,
+      engineFor: (ask) => engines.openerFor(ask),
+    },
+  };
+}

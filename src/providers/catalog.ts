@@ -41,7 +41,7 @@ export interface Missing {
 
 export interface Models {
   /**
-   * The model with the key of that profile; without an id with the first that may be asked now, else the first at all.
+   * The model with the key of that profile; without an id with the first that may be asked now, else the soonest back.
    * A login is renewed first when it is about to end.
    */
   find(ref: ModelRef, profileId?: string): Promise<ModelHandle | Missing>;
@@ -121,10 +121,13 @@ class Catalogue {
     return { missing: missingKey(ref.provider) };
   }
 
-  /** Those that may be asked now before those that rest. */
+  /** Those that may be asked now, then those that rest, the soonest back first. */
   #willing(ref: ModelRef, found: readonly Found[]): readonly Found[] {
-    const isResting = ({ profile }: Found) => this.#rests.look(spotOf(ref, profile.id)).kind === "resting";
-    return [...found.filter((one) => !isResting(one)), ...found.filter(isResting)];
+    const until = ({ profile }: Found) => {
+      const state = this.#rests.look(spotOf(ref, profile.id));
+      return state.kind === "resting" ? state.until : 0;
+    };
+    return found.toSorted((a, b) => until(a) - until(b));
   }
 
   async profilesFor(ref: ModelRef): Promise<readonly Found[]> {

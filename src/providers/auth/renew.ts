@@ -1,4 +1,4 @@
-import type { OAuthCredentials, OAuthProviderInterface } from "@mariozechner/pi-ai/oauth";
+import type { OAuthCredentials, OAuthLoginCallbacks, OAuthProviderInterface } from "@mariozechner/pi-ai/oauth";
 import type { Clock } from "../../types/clock.ts";
 import { Secret } from "../../types/secret.ts";
 import type { LoginCredential } from "./credential.ts";
@@ -12,6 +12,15 @@ const MARGIN_MS = 60_000;
 export interface NoKey {
   readonly missing: string;
   readonly because: "auth" | "network";
+}
+
+/** What a login asks of and tells to whoever logs in. */
+export type LoginTalk = OAuthLoginCallbacks;
+
+/** Providers that can be logged in to. */
+export async function loginNames(): Promise<readonly string[]> {
+  const { getOAuthProviders } = await import("@mariozechner/pi-ai/oauth");
+  return getOAuthProviders().map(({ id }) => id);
 }
 
 /** The SDK's side of a login; undefined for a provider without one. */

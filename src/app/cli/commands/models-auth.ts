@@ -48,8 +48,9 @@ export interface AddFlags {
 
 /** Stores an API key, typed without an echo or read from a pipe. Throws USAGE on an empty one. */
 export async function authAdd(io: Io, flags: AddFlags & { readonly provider: string }): Promise<number> {
-  const key = await readSecret(io, `API key of ${flags.provider}: `);
   const id = flags.profileId ?? `${flags.provider}:default`;
+  checkId(id, flags.provider);
+  const key = await readSecret(io, `API key of ${flags.provider}: `);
   return store(io, id, { type: "api_key", provider: flags.provider, key });
 }
 
@@ -62,14 +63,15 @@ export async function authPasteToken(io: Io, flags: AddFlags): Promise<number> {
       fix: "Add --provider anthropic, or --profile-id anthropic:work.",
     });
   }
+  const id = flags.profileId ?? `${provider}:manual`;
+  checkId(id, provider);
   const token = await readSecret(io, `Token of ${provider}: `);
   const { expiresIn } = flags;
   const expires = expiresIn === undefined ? {} : { expires: Date.now() + expiresIn };
-  return store(io, flags.profileId ?? `${provider}:manual`, { type: "token", provider, token, ...expires });
+  return store(io, id, { type: "token", provider, token, ...expires });
 }
 
 async function store(io: Io, id: string, credential: Credential): Promise<number> {
-  checkId(id, credential.provider);
   const { credentials } = await openModelRoom(io);
   await credentials.put(id, credential);
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);

@@ -1,5 +1,4 @@
-import type { OAuthLoginCallbacks } from "@mariozechner/pi-ai/oauth";
-import { loginOf, loginProvider } from "../../../providers/auth/renew.ts";
+import { loginNames, loginOf, loginProvider, type LoginTalk } from "../../../providers/auth/renew.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { cleanText, type Io } from "../io.ts";
 import { askLine, canAsk, nobodyToAsk } from "./models-ask.ts";
@@ -33,15 +32,14 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
 }
 
 async function noSuchLogin(provider: string): Promise<OpenClawError> {
-  const { getOAuthProviders } = await import("@mariozechner/pi-ai/oauth");
-  const names = getOAuthProviders().map(({ id }) => id);
+  const names = await loginNames();
   return new OpenClawError("USAGE", {
     message: `There is no login for "${provider}".`,
     fix: `Logins: ${names.join(", ")}; others take a key: openclaw models auth add --provider ${provider}`,
   });
 }
 
-function callbacks(io: Io, signal: AbortSignal): OAuthLoginCallbacks {
+function callbacks(io: Io, signal: AbortSignal): LoginTalk {
   return {
     signal,
     onAuth({ url, instructions }) {

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
-import { emptyMessage, soFar, ToolArgs } from "./call/message.ts";
+import { emptyMessage, soFar, Growth } from "./call/message.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure, withoutKey } from "./failure.ts";
@@ -39,7 +39,7 @@ class Call {
   readonly #options: CallOptions;
   readonly #clock: Clock;
   readonly #wire: Wire;
-  readonly #args = new ToolArgs();
+  readonly #growth = new Growth();
   readonly #request = new AbortController();
   #partial: AssistantMessage | undefined;
   #isEnded = false;
@@ -85,21 +85,23 @@ class Call {
     this.#lastEventAt = this.#clock.now();
     if (event.type === "done") return this.#judge(event.message);
     if (event.type === "error") return this.#failWith(event.error);
-    this.#args.take(event);
+    this.#growth.take(event);
     this.#partial = event.partial;
     this.out.push(event);
   }
 
   #judge(message: AssistantMessage): void {
-    const ending = endingOf(message, this.#wire.tail());
+    const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
-    if (ending === "cut" || (message.stopReason === "stop" && !this.#args.areWhole(message)))
-      return this.#fail("The stream ended without a finish reason.");
+    const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
+    if (ending === "cut" || isHalf) return this.#fail("The stream ended without a finish reason.");
     if (typeof ending === "object") return this.#fail(`The provider refused: ${ending.refused}.`);
     if (isWindowFull(message, this.#handle.pi.contextWindow))
       return this.#fail("The context window was full before the model could answer.");
     const reason = ending === "length" ? "length" : stopOf(message);
-    this.#end({ type: "done", reason, message: { ...message, stopReason: reason } });
+    // Half a call must not be made, though the SDK would mend its arguments.
+    const kept = reason === "length" ? soFar(message, this.#growth) : message;
+    this.#end({ type: "done", reason, message: { ...kept, stopReason: reason } });
   }
 
   #failWith(message: AssistantMessage): void {
@@ -121,9 +123,18 @@ class Call {
   #watchSilence(): void {
     const { idleMs } = this.#options;
     if (idleMs === undefined || this.#isEnded) return;
-    const left = Math.max(this.#lastEventAt, this.#wire.lastByteAt) + idleMs - this.#clock.now();
+    const left = this.#patience(idleMs);
     if (left > 0) this.#forgetTimer = this.#clock.after(left, () => this.#watchSilence());
-    else this.#fail(`The model timed out: it was silent for ${idleMs / 1000} s.`);
+    // After a moment in which nothing ran here, what came meanwhile has yet to be read.
+    else setImmediate(() => (this.#patience(idleMs) > 0 ? this.#watchSilence() : this.#stall(idleMs)));
+  }
+
+  #patience(idleMs: number): number {
+    return Math.max(this.#lastEventAt, this.#wire.lastByteAt) + idleMs - this.#clock.now();
+  }
+
+  #stall(idleMs: number): void {
+    this.#fail(`The model timed out: it was silent for ${idleMs / 1000} s.`);
   }
 
   readonly #abort = (): void => {
@@ -135,7 +146,7 @@ class Call {
   }
 
   #failed(stopReason: "error" | "aborted", text: string): AssistantMessage {
-    const message = soFar(this.#partial ?? emptyMessage(this.#handle.pi), this.#args);
+    const message = soFar(this.#partial ?? emptyMessage(this.#handle.pi), this.#growth);
     return { ...message, stopReason, errorMessage: withoutKey(text, this.#handle.apiKey) };
   }
 

@@ -85,7 +85,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] 
   ],
   [
     "network",
-    /connection (error|broke|lost|closed|reset)|econn|epipe|enotfound|eai_again|ehost|enet|getaddrinfo|certificate|socket|network|terminated|other side closed|fetch failed|bad gateway|internal.?server.?error|server_error|api_error/i,
+    /connection (error|broke|lost|closed|reset)|econn|epipe|enotfound|eai_again|ehost|enet|getaddrinfo|certificate|socket|network|terminated|^aborted\b|other side closed|fetch failed|bad gateway|internal.?server.?error|server_error|api_error/i,
     "all",
   ],
   ["format", /tool_use|tool_result|invalid.?(request|argument|prompt|params)|validation/i, "all"],

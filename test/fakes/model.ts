@@ -49,7 +49,7 @@ export type ModelReply =
 export interface RawReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
 export interface FakeModel {

@@ -1,7 +1,9 @@
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callModel, type CallFacts, type CallOptions } from "../../src/providers/call.ts";
 import { createModels, type ModelHandle } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
+import { systemClock, type Clock } from "../../src/types/clock.ts";
 import type { AssistantMessage } from "../../src/types/model.ts";
 import { startFakeModel, type FakeModel, type ModelReply } from "../fakes/model.ts";
 
@@ -28,6 +30,30 @@ async function handleFor(api: string, baseUrl = fake.urlFor(api)): Promise<Model
 const JSON_TYPE = { "content-type": "application/json" };
 const ASK = { messages: [{ role: "user" as const, content: "say something", timestamp: 1 }] };
 
+type Asking = CallOptions & { onText?(heard: string): void };
+
+/** Time that passes when it is told to. */
+function handClock(): Clock & { pass(ms: number): void } {
+  let now = 0;
+  const timers = new Set<{ at: number; call: () => void }>();
+  return {
+    now: () => now,
+    after(ms, run) {
+      const timer = { at: now + ms, call: run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    pass(ms) {
+      now += ms;
+      for (const timer of timers) {
+        if (timer.at > now) continue;
+        timers.delete(timer);
+        timer.call();
+      }
+    },
+  };
+}
+
 interface Outcome {
   readonly last: string;
   readonly message: AssistantMessage;
@@ -39,14 +65,16 @@ interface Outcome {
   readonly heard: string;
 }
 
-async function call(handle: ModelHandle, options: CallOptions = {}): Promise<Outcome> {
+async function call(handle: ModelHandle, { onText, ...options }: Asking = {}): Promise<Outcome> {
   const told: CallFacts[] = [];
   const stream = callModel(handle, ASK, { ...options, onFacts: (facts) => void told.push(facts) });
   let last = "";
   let heard = "";
   for await (const event of stream) {
     last = event.type;
-    if (event.type === "text_delta") heard += event.delta;
+    if (event.type !== "text_delta") continue;
+    heard += event.delta;
+    onText?.(heard);
   }
   const message = await stream.result();
   const [facts = {}] = told;
@@ -58,7 +86,7 @@ async function call(handle: ModelHandle, options: CallOptions = {}): Promise<Out
   return { last, message, facts, kind: last === "done" ? "" : kind, retryAfterMs, text, tools, heard };
 }
 
-const ask = async (api: string, reply: ModelReply, options?: CallOptions): Promise<Outcome> => {
+const ask = async (api: string, reply: ModelReply, options?: Asking): Promise<Outcome> => {
   fake.answer(() => reply);
   return call(await handleFor(api), options);
 };
@@ -118,29 +146,61 @@ describe.each(APIS)("a call of %s", (api) => {
     expect({ kind, text, tools }).toEqual({ kind: "cut_off", text: "Look:", tools: [] });
   });
 
+  it("never asks for half a call when the answer became too long", async () => {
+    const reply = { text: "Look:", tool: "look", args: { at: "this" }, argsCut: 8, reason: "length" } as const;
+    const { last, message, text, tools } = await ask(api, reply);
+    expect({ last, stop: message.stopReason, text, tools }).toEqual({
+      last: "done",
+      stop: "length",
+      text: "Look:",
+      tools: [],
+    });
+  });
+
+  it("judges long answers by their end", async () => {
+    const text = "word ".repeat(2000).trim();
+    expect(await ask(api, { text })).toMatchObject({ last: "done", text });
+    expect(await ask(api, { text, ending: "eof" })).toMatchObject({ last: "error", kind: "cut_off", text });
+  });
+
   it("times out in silence, with the words so far, and lets the server go", async () => {
-    const reply = { text: "Let me think", ending: "stall" } as const;
-    const { last, kind, text, message } = await ask(api, reply, { idleMs: 80 });
-    expect({ last, kind, text }).toEqual({ last: "error", kind: "timeout", text: "Let me think" });
+    const clock = handClock();
+    const said = "Let me think";
+    const onText = (heard: string) => heard === said && clock.pass(80_000);
+    const { last, kind, text, message } = await ask(
+      api,
+      { text: said, ending: "stall" },
+      { idleMs: 80_000, clock, onText },
+    );
+    expect({ last, kind, text }).toEqual({ last: "error", kind: "timeout", text: said });
     expect(message.errorMessage).toContain("timed out");
     await expect.poll(() => fake.open).toBe(0);
   });
 
   it("times out when not even headers come", async () => {
-    expect(await ask(api, "hang", { idleMs: 80 })).toMatchObject({ last: "error", kind: "timeout" });
+    const clock = handClock();
+    const running = ask(api, "hang", { idleMs: 80_000, clock });
+    await fake.called(1);
+    clock.pass(79_999);
+    clock.pass(1);
+    expect(await running).toMatchObject({ last: "error", kind: "timeout" });
     await expect.poll(() => fake.open).toBe(0);
   });
 
   it("takes comments for signs of life", async () => {
     const gone = new AbortController();
-    const running = ask(
-      api,
-      { text: "Let me think", ending: "stall", pingMs: 20 },
-      { idleMs: 100, signal: gone.signal },
-    );
-    await fake.called(1);
-    setTimeout(() => gone.abort(), 350);
-    expect((await running).message.stopReason).toBe("aborted");
+    let looks = 0;
+    const clock: Clock = {
+      ...systemClock,
+      after(ms, look) {
+        looks += 1;
+        if (looks > 4) gone.abort();
+        return systemClock.after(ms, look);
+      },
+    };
+    const reply = { text: "Let me think", ending: "stall", pingMs: 10 } as const;
+    const { message } = await ask(api, reply, { idleMs: 120, signal: gone.signal, clock });
+    expect(message.stopReason).toBe("aborted");
   });
 
   it("is over at once when it is aborted", async () => {
@@ -271,6 +331,15 @@ describe("a call whose answer fills the window", () => {
       chunk({ choices: [], usage: { prompt_tokens: 128_000, completion_tokens: 0, total_tokens: 128_000 } });
     const raw = { status: 200, headers: { "content-type": "text/event-stream" }, body: `${body}data: [DONE]\n\n` };
     expect(await ask("openai-completions", { raw })).toMatchObject({ last: "error", kind: "context_overflow" });
+  });
+});
+
+describe("a compressed answer", () => {
+  it("is taken for whole, since its end cannot be read", async () => {
+    const event = { id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: "Hi" } }] };
+    const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
+    const raw = { status: 200, headers, body: gzipSync(`data: ${JSON.stringify(event)}\n\n`) };
+    expect(await ask("openai-completions", { raw })).toMatchObject({ last: "done", text: "Hi" });
   });
 });
 

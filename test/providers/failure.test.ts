@@ -275,6 +275,7 @@ const TEXTS: readonly (readonly [FailureKind, provider: string, text: string])[]
   ["network", "Node", "self-signed certificate in certificate chain"],
   ["network", "Node", "terminated"],
   ["network", "Node", "other side closed"],
+  ["network", "Node", "aborted"],
   ["network", "OpenRouter", "Provider finish_reason: network_error"],
   ["network", "Anthropic", '500 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}'],
   ["network", "OpenAI", "Error Code server_error: The server had an error while processing your request."],

@@ -3,37 +3,43 @@ import type { AssistantMessage } from "../../types/model.ts";
 /** How a stream that the SDK takes for finished really ended. */
 export type Ending = "whole" | "length" | "cut" | { readonly refused: string };
 
-/** A judge gets the end of the wire, where it was seen. */
-type Judge = (message: AssistantMessage, tail: string | undefined) => Ending;
+/** What a stream left behind: the end of the wire, where it was seen, and whether a block was still growing. */
+interface Left {
+  readonly tail: string | undefined;
+  readonly isOpen: boolean;
+}
+
+type Judge = (message: AssistantMessage, left: Left) => Ending;
 
 const FINISH = /"finish_?reason"\s*:\s*"/i;
 const DONE = /(?:^|\n)data:\s*\[DONE\]/;
 
 /** Some local servers say `[DONE]` and no reason. */
-const byFinishReason: Judge = (message, tail) => {
+const byFinishReason: Judge = (message, { tail }) => {
   if (tail === undefined || FINISH.test(tail)) return "whole";
   return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
 };
 
 /** The SDK overlooks `response.incomplete`. */
-const byResponseStatus: Judge = (message, tail) => {
+const byResponseStatus: Judge = (message, { tail }) => {
   if (tail === undefined || message.usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
   if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
   return /"reason"\s*:\s*"content_filter"/.test(tail) ? { refused: "content_filter" } : "length";
 };
 
-const byGoogleReason: Judge = (_message, tail) => {
+const byGoogleReason: Judge = (_message, { tail }) => {
   const blocked = /"blockReason"\s*:\s*"(\w+)"/.exec(tail ?? "")?.[1];
   if (blocked !== undefined) return { refused: blocked };
   return tail === undefined || FINISH.test(tail) ? "whole" : "cut";
 };
 
 /** The SDK sees that `message_stop` is missing, unless the stream never began. */
-const byMessageStop: Judge = (message, tail) =>
+const byMessageStop: Judge = (message, { tail }) =>
   tail === undefined || saysSomething(message) || tail.includes("message_stop") ? "whole" : "cut";
 
-/** AWS's client does not use `fetch`; its last event is the one that counts tokens. */
-const byUsage: Judge = ({ usage }) => (usage.totalTokens > 0 ? "whole" : "cut");
+/** AWS's client does not use `fetch`; its last event counts the tokens, which imitations may leave out. */
+const byUsage: Judge = (message, { isOpen }) =>
+  message.usage.totalTokens > 0 || (saysSomething(message) && !isOpen) ? "whole" : "cut";
 
 /** How each API shows that an answer is finished; in the SDK's eyes every stream that just stops is. */
 const JUDGES: Readonly<Record<string, Judge>> = {
@@ -49,8 +55,8 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 };
 
 /** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. */
-export function endingOf(message: AssistantMessage, tail: string | undefined): Ending {
-  return message.stopReason === "stop" ? (JUDGES[message.api]?.(message, tail) ?? "whole") : "whole";
+export function endingOf(message: AssistantMessage, left: Left): Ending {
+  return message.stopReason === "stop" ? (JUDGES[message.api]?.(message, left) ?? "whole") : "whole";
 }
 
 /**

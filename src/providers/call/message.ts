@@ -21,20 +21,24 @@ export function emptyMessage(model: PiModel): AssistantMessage {
 const SCRATCH = ["partialArgs", "partialJson", "streamIndex", "index"];
 
 /** A message as far as it came: calls of tools whose arguments are not whole are left out. */
-export function soFar(message: AssistantMessage, args: ToolArgs): AssistantMessage {
+export function soFar(message: AssistantMessage, growth: Growth): AssistantMessage {
   const copy = structuredClone(message);
   const content = copy.content.filter((block, at) =>
-    block.type === "toolCall" ? args.isWhole(at) : block.type !== "text" || block.text !== "",
+    block.type === "toolCall" ? growth.isWhole(at) : block.type !== "text" || block.text !== "",
   );
   for (const block of content) for (const name of SCRATCH) Reflect.deleteProperty(block, name);
   return { ...copy, content };
 }
 
-/** Follows the arguments of a message's tool calls: the SDK mends JSON that stops half-way. */
-export class ToolArgs {
+/** Follows a message's blocks, and the arguments of its tool calls: the SDK mends JSON that stops half-way. */
+export class Growth {
+  /** The last block had begun and not ended. */
+  isOpen = false;
   readonly #texts = new Map<number, string>();
 
   take(event: AssistantMessageEvent): void {
+    if (/_(start|delta)$/.test(event.type)) this.isOpen = true;
+    if (event.type.endsWith("_end")) this.isOpen = false;
     if (event.type === "toolcall_delta") this.#add(event.contentIndex, event.delta);
     // Some servers send them in one piece.
     if (event.type === "toolcall_end" && !this.#texts.get(event.contentIndex) && hasEntries(event.toolCall.arguments))

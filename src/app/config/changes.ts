@@ -21,6 +21,7 @@ const LIVE = [
   "tools",
   "commands",
   "models",
+  "auth",
   "skills",
   "logging.level",
   "logging.consoleLevel",

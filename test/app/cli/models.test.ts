@@ -2,7 +2,10 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { registerOAuthProvider, unregisterOAuthProvider, type OAuthProviderInterface } from "@mariozechner/pi-ai/oauth";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Io } from "../../../src/app/cli/io.ts";
+import { runCommand } from "../../../src/app/cli/run-cli.ts";
 import { startFakeModel } from "../../fakes/model.ts";
 import { ended, mainFile, run, stateDir, type Ended } from "./cli.ts";
 
@@ -226,6 +229,69 @@ describe("keys", () => {
     expect(await login("groq")).toMatchObject({
       code: 2,
       err: expect.stringMatching(/anthropic.*auth add --provider groq/),
+    });
+  });
+
+  describe("from a login at a terminal", () => {
+    async function login(renew: OAuthProviderInterface["login"]): Promise<Ended & Stage> {
+      registerOAuthProvider({
+        id: "own",
+        name: "Own",
+        login: renew,
+        refreshToken: async (credentials) => credentials,
+        getApiKey: ({ access }) => access,
+      });
+      const isTTY = process.stdin.isTTY;
+      process.stdin.isTTY = true;
+      onTestFinished(() => {
+        process.stdin.isTTY = isTTY;
+        unregisterOAuthProvider("own");
+      });
+      const at = stage();
+      let told = "";
+      const io: Io = {
+        env: at.env,
+        out: (text) => void (told += text),
+        err: (text) => void (told += text),
+        isTerminal: true,
+        isErrTerminal: true,
+        color: false,
+        verbose: false,
+      };
+      const code = await runCommand(io, ["models", "auth", "login", "--provider", "own"]);
+      return { ...at, code, out: told, err: told };
+    }
+
+    test("are stored with what the provider told, after its address was shown", async () => {
+      const { code, out, keys } = await login(async ({ onAuth, onProgress }) => {
+        onAuth({ url: "https://own.example/login", instructions: "Enter 1234" });
+        onProgress?.("Nearly there");
+        return { access: "hush-a", refresh: "hush-r", expires: 5, accountId: "acc" };
+      });
+      expect([code, out]).toEqual([
+        0,
+        expect.stringMatching(/https:\/\/own\.example\/login\nEnter 1234\nNearly there\nStored own:default/),
+      ]);
+      expect(out).not.toContain("hush");
+      expect(keys().profiles).toEqual({
+        "own:default": {
+          type: "oauth",
+          provider: "own",
+          access: "hush-a",
+          refresh: "hush-r",
+          expires: 5,
+          accountId: "acc",
+        },
+      });
+    });
+
+    test("are not when it fails, and its words with tokens in them are not shown", async () => {
+      const { code, err, dir } = await login(async () => {
+        throw new Error("Token exchange failed. status=403; body=hush");
+      });
+      expect([code, err]).toEqual([78, expect.stringContaining("Own did not let you in (HTTP 403).")]);
+      expect(err).not.toContain("hush");
+      expect(() => readFileSync(join(dir, "credentials/auth-profiles.json"))).toThrow("ENOENT");
     });
   });
 

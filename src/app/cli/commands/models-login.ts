@@ -22,10 +22,13 @@ export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
   // A broken file is told before somebody has logged in for nothing.
   await credentials.read();
   const over = new AbortController();
-  const found = await sdk.login(callbacks(io, over.signal)).catch((error: unknown) => {
-    throw refused(sdk.name, error);
-  });
-  over.abort();
+  const found = await sdk
+    .login(callbacks(io, over.signal))
+    .catch((error: unknown) => {
+      throw refused(sdk.name, error);
+    })
+    // A question that nobody has to answer any more would keep the process.
+    .finally(() => over.abort());
   await credentials.put(id, loginOf({ provider }, found));
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
   return 0;

@@ -56,6 +56,7 @@ function pressed(query: CallbackQuery, eventKey: string, view: View): InboundMes
     text: query.data,
     media: [],
     mentionsBot: true,
+    event: "button",
     receivedAt: view.now,
   };
 }

@@ -1,9 +1,10 @@
+import { z } from "zod";
 import { telegram } from "../../extensions/telegram/index.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/message.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import type { FakeTelegram, Fault } from "../fakes/telegram.ts";
-import type { Platform } from "./channel.ts";
+import type { Platform } from "./platform.ts";
 
 const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
   limited: "429",
@@ -32,6 +33,8 @@ export async function telegramPlatform(): Promise<Platform & { readonly fake: Fa
     failSends: (how, count) => fake.fail("sendMessage", FAULTS[how], count),
     failReceive: (count) => fake.fail("getUpdates", "drop", count),
     unacknowledged: () => fake.pending.length,
+    ...people(fake),
+    ...sights(fake),
     async close() {
       if (closed) return;
       closed = true;
@@ -58,3 +61,77 @@ function speak(fake: FakeTelegram, to: Peer, text: string, how: { naming?: boole
     : {};
   return fake.say(how.naming ? `${text} @${fake.self.username}` : text, { ...chat, more: { ...topic, ...reply } });
 }
+
+const ADA = { id: 1001, is_bot: false, first_name: "Ada", language_code: "en" };
+
+/** What people do beside writing. */
+function people(fake: FakeTelegram): Pick<Platform, "change" | "press" | "attach" | "sayAsBot"> {
+  const stamp = { date: Math.floor(Date.now() / 1000), from: ADA };
+  return {
+    change(to, messageId, text) {
+      const edited = { ...stamp, message_id: Number(messageId), chat: chatOf(to), text, edit_date: stamp.date };
+      fake.inject({ edited_message: edited });
+    },
+    press(to, messageId, command) {
+      const message = { message_id: Number(messageId), chat: chatOf(to), date: stamp.date, text: "question" };
+      fake.inject({ callback_query: { id: "1", from: ADA, chat_instance: "1", message, data: command } });
+    },
+    attach(to, text, file) {
+      const name = file.name ?? "file";
+      fake.file(name, file.bytes);
+      const document = { file_id: name, file_unique_id: name, file_name: name, mime_type: file.mime };
+      const more = { text: undefined, caption: text, document };
+      return String(fake.say(text, { chat: chatOf(to), more }));
+    },
+    sayAsBot: (to, text) =>
+      void fake.say(text, { chat: chatOf(to), from: { id: 77 }, more: { from: { ...ADA, id: 77, is_bot: true } } }),
+  };
+}
+
+const FILE_CALLS = {
+  sendPhoto: "image",
+  sendDocument: "document",
+  sendVoice: "voice",
+  sendAudio: "audio",
+  sendVideo: "video",
+} as const;
+const fileShape = z.object({ bytes: z.instanceof(Uint8Array) });
+
+const chatOf = ({ chat }: Peer) =>
+  chat.kind === "direct"
+    ? { id: Number(chat.id), type: "private", first_name: "Ada" }
+    : { id: Number(chat.id), type: "supergroup", title: "Crew", is_forum: true };
+
+/** What people see beside texts. */
+function sights(fake: FakeTelegram): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+  const calls = (peer: Peer, method: string) =>
+    fake.sent.filter((call) => call.method === method && call.chatId === peer.chat.id && call.ok);
+  return {
+    typed: (peer) => calls(peer, "sendChatAction").length,
+    reactions(peer, messageId) {
+      const last = calls(peer, "setMessageReaction").findLast((call) => call.messageId === Number(messageId));
+      return parsed(last?.body["reaction"]).flatMap((reaction) => reaction.emoji ?? []);
+    },
+    files: (peer) =>
+      Object.entries(FILE_CALLS).flatMap(([method, kind]) =>
+        calls(peer, method).map(({ body, text }) => ({
+          kind,
+          bytes: fileShape.parse(body[method.replace("send", "").toLowerCase()]).bytes,
+          ...(text !== "" && { caption: text }),
+        })),
+      ),
+    answers: (peer) =>
+      calls(peer, "sendMessage").map(({ body }) => {
+        const { message_id: id } = replyOf(body["reply_parameters"]);
+        return id === undefined ? undefined : String(id);
+      }),
+  };
+}
+
+const parsed = (value: unknown): { emoji?: string }[] =>
+  z
+    .array(z.object({ emoji: z.string().optional() }))
+    .parse(value ?? [])
+    .map(({ emoji }) => (emoji === undefined ? {} : { emoji }));
+const replyOf = (value: unknown): { message_id?: number | undefined } =>
+  z.object({ message_id: z.number().optional() }).parse(value ?? {});

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ChannelHost, FetchRequest, LinkReport, WebhookAnswer, WebhookRequest } from "../../src/types/channel.ts";
+import { accountId } from "../../src/types/ids.ts";
+import type { InboundMessage, MediaItem } from "../../src/types/message.ts";
+import { safeFetch } from "../../src/utils/safe-fetch.ts";
+
+/** A host that keeps what it is given. */
+export class Host implements ChannelHost {
+  readonly account = accountId("default");
+  readonly received: InboundMessage[] = [];
+  readonly reports: LinkReport[] = [];
+  readonly lines: string[] = [];
+  readonly #stop = new AbortController();
+  readonly signal = this.#stop.signal;
+  readonly media = new Map<string, Uint8Array>();
+  /** How many of the next batches are refused. */
+  refuse = 0;
+  offered = 0;
+  #changed: () => void = () => undefined;
+
+  readonly commands = [{ name: "status", description: "How the gateway is." }];
+  readonly #notes = new Map<string, string>();
+  readonly notes = {
+    get: async (key: string) => this.#notes.get(key),
+    set: async (key: string, value: string) => void this.#notes.set(key, value),
+  };
+
+  /** What was given to `serve`, by path. */
+  readonly routes = new Map<string, (request: WebhookRequest) => Promise<WebhookAnswer>>();
+  #folder: Promise<string> | undefined;
+
+  /** One for the host's life, gone after `stopAll`. */
+  folder = async (): Promise<string> => (this.#folder ??= mkdtemp(join(tmpdir(), "account-")));
+
+  serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void {
+    this.routes.set(path, answer);
+  }
+
+  fetch = async (url: string, request: FetchRequest = {}) => safeFetch(url, { maxBytes: 50 * 1_048_576, ...request });
+
+  async clean(): Promise<void> {
+    if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });
+  }
+
+  readonly log = {
+    info: (message: string, fields?: object): void => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+    warn: (message: string, fields?: object): void => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+  };
+
+  async receive(messages: readonly InboundMessage[]): Promise<void> {
+    this.offered++;
+    if (this.refuse > 0) {
+      this.refuse--;
+      this.#changed();
+      throw new Error("disk full");
+    }
+    this.received.push(...messages);
+    this.#changed();
+  }
+
+  report(state: LinkReport): void {
+    this.reports.push(state);
+    this.#changed();
+  }
+
+  async openMedia(item: MediaItem): Promise<Uint8Array> {
+    const bytes = item.source.at === "store" ? this.media.get(item.source.id) : undefined;
+    if (!bytes) throw new Error("no such file");
+    return bytes;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  /** The message with this text, as soon as it is there. */
+  async heard(text: string): Promise<InboundMessage> {
+    const find = (): InboundMessage | undefined => this.received.find((message) => message.text.includes(text));
+    await this.until(() => find() !== undefined);
+    return find()!;
+  }
+}

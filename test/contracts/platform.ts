@@ -1,0 +1,59 @@
+import type { ChannelAdapter } from "../../src/types/channel.ts";
+import type { MediaKind, Peer } from "../../src/types/message.ts";
+
+/** The platform's side of one adapter, at its fake. */
+export interface Platform {
+  readonly adapter: ChannelAdapter<never> | ChannelAdapter;
+  /** Checked by the adapter's schema before use. */
+  readonly config: Record<string, unknown>;
+  /** Settings with which `connect` must throw `OpenClawError` `CHANNEL_AUTH`. */
+  readonly wrongConfig?: Record<string, unknown>;
+  readonly direct: Peer;
+  readonly group: Peer;
+  readonly topic?: Peer;
+  /** Somebody writes; gives back the platform's message id. */
+  say(to: Peer, text: string, more?: { naming?: boolean; replyingToBot?: boolean }): string;
+  /** What people see in a chat. */
+  shown(peer: Peer): readonly string[];
+  /** What goes wrong with the next calls that send. `lost`: done, but the connection drops before the answer. */
+  failSends(how: "limited" | "broken" | "dropped" | "lost" | "forbidden", count?: number): void;
+  /** The next receiving call drops. */
+  failReceive(count: number): void;
+  /** Events that the platform would deliver again after a restart; absent where it waits for no acknowledgement. */
+  unacknowledged?(): number;
+  /** False: a `limited` send is refused without a word on how long. Otherwise the fake says one second. */
+  readonly tellsWait?: boolean;
+  /** Somebody changes a message of theirs. */
+  change?(to: Peer, messageId: string, text: string): void;
+  /** Somebody puts an emoji under a message, or takes it away. */
+  react?(to: Peer, messageId: string, emoji: string, how?: { readonly removed?: boolean }): void;
+  /** Somebody presses a button under a message. */
+  press?(to: Peer, messageId: string, command: string): void;
+  /** Somebody sends a file; gives back the message's id. */
+  attach?(to: Peer, text: string, file: PlatformFile): string;
+  /** A bot writes. */
+  sayAsBot?(to: Peer, text: string): void;
+  /** The platform delivers the last event once more, to a running adapter. */
+  redeliver?(): void;
+  /** Somebody writes while the platform delivers nothing: only asking brings it. */
+  sayUnheard?(to: Peer, text: string): void;
+  /** How often people saw "typing…". */
+  typed?(peer: Peer): number;
+  /** What the bot put under a message. */
+  reactions?(peer: Peer, messageId: string): readonly string[];
+  /** Files that the bot sent. */
+  files?(peer: Peer): readonly PlatformFile[];
+  /** Ids that the shown messages answer to, in their order. */
+  answers?(peer: Peer): readonly (string | undefined)[];
+  /** True: two sends with one key show one message. */
+  readonly knowsKeys?: boolean;
+  close(): Promise<void>;
+}
+
+export interface PlatformFile {
+  readonly kind: MediaKind;
+  readonly bytes: Uint8Array;
+  readonly mime?: string;
+  readonly name?: string;
+  readonly caption?: string;
+}

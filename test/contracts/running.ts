@@ -1,0 +1,41 @@
+import type { ChannelAdapter, ChannelLink } from "../../src/types/channel.ts";
+import type { OutboundPart } from "../../src/types/reply.ts";
+import { Host } from "./host.ts";
+import type { Platform } from "./platform.ts";
+
+export interface Running {
+  readonly platform: Platform;
+  readonly host: Host;
+  readonly link: ChannelLink;
+}
+
+export const text = (body: string): OutboundPart & { kind: "text" } => ({
+  kind: "text",
+  body,
+  plain: body,
+  format: "plain",
+});
+
+/** Connects the adapter of a platform with a host of its own. Ended by `stopAll`. */
+export async function start(platform: Platform, host = new Host()): Promise<Running> {
+  const adapter = platform.adapter as ChannelAdapter;
+  const link = await adapter.connect(adapter.config.parse(platform.config), host);
+  running.push({ platform, host, link });
+  return { platform, host, link };
+}
+const running: Running[] = [];
+
+/** For a platform without a connection. */
+export function closeLater(platform: Platform): void {
+  idle.push(platform);
+}
+const idle: Platform[] = [];
+
+export async function stopAll(): Promise<void> {
+  for (const platform of idle.splice(0)) await platform.close();
+  for (const { link, platform, host } of running.splice(0)) {
+    await link.close();
+    await platform.close();
+    await host.clean();
+  }
+}

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { registerOAuthProvider, unregisterOAuthProvider } from "@mariozechner/pi-ai/oauth";
@@ -265,6 +265,19 @@ describe("a login", () => {
     expect(found).toMatchObject({ because, missing: expect.stringContaining(told) });
     expect(JSON.stringify(found) + log.text()).not.toContain("hush");
   });
+
+  it.skipIf(process.platform === "win32" || process.getuid?.() === 0)(
+    "is not renewed while the file cannot be written: its old token would be used up",
+    async () => {
+      const asked = loginServer(async () => ({ access: "a2", refresh: "r2", expires: later * 2 }));
+      const { models, clock, dir, log } = await stage({ "own:me": login("hush-a1", later) });
+      clock.pass(60 * MINUTE);
+      await chmod(dir, 0o500);
+      onTestFinished(() => chmod(dir, 0o700));
+      expect(await models.find(REF)).toMatchObject({ missing: expect.stringContaining("cannot be written") });
+      expect([asked, log.lines]).toEqual([[], ["a login was not renewed"]]);
+    },
+  );
 
   it("that is not renewed leaves the next key in use", async () => {
     loginServer(() => Promise.reject(new Error("status=401")));

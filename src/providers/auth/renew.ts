@@ -46,6 +46,8 @@ export async function freshLogin(
     const now = (await credentials.read()).profiles.get(id);
     if (now?.type !== "oauth") return { missing: `The login "${id}" is gone.`, because: "auth" };
     if (isFresh(now)) return now;
+    // On a full disk the new token would be lost and the old one used up: found out before, not after.
+    await credentials.put(id, now);
     const renewed = await renew(id, now, sdk);
     if (!("missing" in renewed)) await credentials.put(id, renewed);
     return renewed;

@@ -23,6 +23,13 @@ const guildConfig = z.looseObject({
     .meta(about("Channels", "The channels that are heard; all of the server's when unset or with `*`.")),
 });
 
+const botLoopConfig = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "Counts what other bots write.")),
+  maxEventsPerWindow: z.int().min(1).default(20).meta(about("Most", "Messages of one bot in one chat and window.")),
+  windowSeconds: z.int().min(1).default(60).meta(about("Window", "Seconds in which they are counted.")),
+  cooldownSeconds: z.int().min(1).default(60).meta(about("Rest", "Seconds in which the bot is not heard afterwards.")),
+});
+
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
 /** How an answer appears while it is written. */
 export const streamingConfig = z.looseObject({
@@ -68,6 +75,9 @@ const accountShape = {
     .union([z.boolean(), z.literal("mentions")])
     .default(false)
     .meta(about("Bots", "Hears other bots: never, always, or when they name this one.")),
+  botLoopProtection: botLoopConfig
+    .prefault({})
+    .meta(about("Bot loops", "Ends conversations in which bots answer each other for ever.")),
   reactionNotifications: z
     .enum(["off", "own", "all", "allowlist"])
     .default("own")

@@ -1,3 +1,4 @@
+import type { BotLoopRules } from "./bot-loops.ts";
 import type { AccountConfig } from "./config.ts";
 
 export interface GroupPolicy {
@@ -22,6 +23,8 @@ export interface ChannelPolicy {
   readonly mentionPatterns: readonly RegExp[];
   /** Other bots: never, always, or when they name this one. */
   readonly bots: boolean | "mentions";
+  /** Undefined: they are not counted. */
+  readonly botLoops: BotLoopRules | undefined;
   /** Which reactions are told. */
   readonly reactions: "off" | "own" | "all" | "allowlist";
   readonly reactionsOf: readonly string[];
@@ -46,10 +49,16 @@ export function policyOf(config: AccountConfig, defaults: GroupDefaults): Channe
     requireMention: config.requireMention,
     mentionPatterns: defaults.mentionPatterns,
     bots: config.allowBots,
+    botLoops: loopRules(config.botLoopProtection),
     reactions: config.reactionNotifications,
     reactionsOf: config.reactionAllowlist,
     historyLimit: config.historyLimit ?? defaults.historyLimit,
   };
+}
+
+function loopRules(config: AccountConfig["botLoopProtection"]): BotLoopRules | undefined {
+  const { enabled, maxEventsPerWindow: most, windowSeconds, cooldownSeconds } = config;
+  return enabled ? { most, windowMs: windowSeconds * 1000, restMs: cooldownSeconds * 1000 } : undefined;
 }
 
 /** Patterns as the config has them: case makes no difference. */

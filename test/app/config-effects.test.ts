@@ -168,6 +168,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "messages.groupChat.mentionPatterns",
     "messages.groupChat.historyLimit",
     "channels.allowBots",
+    ...["enabled", "maxEventsPerWindow", "windowSeconds", "cooldownSeconds"].map(
+      (key) => `channels.botLoopProtection.${key}`,
+    ),
     "channels.reactionNotifications",
     "channels.reactionAllowlist",
     ...["groups", "channels", "guilds", "guilds.channels"].flatMap((of) => [

@@ -1,12 +1,8 @@
 import { accountInputs } from "../../channels/config.ts";
 import { startChannels, type Channels } from "../../channels/channels.ts";
-import { gate } from "../../channels/gating.ts";
 import { methods } from "../../channels/methods.ts";
-import { PendingHistory } from "../../channels/pending-history.ts";
-import { policyOf, toPatterns, type ChannelPolicy } from "../../channels/policy.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
-import { parseCommand } from "../../dispatch/commands/parse.ts";
-import type { Verdict } from "../../dispatch/ports.ts";
+import { COMMANDS } from "../../dispatch/commands/table.ts";
 import type { MetricRow } from "../../server/metrics.ts";
 import type { ChannelLimits } from "../../types/channel.ts";
 import { systemClock } from "../../types/clock.ts";
@@ -15,10 +11,9 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
 import { accountFolder, accountOf, lowerLimits } from "../accounts.ts";
-import type { Config } from "../config/schema.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
-import { mentionPatternsFor } from "../rules.ts";
+import { Admission } from "./admission.ts";
 import { bundledChannels, findAdapter } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
@@ -27,17 +22,17 @@ import { DiskNotices } from "./disk-notices.ts";
 export class ChannelRoom {
   readonly #live: Live;
   readonly #log: Log;
-  readonly #pending = new PendingHistory();
+  readonly #admission: Admission;
   #channels: Channels | undefined;
   #core: Core | undefined;
   #notices: DiskNotices | undefined;
-  #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
   /** Why channels are off although the config has them on. */
   #held: string | undefined;
   isUp = false;
 
   constructor(live: Live, log: Log) {
     this.#live = live;
+    this.#admission = new Admission(live);
     this.#log = log;
   }
 
@@ -47,7 +42,7 @@ export class ChannelRoom {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
       },
-      gate: (message) => this.#gate(message),
+      gate: (message) => this.#admission.judge(message, this.#core),
       noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),
     };
@@ -75,6 +70,7 @@ export class ChannelRoom {
       receive: (messages) => this.#receive(core, messages),
       media: core.media,
       values: core.journal.values,
+      commands: COMMANDS.map(({ name, help }) => ({ name, description: help })),
       folder: (channel, account) => accountFolder(this.#live.paths.credentials, channel, account),
       log: this.#log,
       clock: systemClock,
@@ -124,41 +120,6 @@ export class ChannelRoom {
       await this.#notices?.tell(messages, error);
       throw error;
     }
-  }
-
-  async #gate(message: InboundMessage): Promise<Verdict> {
-    const settings = this.#core?.ports.settings();
-    const policy = this.#policyFor(message.from);
-    const isOwner = settings?.isOwner(message) === true;
-    const { channel, account } = message.from;
-    const paired =
-      policy.direct === "pairing" && (await this.#core?.journal.pairing.isPaired(channel, account, message.sender.id));
-    const verdict = gate(message, policy, {
-      paired: paired === true,
-      isOwner,
-      isCommand: parseCommand(message.text) !== undefined,
-      mentionPatterns: mentionPatternsFor(message, this.#live),
-    });
-    if (verdict.kind === "history") this.#pending.add(message, policy.historyLimit);
-    if (verdict.kind === "pass") return { kind: "pass", pending: this.#pending.take(message.from) };
-    return verdict;
-  }
-
-  #policyFor(from: Peer): ChannelPolicy {
-    const { config } = this.#live;
-    if (this.#policies?.config !== config) this.#policies = { config, byAccount: new Map() };
-    const name = `${from.channel}\n${from.account}`;
-    const known = this.#policies.byAccount.get(name) ?? this.#makePolicy(config, from);
-    this.#policies.byAccount.set(name, known);
-    return known;
-  }
-
-  #makePolicy(config: Config, from: Peer): ChannelPolicy {
-    const { mentionPatterns, historyLimit } = config.messages.groupChat;
-    return policyOf(accountOf(config, from), {
-      mentionPatterns: toPatterns(mentionPatterns),
-      historyLimit,
-    });
   }
 
   async #accounts(): Promise<readonly ConfiguredAccount[]> {

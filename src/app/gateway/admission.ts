@@ -1,0 +1,60 @@
+import { BotLoops } from "../../channels/bot-loops.ts";
+import { gate } from "../../channels/gating.ts";
+import { PendingHistory } from "../../channels/pending-history.ts";
+import { policyOf, toPatterns, type ChannelPolicy } from "../../channels/policy.ts";
+import { parseCommand } from "../../dispatch/commands/parse.ts";
+import type { Verdict } from "../../dispatch/ports.ts";
+import type { InboundMessage, Peer } from "../../types/message.ts";
+import { accountOf } from "../accounts.ts";
+import type { Config } from "../config/schema.ts";
+import type { Core } from "../core.ts";
+import type { Live } from "../live.ts";
+import { mentionPatternsFor } from "../rules.ts";
+
+/** Who is let in, by the config in force; and what was said in between. */
+export class Admission {
+  readonly #live: Live;
+  readonly #pending = new PendingHistory();
+  readonly #loops = new BotLoops();
+  #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
+
+  constructor(live: Live) {
+    this.#live = live;
+  }
+
+  async judge(message: InboundMessage, core: Pick<Core, "journal" | "ports"> | undefined): Promise<Verdict> {
+    const policy = this.#policyFor(message.from);
+    const { channel, account } = message.from;
+    const paired =
+      policy.direct === "pairing" && (await core?.journal.pairing.isPaired(channel, account, message.sender.id));
+    const verdict = gate(message, policy, {
+      paired: paired === true,
+      isOwner: core?.ports.settings().isOwner(message) === true,
+      isCommand: parseCommand(message.text) !== undefined,
+      mentionPatterns: mentionPatternsFor(message, this.#live),
+    });
+    if (verdict.kind === "history") this.#pending.add(message, policy.historyLimit);
+    if (verdict.kind !== "pass") return verdict;
+    if (this.#isLoop(message, policy)) return { kind: "drop", why: "a bot that writes too often" };
+    return { kind: "pass", pending: this.#pending.take(message.from) };
+  }
+
+  #isLoop(message: InboundMessage, { botLoops }: ChannelPolicy): boolean {
+    if (!message.sender.isBot || !botLoops) return false;
+    return this.#loops.isTooMany(message, botLoops, message.receivedAt);
+  }
+
+  #policyFor(from: Peer): ChannelPolicy {
+    const { config } = this.#live;
+    if (this.#policies?.config !== config) this.#policies = { config, byAccount: new Map() };
+    const name = `${from.channel}\n${from.account}`;
+    const known = this.#policies.byAccount.get(name) ?? makePolicy(config, from);
+    this.#policies.byAccount.set(name, known);
+    return known;
+  }
+}
+
+function makePolicy(config: Config, from: Peer): ChannelPolicy {
+  const { mentionPatterns, historyLimit } = config.messages.groupChat;
+  return policyOf(accountOf(config, from), { mentionPatterns: toPatterns(mentionPatterns), historyLimit });
+}

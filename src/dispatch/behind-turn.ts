@@ -4,7 +4,6 @@ import { fillOf } from "../harness/upkeep.ts";
 import { runId } from "../types/ids.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Session } from "../types/session.ts";
-import { emptyUsage } from "../types/usage.ts";
 import { noteCompaction, type Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts } from "./ports.ts";
@@ -50,26 +49,22 @@ const chatOf = ({ message }: PreparedTurn) =>
   message.options?.operator === true ? message.options.deliverTo : message.from;
 
 async function compactBehind(session: Session, run: Run, { compactions }: BehindPorts): Promise<void> {
-  const done = await run.compactWhenFull();
-  if (done?.kind !== "done") return;
-  const { tokensBefore, tokensAfter } = done;
-  await noteCompaction(session, tokensAfter);
-  const tell = compactions.teller(session);
-  tell({ type: "compaction", phase: "start", tokensBefore });
-  const spent = { calls: 0, usage: emptyUsage() };
-  tell({ type: "compaction", phase: "end", ok: true, tokensBefore, tokensAfter, willRetry: false, ...spent });
+  const done = await run.compactWhenFull(compactions.teller(session));
+  if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
 }
 
 async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const { prepared, session, candidates, signal } = turn;
   const settings = prepared.agent.compaction?.memoryFlush;
-  if (!settings || signal.aborted || (await turn.run.stream.done).kind !== "replied") return;
+  // What an engine compacts is its own to save.
+  if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
+    return;
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
   const fill = await fillOf(request, session.entry, ports.models);
   if (!isFlushDue(fill, prepared.agent)) return;
-  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`) };
+  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: "memory" as const };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({
     request: { ...request, facts },

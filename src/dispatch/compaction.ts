@@ -14,6 +14,7 @@ import type { Session, TranscriptEntry } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { Feed } from "../utils/feed.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { compactByEngine } from "./engine-compaction.ts";
 import type { Replies } from "./replies.ts";
 import { candidatesFor } from "./turn.ts";
 
@@ -66,19 +67,23 @@ export class Compactions {
     const { leafId } = session;
     const log = this.#ports.log.with({ session: session.key });
     const tell = this.teller(session);
-    const compacted = await compact({
-      conversation: session,
-      writers: await writersFor(candidates, agent, models),
-      ...sizesFor(first, agent),
-      clock,
-      signal: asked.signal,
-      why: "asked",
-      instructions: asked.instructions,
-      emit: (event) => {
-        logCompaction(event, log);
-        tell(event);
-      },
-    });
+    const builtIn = async () =>
+      compact({
+        conversation: session,
+        writers: await writersFor(candidates, agent, models),
+        ...sizesFor(first, agent),
+        clock,
+        signal: asked.signal,
+        why: "asked",
+        instructions: asked.instructions,
+        emit: (event) => {
+          logCompaction(event, log);
+          tell(event);
+        },
+      });
+    const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
+    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked };
+    const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn) : await builtIn();
     if (compacted.kind !== "done") return compacted;
     await noteCompaction(session, compacted.tokensAfter);
     if (leafId !== null) await this.remind(session, leafId, agent);
@@ -165,7 +170,7 @@ const WHY_NOT = {
 /** What the person who asked is told. */
 export function compactedText(done: Compacted): string {
   if (done.kind === "aborted") return "The compaction was stopped; nothing was changed.";
-  if (done.kind === "nothing") return WHY_NOT[done.because];
+  if (done.kind === "nothing") return done.reason ?? WHY_NOT[done.because];
   const shown = (tokens: number) => tokens.toLocaleString("en");
   const sizes = `Compacted: about ${shown(done.tokensBefore)} → ${shown(done.tokensAfter)} tokens.`;
   return done.isListed

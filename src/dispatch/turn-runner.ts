@@ -15,6 +15,7 @@ import type { LaneTask } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
 import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
+import { leaveBehind, tidyOrphans } from "./orphans.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
@@ -49,6 +50,7 @@ export class TurnRunner {
       if (!agent) throw new Error(`no agent ${session.agentId}`);
       await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, this.#ports);
+      if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
       if (prepared) await this.#runPrepared(prepared, session, waiting, began);
     } finally {
       session.release();
@@ -71,24 +73,8 @@ export class TurnRunner {
     if (!first || first.attempts < MOST_STARTS) return false;
     if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
     await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
-    await this.#leaveBehind(session, turnIdOf(first));
+    await leaveBehind(session, turnIdOf(first), this.#ports.log);
     return true;
-  }
-
-  /**
-   * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
-   * it. One that ended in any other way stays, and its text joins the next turn.
-   */
-  async #leaveBehind(session: Session, turnId: string): Promise<void> {
-    const parent = await session.parentOf(turnId);
-    if (parent === undefined) return;
-    session.branch(parent);
-    // The last line of the file is where the conversation goes on when it is opened again.
-    await session.append({ type: "custom", customType: "openclaw.left_turn", data: { turn: turnId } });
-    this.#ports.log.warn("a turn that was given up is left out of the conversation", {
-      session: session.key,
-      turn: turnId,
-    });
   }
 
   async #runPrepared(

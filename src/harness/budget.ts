@@ -12,9 +12,6 @@ export const COMPACTION: CompactionSettings = {
   timeoutMs: 180_000,
 };
 
-/** Tokens that a tool's description takes, about. */
-const TOOL_TOKENS = 200;
-
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
 /** Tokens of a model's window, as far as it may be used. */
@@ -59,9 +56,9 @@ export function splitBudget(window: number, parts: BudgetParts, settings: Settin
   return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
 }
 
-/** Tokens, estimated, that stand around a conversation in every request; of tools by number, when that is all one knows. */
-export const fixedTokens = (systemPrompt: string, tools: number | readonly Tool[]): number =>
-  promptTokens(systemPrompt) + (typeof tools === "number" ? tools * TOOL_TOKENS : toolTokens(tools));
+/** Tokens, estimated, that stand around a conversation in every request. */
+export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): number =>
+  promptTokens(systemPrompt) + toolTokens(tools);
 
 const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
 

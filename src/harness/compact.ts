@@ -3,6 +3,7 @@ import { chunk, cutAt, type Cut } from "../history/compaction/plan.ts";
 import { readFilesIn } from "../history/compaction/reads.ts";
 import { shortenResult } from "../history/compaction/render.ts";
 import { summarise, type Complete } from "../history/compaction/summarise.ts";
+import { callModel } from "../providers/call.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { withoutKey } from "../providers/failure.ts";
 import { estimateTextTokens } from "../sessions/tokens.ts";
@@ -38,7 +39,12 @@ export interface Compaction {
 
 export type Compacted =
   | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter: number; readonly isListed: boolean }
-  | { readonly kind: "nothing"; readonly because: "small" | "unchanged" | "no_gain" | "no_model" }
+  | {
+      readonly kind: "nothing";
+      readonly because: "small" | "unchanged" | "no_gain" | "no_model";
+      /** A context engine's own words. */
+      readonly reason?: string;
+    }
   | { readonly kind: "aborted" };
 
 /** Below this nothing is gained by a compaction: what follows must be at least a tenth smaller. */
@@ -152,6 +158,9 @@ function lostReads({ before }: Cut, { messages }: SessionWindow): readonly strin
   return readFilesIn(before).filter((path) => !kept.has(path));
 }
 
+/** Milliseconds of silence after which the call of a summary has stalled. */
+const IDLE_MS = 120_000;
+
 /** Asks the writers in turn, through the same stream as a run; one that failed is not asked again. */
 class Scribe {
   #writers: readonly ModelHandle[];
@@ -187,34 +196,20 @@ class Scribe {
     { system, text }: { readonly system: string; readonly text: string },
     signal: AbortSignal,
   ): Promise<string | { failure: string }> {
-    const { info, pi, apiKey } = writer;
+    const { info, apiKey } = writer;
     const maxTokens = Math.min(info.maxTokens, this.#maxTokens);
     const context = {
       systemPrompt: system,
       messages: [{ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 0 }],
     };
-    const stream = writer.stream(pi, context, { apiKey, maxTokens, maxRetries: 0, signal });
-    const message = await untilAborted(stream.result(), signal);
-    if (!message) return { failure: "aborted" };
+    const message = await callModel(writer, context, { maxTokens, signal, idleMs: IDLE_MS }).result();
+    if (signal.aborted) return { failure: "aborted" };
     this.#calls += 1;
     this.#usage = addUsage(this.#usage, message.usage);
     if (message.stopReason === "error" || message.stopReason === "aborted")
       return { failure: withoutKey(message.errorMessage ?? message.stopReason, apiKey) };
     this.#author = writer;
     return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
-  }
-}
-
-/** Undefined soon after an abort, also when the stream does not heed it. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const stopped = Promise.withResolvers<undefined>();
-  const stop = () => stopped.resolve(undefined);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, stopped.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 

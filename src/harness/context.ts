@@ -1,14 +1,15 @@
-import { assemble } from "../history/assemble.ts";
+import { assemble, type Assembled } from "../history/assemble.ts";
 import { applyPasses } from "../history/passes.ts";
 import { truncateResults } from "../history/truncate-results.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
-import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
-import type { EngineAnswer, EngineAsk } from "../types/engine-turn.ts";
+import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
+import type { EngineAnswer } from "../types/engine-turn.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
 import type { PromptRecord } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { fixedTokens, roomIn, windowOf } from "./budget.ts";
+import { EngineView } from "./engine-view.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { type Made, promptRecord } from "./prompt-record.ts";
 import type { RunRequest } from "./request.ts";
@@ -31,14 +32,13 @@ export class ModelContext {
   #record: PromptRecord | undefined;
   #fixed = 0;
   #calls = 0;
-  /** Messages before the present turn. */
-  #before = 0;
+  #view: EngineView | undefined;
 
   constructor(plan: Attempt, request: RunRequest, run: RunParts) {
     this.#plan = plan;
     this.#request = request;
     this.#run = run;
-    const policy = policyFor(plan.handle.pi);
+    const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
     this.#policy = { ...policy, images: plan.images && policy.images, strict: plan.strict };
   }
 
@@ -50,21 +50,37 @@ export class ModelContext {
   async open(): Promise<Opening> {
     const { handle } = this.#plan;
     const system = await this.#request.systemPrompt(handle.info);
-    this.#fixed = fixedTokens(system.text, this.#request.tools.length);
-    const read = await this.#request.conversation.window(this.#budget());
-    const window = await this.#seen(read);
-    this.#window = read;
-    const { dmHistoryLimit: earlierTurns } = this.#request.settings;
-    const history = assemble(window, { ...this.#policy, earlierTurns });
-    if (history.trimmed) this.#run.log.emit(TRIMMED);
-    this.#before = Math.max(0, history.messages.length - this.#live(window));
-    const answer = await this.#ask("assemble", history.messages);
-    const messages = answer ? [...applyPasses(answer.messages, this.#policy)] : history.messages;
-    const estimatedTokens = answer?.estimatedTokens ?? history.estimatedTokens;
-    const opening = { systemPrompt: withAddition(system.text, answer), messages, estimatedTokens };
-    await this.#tell(window);
+    this.#fixed = fixedTokens(system.text, this.#request.tools);
+    const window = await this.#request.conversation.window(this.#budget());
+    this.#window = window;
+    const view = new EngineView(window, this.#viewParts());
+    this.#view = view;
+    const answer = await view.assemble();
+    const history = await this.#assembled(window, answer);
+    view.begin(history.messages.length);
+    const opening = { systemPrompt: withAddition(system.text, answer), ...history };
+    await this.#tell(window, view);
     await this.#keep(opening, { system, answer });
     return opening;
+  }
+
+  /** A valid request out of the conversation, or out of what the engine makes of it. */
+  async #assembled(window: SessionWindow, answer: EngineAnswer | undefined): Promise<Assembled> {
+    const { dmHistoryLimit: earlierTurns } = this.#request.settings;
+    const policy = { ...this.#policy, earlierTurns };
+    if (answer) {
+      const seen = await this.#run.withImages(answer.messages, this.#policy);
+      return { messages: [...applyPasses(seen, policy)], estimatedTokens: answer.estimatedTokens, trimmed: false };
+    }
+    const history = assemble(await this.#seen(window), policy);
+    if (history.trimmed) this.#run.log.emit(TRIMMED);
+    return history;
+  }
+
+  #viewParts() {
+    const { handle, signal } = this.#plan;
+    const window = windowOf(handle.info, this.#request.settings);
+    return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget: this.#budget() };
   }
 
   /** With the images that its turns speak of. */
@@ -79,9 +95,9 @@ export class ModelContext {
   /** What the next call sends of the loop's messages: valid, and the same bytes as the next run will send. */
   async send(messages: readonly ChatMessage[]): Promise<ChatMessage[]> {
     this.#calls += 1;
-    const passed = applyPasses(await this.#run.withImages(messages, this.#policy), this.#policy);
-    const answer = this.#calls > 1 ? await this.#ask("reassemble", passed) : undefined;
-    const shown = this.#prune(answer ? applyPasses(answer.messages, this.#policy) : passed);
+    const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
+    const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
+    const shown = this.#prune(applyPasses(seen, this.#policy));
     if (this.#calls === 1) this.#tellPrompt();
     if (!this.#plan.truncate) return [...shown];
     return [...truncateResults(shown, { windowTokens: windowOf(this.#plan.handle.info, this.#request.settings) })];
@@ -110,7 +126,7 @@ export class ModelContext {
     this.#said = messages;
   }
 
-  #tell(window: SessionWindow): Promise<void> {
+  #tell(window: SessionWindow, view: EngineView): Promise<void> {
     return this.#run.shown({
       handle: this.#plan.handle,
       tokens: window.estimatedTokens + this.#fixed,
@@ -118,33 +134,10 @@ export class ModelContext {
       isCut: window.older,
       lastModel: lastModelIn(window),
       budget: this.#budget(),
-      before: this.#before,
-      messages: () => this.#said(),
+      window: windowOf(this.#plan.handle.info, this.#request.settings),
+      before: view.before,
+      messages: () => view.messages(this.#said()),
     });
-  }
-
-  async #ask(how: "assemble" | "reassemble", messages: readonly ChatMessage[]): Promise<EngineAnswer | undefined> {
-    const { turn, tools } = this.#request;
-    const { engine } = this.#run;
-    if (!engine) return undefined;
-    const ask: EngineAsk = {
-      messages,
-      prePromptMessageCount: Math.min(this.#before, messages.length),
-      tokenBudget: this.#budget(),
-      model: this.#plan.handle.info,
-      availableTools: new Set(tools.map((tool) => tool.name)),
-      prompt: turn.text,
-      signal: this.#plan.signal,
-    };
-    return engine[how](ask);
-  }
-
-  /** Messages of the present turn, as the model is shown them. */
-  #live({ messages }: SessionWindow): number {
-    const at = messages.findIndex((row) => row.entryId === this.#request.turn.entryId);
-    if (at < 0) return 0;
-    const own = messages.slice(at).map((row) => row.message);
-    return applyPasses(own, this.#policy).length;
   }
 
   #budget(): number {
@@ -183,7 +176,7 @@ const isAnswer = ({ stopReason }: AssistantMessage): boolean => stopReason !== "
 export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
   const { text } = await request.systemPrompt(handle.info);
   const { settings, tools, conversation } = request;
-  const budget = budgetOf(handle, settings, fixedTokens(text, tools.length));
+  const budget = budgetOf(handle, settings, fixedTokens(text, tools));
   return (await conversation.window(budget)).messages.map((row) => row.message);
 }
 

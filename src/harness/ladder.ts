@@ -24,6 +24,8 @@ export class Ladder {
   readonly #models: Models;
   readonly #wish: ProfileWish;
   readonly #steps = new Map<number, Promise<Step>>();
+  /** Keys that only this run may ask now, whether or not it comes to them. */
+  readonly #probes: { readonly ref: ModelRef; readonly profileId: string }[] = [];
   #insists: { readonly candidate: number; readonly profileId: string } | undefined;
   #asked: { readonly ref: ModelRef; readonly profileId: string } | undefined;
 
@@ -60,14 +62,16 @@ export class Ladder {
     if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
   }
 
-  /** The run is over, or goes on elsewhere: a probe that told nothing is somebody else's. */
+  /** The run goes on elsewhere: a probe that told nothing is somebody else's. */
   #letGo(): void {
     if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);
     this.#asked = undefined;
   }
 
+  /** The run is over. */
   close(): void {
     this.#letGo();
+    for (const { ref, profileId } of this.#probes.splice(0)) this.#models.keys.released(ref, profileId);
   }
 
   async #from(candidate: number, from: number): Promise<Rung> {
@@ -126,6 +130,7 @@ export class Ladder {
 
   #note(step: Step): Step {
     for (const { profile, state } of step.turns) {
+      if (state.kind === "probe") this.#probes.push({ ref: step.ref, profileId: profile.id });
       if (state.kind !== "resting") continue;
       const until = new Date(state.until).toISOString();
       this.#skip({ model: step.ref, profile: profile.id, why: `rests until ${until} after ${state.because}` });

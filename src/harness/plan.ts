@@ -59,6 +59,8 @@ export interface Shown {
   readonly budget: number;
   /** Messages before the present turn. */
   readonly before: number;
-  /** What the last call was shown, and what was said since. */
+  /** Tokens of the model's whole window. */
+  readonly window: number;
+  /** The conversation as the transcript has it, with what was said since. */
   messages(): readonly ChatMessage[];
 }

@@ -48,7 +48,7 @@ export class RunMemory {
     await this.engine?.end({
       messages: shown.messages(),
       prePromptMessageCount: shown.before,
-      tokenBudget: shown.budget,
+      tokenBudget: shown.window,
       currentTokenCount: log.filled,
       ...(log.lastUsage && { lastCallUsage: log.lastUsage }),
       model: shown.handle.info,
@@ -56,13 +56,16 @@ export class RunMemory {
   }
 
   /** See `Run.compactWhenFull`. */
-  async compactWhenFull(): Promise<Compacted | undefined> {
+  async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
     const { request, deps, log, signal } = this.#parts;
     const { conversation, settings } = request;
     if (!this.shown || signal.aborted || this.engine?.ownsCompaction === true) return undefined;
     if (!(await isFull(this.shown, { conversation, filled: log.filled }, settings))) return undefined;
     // The run's own log has ended.
-    return this.#compactHere("full", (event) => logCompaction(event, deps.log));
+    return this.#compactHere("full", (event) => {
+      logCompaction(event, deps.log);
+      emit(event);
+    });
   }
 
   /** After an overflow. An engine's own way first: what it does is not ours to do again. */
@@ -77,7 +80,10 @@ export class RunMemory {
       model: shown.handle.info,
       signal,
     });
-    if (done.kind === "nothing") return { kind: "nothing", because: "unchanged" };
+    if (done.kind === "nothing") {
+      log.emit({ type: "notice", because: "engine", text: `The context engine compacted nothing: ${done.reason}` });
+      return { kind: "nothing", because: "unchanged" };
+    }
     return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
   }
 
@@ -92,7 +98,7 @@ export class RunMemory {
     const { request, deps, signal, writers } = this.#parts;
     const { conversation, turn, settings } = request;
     if (!this.shown) return { kind: "nothing", because: "small" };
-    return compact({
+    const done = await compact({
       conversation,
       writers: await writersFor(writers(), settings, deps.models),
       ...sizesFor(this.shown.handle, settings),
@@ -102,5 +108,8 @@ export class RunMemory {
       keepFrom: turn.entryId,
       emit,
     });
+    // What is left is looked at anew.
+    if (done.kind === "done") deps.pruned?.forget(request.facts.sessionId);
+    return done;
   }
 }

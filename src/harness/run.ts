@@ -1,3 +1,4 @@
+import type { CompactionEvent } from "../types/events.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Failure, Receipt, RunResult } from "../types/run.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
@@ -31,11 +32,14 @@ export interface Run {
    * Never rejects.
    */
   settle(): Promise<void>;
+  /** The context engine sees to its own compaction. */
+  ownsCompaction(): boolean;
   /**
    * After that: compacts a conversation that fills its window. An abort ends it.
-   * Undefined when there was nothing to do. Rejects when the transcript cannot be written.
+   * Undefined when there was nothing to do. Rejects when the transcript cannot be written. The run's stream has ended by
+   * then: `emit` hears of it.
    */
-  compactWhenFull(): Promise<Compacted | undefined>;
+  compactWhenFull(emit?: (event: CompactionEvent) => void): Promise<Compacted | undefined>;
 }
 
 /** Starts a run of one agent over one user turn. Never throws; everything that happens is in the stream. */
@@ -47,7 +51,8 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
     settle: () => runner.memory.settle(),
-    compactWhenFull: () => runner.memory.compactWhenFull(),
+    ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
+    compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
   };
 }
 

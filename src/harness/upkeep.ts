@@ -61,6 +61,6 @@ export async function fillOf(
   const window = contextTokens ?? windowOf(found.info, request.settings);
   const { text } = await request.systemPrompt(found.info);
   const { estimatedTokens, older } = await request.conversation.window(window);
-  const estimate = older ? window : estimatedTokens + fixedTokens(text, request.tools.length);
+  const estimate = older ? window : estimatedTokens + fixedTokens(text, request.tools);
   return { filled: Math.max(totalTokens, estimate), window };
 }

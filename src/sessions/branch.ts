@@ -134,6 +134,10 @@ export class Branch {
     return this.#nodes.slice(at + 1).flatMap((node) => (node.entry ? [node.entry] : []));
   }
 
+  newest(count: number): readonly TranscriptEntry[] {
+    return this.#nodes.slice(-count).flatMap((node) => (node.entry ? [node.entry] : []));
+  }
+
   parentOf(entryId: string): string | null | undefined {
     return this.#nodes.findLast((node) => node.id === entryId)?.parentId;
   }

@@ -78,6 +78,10 @@ export class HeldSession implements Session {
     return this.#held().after(entryId);
   }
 
+  async newest(count: number): Promise<readonly TranscriptEntry[]> {
+    return this.#held().newest(count);
+  }
+
   async parentOf(entryId: string): Promise<string | null | undefined> {
     return this.#held().parentOf(entryId);
   }

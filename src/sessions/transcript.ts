@@ -85,6 +85,11 @@ export class Transcript {
     return this.#branch.after(entryId);
   }
 
+  async newest(count: number): Promise<readonly TranscriptEntry[]> {
+    await this.#load(AFTER_TOKENS);
+    return this.#branch.newest(count);
+  }
+
   async parentOf(entryId: string): Promise<string | null | undefined> {
     await this.#load(AFTER_TOKENS);
     return this.#branch.parentOf(entryId);

@@ -37,7 +37,7 @@ export type RunResult =
   | { readonly kind: "aborted"; readonly by: "user" | "timeout" | "shutdown" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-export type RunTrigger = "message" | "heartbeat" | "cron" | "subagent" | "api";
+export type RunTrigger = "message" | "memory" | "heartbeat" | "cron" | "subagent" | "api";
 
 export interface RunFacts {
   readonly runId: RunId;

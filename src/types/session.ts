@@ -91,6 +91,8 @@ export interface Session {
   window(maxTokens: number): Promise<SessionWindow>;
   /** Entries after the given one on the current branch (in the loaded window), oldest first; undefined when it is not there. */
   after(entryId: string): Promise<readonly TranscriptEntry[] | undefined>;
+  /** The last entries of the branch, as far as they are in the loaded window, oldest first. */
+  newest(count: number): Promise<readonly TranscriptEntry[]>;
   /** The entry that the given one hangs under, null for the first; undefined when it is not on the branch in the loaded window. */
   parentOf(entryId: string): Promise<string | null | undefined>;
   /** Appends in one write. With `durable` it resolves after fsync. Returns the entry's id. */

@@ -35,6 +35,7 @@ export class MemorySessions implements Sessions {
       leafId: kept.transcript.at(-1)?.id ?? null,
       window: async () => ({ messages: [], estimatedTokens: 0, older: false }),
       after: async () => undefined,
+      newest: async (count) => kept.transcript.slice(-count),
       parentOf: async () => undefined,
       append: async (body) => push(kept, body),
       branch: () => undefined,

@@ -1,0 +1,35 @@
+import type { Compacted } from "../harness/compact.ts";
+import type { RunRequest } from "../harness/request.ts";
+import type { EngineCompacted } from "../types/engine-turn.ts";
+import type { ModelInfo } from "../types/model.ts";
+
+interface Job {
+  readonly model: ModelInfo;
+  readonly tokenBudget: number;
+  readonly signal: AbortSignal;
+  readonly instructions?: string;
+}
+
+/** A person asks, and the context engine answers, with the built-in compaction at hand. Rejects when the engine cannot be had. */
+export async function compactByEngine(
+  open: NonNullable<RunRequest["openEngine"]>,
+  { model, tokenBudget, signal, instructions }: Job,
+  builtIn: () => Promise<Compacted>,
+): Promise<Compacted> {
+  const engine = await open({ compact: async () => inEngineWords(await builtIn()) });
+  try {
+    await engine.begin(signal);
+    const wishes = instructions !== undefined && { instructions };
+    const done = await engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes });
+    if (done.kind === "nothing")
+      return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };
+    return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
+  } finally {
+    await engine.end(undefined);
+  }
+}
+
+function inEngineWords(done: Compacted): EngineCompacted {
+  if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+  return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
+}

@@ -14,6 +14,11 @@ interface Step {
   readonly turns: readonly ProfileTurn[];
 }
 
+interface Insisted {
+  readonly candidate: number;
+  readonly profileId: string;
+}
+
 /**
  * The models of a run with their keys, in the order in which they are tried. A key that rests is passed by; when all of
  * them rest, the one that rests the shortest is asked all the same: the user's message is worth one call.
@@ -26,7 +31,7 @@ export class Ladder {
   readonly #steps = new Map<number, Promise<Step>>();
   /** Keys that only this run may ask now, whether or not it comes to them. */
   readonly #probes: { readonly ref: ModelRef; readonly profileId: string }[] = [];
-  #insists: { readonly candidate: number; readonly profileId: string } | undefined;
+  #insists: Insisted | undefined;
   #asked: { readonly ref: ModelRef; readonly profileId: string } | undefined;
 
   constructor(candidates: readonly ModelRef[], models: Models, wish: ProfileWish) {
@@ -38,6 +43,7 @@ export class Ladder {
   /** The rung at this place, or the next one below it that may be asked. */
   async at(place: Place): Promise<Rung> {
     this.#letGo();
+    if (place.profile === MANY && this.#insists) return this.#again(this.#insists);
     let failure: Failure = { kind: "model_missing", message: "No model is configured." };
     for (let candidate = place.candidate; candidate < this.#candidates.length; candidate += 1) {
       const from = candidate === place.candidate ? place.profile : 0;
@@ -92,7 +98,7 @@ export class Ladder {
     const handle = await this.#models.find(ref, profileId);
     if ("missing" in handle) {
       this.#skip({ model: ref, ...(profileId !== undefined && { profile: profileId }), why: handle.missing });
-      return { failure: { kind: "auth", message: handle.missing } };
+      return { failure: { kind: handle.because ?? "auth", message: handle.missing } };
     }
     this.#asked = { ref, profileId: handle.profile.id };
     return { handle, place };
@@ -105,8 +111,12 @@ export class Ladder {
     const [first] = resting.toSorted((a, b) => a.until - b.until);
     if (!first) return undefined;
     this.#insists = first;
-    const ref = this.#candidates[first.candidate];
-    return ref && this.#open(ref, { candidate: first.candidate, profile: MANY }, first.profileId);
+    return this.#again(first);
+  }
+
+  async #again({ candidate, profileId }: Insisted): Promise<Rung> {
+    const ref = this.#candidates[candidate] ?? { provider: "none", id: "none" };
+    return this.#open(ref, { candidate, profile: MANY }, profileId);
   }
 
   async #resting(from: number) {

@@ -39,7 +39,7 @@ function rulesOf(live: Live): DispatchSettings {
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
     reaction: (message) => ackReactionOf(message, config, accountOf(config, message.from)),
-    chat: (to) => styleOf(accountOf(config, to), config),
+    chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
   };
 }
 
@@ -60,14 +60,19 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   );
 }
 
-function styleOf(account: AccountConfig, config: Config): ChatStyle {
+function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"] {
+  const { direct, group, channel } = account.replyToModeByChatType;
+  const mode = (to.chat.kind === "direct" ? direct : (group ?? channel)) ?? account.replyToMode;
+  return mode === "batched" ? "first" : mode;
+}
+
+function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "replyToMode"> {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
   const { mode } = account.streaming;
   const { mediaMaxMb, dmHistoryLimit } = account;
   const { blockStreamingChunk: chunk, blockStreamingCoalesce, humanDelay } = config.agents.defaults;
   const pause = pauseOf(humanDelay);
   return {
-    replyToMode: account.replyToMode === "batched" ? "first" : account.replyToMode,
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
     ...(prefix !== undefined && { responsePrefix: prefix }),
     coalesce: {

@@ -30,6 +30,18 @@ const botLoopConfig = z.looseObject({
   cooldownSeconds: z.int().min(1).default(60).meta(about("Rest", "Seconds in which the bot is not heard afterwards.")),
 });
 
+/** Another way to write the rules of direct chats. */
+const dmConfig = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "False is `dmPolicy: disabled`.")),
+  policy: z
+    .enum(["pairing", "allowlist", "open", "disabled"])
+    .optional()
+    .meta(about("Policy", "Goes before `dmPolicy`.")),
+  allowFrom: idList.prefault([]).meta(about("Allow from", "Let in beside those of the account's `allowFrom`.")),
+});
+
+const replyToMode = z.enum(["off", "first", "all", "batched"]);
+
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
 /** How an answer appears while it is written. */
 export const streamingConfig = z.looseObject({
@@ -55,6 +67,7 @@ const accountShape = {
       about("Direct chats", "Strangers get a pairing code, are ignored, or are let in; `disabled` ignores everybody."),
     ),
   allowFrom: idList.prefault([]).meta(about("Allow from", "Sender ids who are let in; `*` is everybody.")),
+  dm: dmConfig.prefault({}).meta(about("Direct chats", "Another way to write `dmPolicy` and `allowFrom`.")),
   groupPolicy: z
     .enum(["allowlist", "open", "disabled"])
     .default("allowlist")
@@ -128,10 +141,15 @@ const accountShape = {
     .optional()
     .meta(about("Media limit", "Megabytes of one file, when less than the platform takes.")),
   streaming: streamingConfig.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
-  replyToMode: z
-    .enum(["off", "first", "all", "batched"])
-    .default("off")
-    .meta(about("Quote", "Whether answers quote the message that they answer.")),
+  replyToMode: replyToMode.default("off").meta(about("Quote", "Whether answers quote the message that they answer.")),
+  replyToModeByChatType: z
+    .looseObject({
+      direct: replyToMode.optional().meta(about("Direct chats", "As in `replyToMode`.")),
+      group: replyToMode.optional().meta(about("Groups", "As in `replyToMode`.")),
+      channel: replyToMode.optional().meta(about("Channels", "Another name of `group`.")),
+    })
+    .prefault({})
+    .meta(about("Quote by chat", "Goes before `replyToMode`.")),
   responsePrefix: z.string().optional().meta(about("Response prefix", "As in `messages.responsePrefix`.")),
   ackReaction: z
     .unknown()

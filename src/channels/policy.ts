@@ -41,8 +41,8 @@ export interface GroupDefaults {
 /** The policy of an account. */
 export function policyOf(config: AccountConfig, defaults: GroupDefaults): ChannelPolicy {
   return {
-    direct: config.dmPolicy,
-    allowFrom: config.allowFrom,
+    direct: config.dm.enabled ? (config.dm.policy ?? config.dmPolicy) : "disabled",
+    allowFrom: [...config.allowFrom, ...config.dm.allowFrom],
     group: config.groupPolicy,
     groupAllowFrom: config.groupAllowFrom,
     groups: groupsOf(config),

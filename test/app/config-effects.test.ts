@@ -134,6 +134,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.mediaMaxMb",
     "channels.streaming.mode",
     "channels.replyToMode",
+    ...["direct", "group", "channel"].map((kind) => `channels.replyToModeByChatType.${kind}`),
     "bindings.session.dmScope",
     "agents.list.groupChat.mentionPatterns",
     "channels.responsePrefix",
@@ -168,6 +169,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "messages.groupChat.mentionPatterns",
     "messages.groupChat.historyLimit",
     "channels.allowBots",
+    ...["enabled", "policy", "allowFrom"].map((key) => `channels.dm.${key}`),
     ...["enabled", "maxEventsPerWindow", "windowSeconds", "cooldownSeconds"].map(
       (key) => `channels.botLoopProtection.${key}`,
     ),
@@ -442,6 +444,15 @@ describe("bindings and reactions", () => {
     expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
     const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
     expect(rules.keyFor(direct)).toBe("agent:ops:main");
+  });
+
+  it("answers quote as the kind of chat says", async () => {
+    const channels = {
+      telegram: { botToken: "1:a", replyToMode: "all", replyToModeByChatType: { channel: "batched" } },
+    };
+    const { rules } = await rulesOf({ channels });
+    expect(rules.chat(peer("1")).replyToMode).toBe("all");
+    expect(rules.chat(said("default").from).replyToMode).toBe("first");
   });
 
   it("a reaction follows the account's scope, or the form of WhatsApp", async () => {

@@ -34,6 +34,14 @@ describe("direct chats", () => {
     expect(gate(direct, policy({ dmPolicy: "allowlist", allowFrom: [entry] }), STRANGER).kind).toBe("drop");
   });
 
+  test("dm says the same in another way", () => {
+    const kind = (dm: object): string => gate(direct, policy({ dm }), STRANGER).kind;
+    expect(kind({})).toBe("pair");
+    expect(kind({ enabled: false, allowFrom: ["7"] })).toBe("drop");
+    expect(kind({ policy: "allowlist" })).toBe("drop");
+    expect(kind({ policy: "allowlist", allowFrom: ["7"] })).toBe("pass");
+  });
+
   test("open needs a star", () => {
     expect(gate(direct, policy({ dmPolicy: "open" }), STRANGER).kind).toBe("drop");
     expect(gate(direct, policy({ dmPolicy: "open", allowFrom: ["*"] }), STRANGER)).toEqual({ kind: "pass" });

@@ -30,8 +30,10 @@ export class CatchUp {
 
   /** A gap ended, or may have: asks the platform. Resolves when it is done or put off; never rejects. */
   async run(link: ChannelLink): Promise<void> {
+    const ask = link.missedSince;
+    if (!ask) return;
     this.#isDue = true;
-    this.#running ??= this.#fetch(link).finally(() => {
+    this.#running ??= this.#fetch(ask).finally(() => {
       this.#running = undefined;
     });
     await this.#running;
@@ -53,19 +55,19 @@ export class CatchUp {
     cancel();
   }
 
-  async #fetch(link: ChannelLink): Promise<void> {
+  async #fetch(missedSince: NonNullable<ChannelLink["missedSince"]>): Promise<void> {
     const { notes, clock, log, receive } = this.#ports;
     const began = clock.now();
     try {
       const noted = Number(await notes.get(NOTE));
       // A first start has no gap.
-      if (link.missedSince && noted > 0) {
-        const missed = await link.missedSince(Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS));
+      if (noted > 0) {
+        const missed = await missedSince(Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS));
         if (missed.length > 0) await receive(missed);
         log.info("asked for missed messages", { found: missed.length });
       }
       this.#isDue = false;
-      if (link.missedSince) await notes.set(NOTE, String(began));
+      await notes.set(NOTE, String(began));
     } catch (error) {
       log.warn("missed messages not fetched", { error: String(error) });
     }

@@ -4,16 +4,16 @@ import { channelChecks, type Prober } from "../channels/checks.ts";
 import type { ConfiguredAccount } from "../channels/ports.ts";
 import { keyChecks } from "../providers/auth/checks.ts";
 import { Credentials } from "../providers/auth/credentials.ts";
-import { createModels } from "../providers/catalog.ts";
 import { checks as sessionChecks } from "../sessions/checks.ts";
 import { checks as storeChecks } from "../store/checks.ts";
-import type { Check, CheckResult } from "../types/check.ts";
+import type { Check } from "../types/check.ts";
 import { accountId } from "../types/ids.ts";
 import { loadConfig } from "./config/load.ts";
 import { resolvePaths } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
-import { resolveAgents } from "./config/settings.ts";
 import { appChecks } from "./doctor/app-checks.ts";
+import { enginesOf } from "./engine-check.ts";
+import { modelCheck } from "./model-check.ts";
 import { bundledChannels, channelSchemas, findAdapter, findProber } from "./gateway/extensions.ts";
 
 /** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
@@ -30,7 +30,11 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
     ...sessionChecks(paths.sessionsDir),
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config
-      ? [modelCheck(config, env, new Credentials(paths.credentials)), engineCheck(), ...(await channelsOf(config))]
+      ? [
+          modelCheck(config, env, new Credentials(paths.credentials)),
+          ...enginesOf(config),
+          ...(await channelsOf(config)),
+        ]
       : []),
   ];
 }
@@ -50,53 +54,4 @@ async function channelsOf(config: Config): Promise<readonly Check[]> {
     }
   }
   return channelChecks(accounts, probers);
-}
-
-/** The model of each agent has a provider and a key, and its server answers. */
-function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: Credentials): Check {
-  return {
-    id: "model",
-    title: "Model",
-    async run(signal) {
-      const models = createModels({ ...config.models, env, auth: config.auth, credentials });
-      const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
-      return Promise.all(
-        agents.map(async (agent): Promise<CheckResult> => {
-          const ref = agent.model.primary ?? (await models.choose());
-          const name = `${agent.id}: ${ref.provider}/${ref.id}`;
-          const found = await models.find(ref);
-          if ("missing" in found) return { status: "fail", message: name, fix: found.missing };
-          if (found.info.demo)
-            return {
-              status: "warn",
-              message: `${name} is the built-in demo`,
-              fix: "Set a key such as ANTHROPIC_API_KEY, or models.providers.",
-            };
-          return (await reaches(found.pi.baseUrl, signal))
-            ? { status: "ok", message: name }
-            : {
-                status: "warn",
-                message: `${name}: ${new URL(found.pi.baseUrl).host} does not answer`,
-                fix: "Check the network of this machine, or models.providers.*.baseUrl.",
-              };
-        }),
-      );
-    },
-  };
-}
-
-/** Any answer will do: a model server without a path answers 404, and that is alive. */
-async function reaches(baseUrl: string, signal: AbortSignal): Promise<boolean> {
-  return fetch(baseUrl, { method: "HEAD", signal }).then(
-    () => true,
-    () => false,
-  );
-}
-
-function engineCheck(): Check {
-  return {
-    id: "context-engine",
-    title: "Context engine",
-    run: async () => [{ status: "ok", message: "legacy (built in)" }],
-  };
 }

@@ -1,4 +1,5 @@
-import type { FailureKind, RunResult } from "../types/run.ts";
+import { parseImageSize } from "../providers/failure.ts";
+import type { Failure, FailureKind, RunResult } from "../types/run.ts";
 
 /** What a user is told when no model could answer; the operator's log has the provider's own words. */
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
@@ -25,10 +26,21 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
 
 /** The notice for a run that brought no answer; undefined when none is due. */
 export function noticeFor(result: RunResult): string | undefined {
-  if (result.kind === "failed") return `⚠️ ${FAILURE_TEXT[result.failure.kind]}`;
+  if (result.kind === "failed") return `⚠️ ${failureText(result.failure)}`;
   if (result.kind === "aborted" && result.by === "timeout")
     return "⚠️ This took longer than a run may take, so it was stopped.";
   return undefined;
+}
+
+/** An image that is too large is answered with what the provider takes, where it says so. */
+function failureText({ kind, message }: Failure): string {
+  const limits = kind === "image_size" ? parseImageSize(message) : undefined;
+  const { maxBytes, maxDimensionPx } = limits ?? {};
+  const most = [
+    ...(maxBytes === undefined ? [] : [`${Math.floor(maxBytes / 1_048_576)} MB`]),
+    ...(maxDimensionPx === undefined ? [] : [`${maxDimensionPx} pixels a side`]),
+  ];
+  return most.length === 0 ? FAILURE_TEXT[kind] : `${FAILURE_TEXT[kind]} It takes at most ${most.join(" and ")}.`;
 }
 
 export const TOO_MANY_STARTS =

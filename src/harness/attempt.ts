@@ -2,6 +2,7 @@ import type { AfterToolCallContext, Agent, AgentEvent, AgentMessage } from "@mar
 import { canThink } from "../history/can-think.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
+import { loadPi } from "../providers/pi.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { windowOf } from "./budget.ts";
@@ -81,12 +82,13 @@ interface Making {
 async function makeAgent(plan: Attempt, request: RunRequest, { run, context, opening, facts }: Making): Promise<Agent> {
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
+  const { clampThinkingLevel } = await loadPi();
   const mayThink = handle.info.reasoning && canThink(opening.messages, context.policy);
   return new Agent({
     initialState: {
       systemPrompt: opening.systemPrompt,
       model: handle.pi,
-      thinkingLevel: mayThink ? plan.thinking : "off",
+      thinkingLevel: mayThink ? clampThinkingLevel(handle.pi, plan.thinking) : "off",
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: opening.messages,
     },

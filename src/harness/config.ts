@@ -40,6 +40,17 @@ const defaults = z.strictObject({
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
   timeoutSeconds: z.int().min(1).max(2_000_000).default(600).meta(about("Run timeout", "Seconds a run may take.")),
+  llm: z
+    .strictObject({
+      idleTimeoutSeconds: z
+        .int()
+        .min(1)
+        .max(300)
+        .default(120)
+        .meta(about("Idle timeout", "Seconds without a sign of the model after which a call has stalled.")),
+    })
+    .prefault({})
+    .meta(about("Model calls", "How models are called.")),
   maxConcurrent: z.int().min(1).default(64).meta(about("Concurrency", "Runs of all sessions at once.")),
   ...promptDefaultsShape,
   ...historyDefaultsShape,

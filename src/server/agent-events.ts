@@ -51,6 +51,8 @@ function sideData(event: RunEvent): AgentData | undefined {
       return { stream: "compaction", data: compactionData(event) };
     case "notice":
       return { stream: "notice", data: { text: event.text, because: event.because } };
+    case "model_change":
+      return { stream: "notice", data: { text: event.text, because: "fallback", from: event.from, to: event.to } };
     default:
       return undefined;
   }

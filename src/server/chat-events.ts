@@ -54,6 +54,8 @@ export function advance(state: ViewState, event: RunEvent): ViewState {
       return { ...state, text: event.text, isNext: false };
     case "message_end":
       return event.text === "" ? state : { ...state, text: event.text };
+    case "model_change":
+      return { ...state, answers: [...state.answers, event.text] };
     case "answer":
       return event.because === "approval"
         ? { ...state, questions: [...state.questions, event.text] }

@@ -47,6 +47,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     model: modelOf(entry.model ?? defaults.model),
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
+    idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),
     compaction: compactionOf(defaults),
     ...pruningOf(defaults.contextPruning),

@@ -29,6 +29,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   const paths = resolvePaths(process.env);
   // Plugins and child processes look for the state directory here.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;
+  // Retries are the harness's alone, and the AWS client can be told so in no other way.
+  process.env["AWS_MAX_ATTEMPTS"] ??= "1";
   // Before the config is read: it may name commands that give secrets.
   await makeStateDirs(paths);
   const load = async () =>

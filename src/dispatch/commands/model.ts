@@ -10,13 +10,32 @@ export async function switchModel(context: CommandContext, session: Session): Pr
   if (word === "" || word === "status") return { text: await currentText(context, session) };
   if (word === "list") return { text: await listText(context) };
   if (word === "default") {
-    await session.update({ modelOverride: undefined, providerOverride: undefined }, { now: true });
+    await session.update({ modelOverride: undefined, providerOverride: undefined, ...NO_PIN }, { now: true });
     return { text: "The model is the configured one again." };
   }
-  const ref = await findRef(word, context);
+  const { name, profile } = await readWord(word, context);
+  const ref = await findRef(name, context);
   if (typeof ref === "string") return { text: ref };
-  await session.update({ providerOverride: ref.provider, modelOverride: ref.id }, { now: true });
-  return { text: `The model of this conversation is now ${ref.provider}/${ref.id}.` };
+  const pin = profile === undefined ? NO_PIN : pinned(profile);
+  await session.update({ providerOverride: ref.provider, modelOverride: ref.id, ...pin }, { now: true });
+  const withKey = profile === undefined ? "" : `, with the key ${profile} only`;
+  return { text: `The model of this conversation is now ${ref.provider}/${ref.id}${withKey}.` };
+}
+
+const NO_PIN = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
+const pinned = (profile: string) => ({ authProfileOverride: profile, authProfileOverrideSource: "user" as const });
+
+/** `provider/id@profile` pins a key; an `@` that names none belongs to the id. */
+async function readWord(word: string, context: CommandContext): Promise<{ name: string; profile?: string }> {
+  const at = word.lastIndexOf("@");
+  const slash = word.indexOf("/");
+  if (at < 1 || slash < 1) return { name: word };
+  const name = word.slice(0, at);
+  const wanted = word.slice(at + 1);
+  const ref = { provider: word.slice(0, slash), id: name.slice(slash + 1) };
+  const profiles = await context.ports.models.profiles(ref);
+  const found = profiles.find(({ profile: { id } }) => id === wanted || id === `${ref.provider}:${wanted}`);
+  return found ? { name, profile: found.profile.id } : { name: word };
 }
 
 /** `provider/id`, or the id alone when only one provider has it. */

@@ -29,7 +29,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "model",
     aliases: ["models"],
-    help: "Show or choose the model: /model provider/id, /model default.",
+    help: "Show or choose the model: /model provider/id, with @key to pin a key, /model default.",
     at: "lane",
     run: switchModel,
   },

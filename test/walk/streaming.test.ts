@@ -92,7 +92,7 @@ describe.concurrent("a preview", () => {
     expect(world.telegram.shown(1001)).toEqual([`Let me look: ${words(15, "early")}\n\nDone: ${words(15)}`]);
   });
 
-  test("of an answer that breaks off becomes the second try's answer", async ({ world, expect }) => {
+  test("of an answer that breaks off is gone on with", async ({ world, expect }) => {
     world.previews = true;
     const { home } = await world.start();
     world.model.answer((_call, number) =>
@@ -103,7 +103,7 @@ describe.concurrent("a preview", () => {
     world.telegram.say("go");
     await world.told("second9");
     await outcomesOf(home, 1);
-    expect(world.telegram.shown(1001)).toEqual([words(10, "second")]);
+    expect(world.telegram.shown(1001)).toEqual([`${words(20, "first")} ${words(10, "second")}`]);
   });
 
   test("of an answer that fails for good keeps its words, and the notice follows", async ({ world, expect }) => {

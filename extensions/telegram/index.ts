@@ -16,6 +16,7 @@ export const telegram: ChannelAdapter<TelegramConfig> = {
     const { connect } = await import("./connect.ts");
     return connect(config, host);
   },
+  probe,
 };
 
 /** For `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when nobody answers. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { accountInputs } from "../channels/config.ts";
-import { channelChecks, type Prober } from "../channels/checks.ts";
+import { channelChecks } from "../channels/checks.ts";
 import type { ConfiguredAccount } from "../channels/ports.ts";
 import { keyChecks } from "../providers/auth/checks.ts";
 import { Credentials } from "../providers/auth/credentials.ts";
@@ -14,7 +14,7 @@ import type { Config } from "./config/schema.ts";
 import { appChecks } from "./doctor/app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
-import { bundledChannels, channelSchemas, findAdapter, findProber } from "./gateway/extensions.ts";
+import { channelSchemas, findAdapter } from "./gateway/extensions.ts";
 
 /** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
 export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promise<readonly Check[]> {
@@ -41,17 +41,14 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
 
 async function channelsOf(config: Config): Promise<readonly Check[]> {
   const accounts: ConfiguredAccount[] = [];
-  const probers: Record<string, Prober> = {};
   for (const [id, section] of Object.entries(config.channels)) {
-    const adapter = bundledChannels.includes(id) ? await findAdapter(id) : undefined;
+    const adapter = await findAdapter(id);
     if (!adapter) continue;
-    const prober = await findProber(id);
-    if (prober) probers[id] = prober;
     for (const { id: account, input } of accountInputs(section)) {
       const settings = adapter.config.parse(input);
       const enabled = section.enabled && input["enabled"] !== false;
       accounts.push({ adapter, account: accountId(account), config: settings, enabled });
     }
   }
-  return channelChecks(accounts, probers);
+  return channelChecks(accounts);
 }

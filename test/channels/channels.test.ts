@@ -167,7 +167,7 @@ test("channels.status has the protocol's shape", async () => {
 test("checks tell who answers, what is wrong and what is off", async () => {
   const toy = new Toy();
   const look = async (account: ConfiguredAccount, probe: () => Promise<string>) => {
-    const [check] = channelChecks([account], { toy: { probe } });
+    const [check] = channelChecks([{ ...account, adapter: { ...account.adapter, probe } }]);
     return (await check!.run(AbortSignal.timeout(1000)))[0];
   };
   expect(await look(toy.account(), async () => "@toy")).toMatchObject({ status: "ok", message: "answers as @toy" });

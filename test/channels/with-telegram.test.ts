@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import * as extension from "../../extensions/telegram/index.ts";
+import { telegram } from "../../extensions/telegram/index.ts";
 import { startChannels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import type { ConfiguredAccount } from "../../src/channels/ports.ts";
@@ -13,8 +13,8 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => 
 
 test("a Telegram account is connected, answers, and is told in the status", async () => {
   const fake = await startFakeTelegram();
-  const config = extension.telegram.config.parse({ botToken: fake.token, apiRoot: fake.url });
-  const account: ConfiguredAccount = { adapter: extension.telegram, account: DEFAULT_ACCOUNT, config, enabled: true };
+  const config = telegram.config.parse({ botToken: fake.token, apiRoot: fake.url });
+  const account: ConfiguredAccount = { adapter: telegram, account: DEFAULT_ACCOUNT, config, enabled: true };
   const channels = startChannels({
     adapters: [account],
     values: memoryValues(),
@@ -32,7 +32,7 @@ test("a Telegram account is connected, answers, and is told in the status", asyn
   fake.say("hello");
   await fake.waitFor((call) => call.text === "you said hello");
   expect(channels.status()[0]).toMatchObject({ lifecycle: "running", connected: true, self: { name: "@test_bot" } });
-  const [check] = channelChecks([account], { telegram: extension });
+  const [check] = channelChecks([account]);
   expect(await check?.run(AbortSignal.timeout(2000))).toEqual([{ status: "ok", message: "answers as @test_bot" }]);
   await channels.close();
   await fake.close();

@@ -1,14 +1,21 @@
 import type { z } from "zod";
-import type { Prober } from "../../channels/checks.ts";
 import type { ChannelAdapter } from "../../types/channel.ts";
 
-/** The channels that come with the gateway. Config is checked without the platform's SDK; the adapter loads when it is on. */
-const BUNDLED = {
+/** A channel that comes with the gateway. Neither part loads the platform's SDK: a channel that is off costs nothing. */
+interface Bundled {
+  config(): Promise<z.ZodType>;
+  adapter(): Promise<ChannelAdapter>;
+}
+
+/** One row for each channel. */
+const BUNDLED: Readonly<Record<string, Bundled>> = {
   telegram: {
     config: async () => (await import("../../../extensions/telegram/config.ts")).telegramConfig,
     adapter: async () => (await import("../../../extensions/telegram/index.ts")).telegram,
   },
-} as const satisfies Record<string, { config(): Promise<z.ZodType>; adapter(): Promise<unknown> }>;
+};
+
+const rowOf = (id: string): Bundled | undefined => (Object.hasOwn(BUNDLED, id) ? BUNDLED[id] : undefined);
 
 /** Schemas of the bundled channels, for checking the config file. */
 export async function channelSchemas(): Promise<Record<string, z.ZodType>> {
@@ -18,14 +25,7 @@ export async function channelSchemas(): Promise<Record<string, z.ZodType>> {
 
 /** Undefined for a channel that nobody brings. */
 export async function findAdapter(id: string): Promise<ChannelAdapter | undefined> {
-  return id === "telegram" ? BUNDLED.telegram.adapter() : undefined;
-}
-
-/** Asks the platform who we are without connecting, for doctor. */
-export async function findProber(id: string): Promise<Prober | undefined> {
-  if (id !== "telegram") return undefined;
-  const { probe, telegramConfig } = await import("../../../extensions/telegram/index.ts");
-  return { probe: (config, signal) => probe(telegramConfig.parse(config), signal) };
+  return rowOf(id)?.adapter();
 }
 
 export const bundledChannels: readonly string[] = Object.keys(BUNDLED);

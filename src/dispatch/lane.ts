@@ -22,6 +22,9 @@ export class Lane {
   /** The run under way, once it has begun. */
   run: Run | undefined;
   busy = false;
+  /** Something came while the work was under way, so its neighbours may follow. */
+  isBurst = false;
+  #isOver = false;
   #current: LaneTask | undefined;
   #aborted: AbortCause | undefined;
   readonly #tasks: LaneTask[] = [];
@@ -44,6 +47,7 @@ export class Lane {
 
   push(task: LaneTask): void {
     this.#tasks.push(task);
+    if (!this.#isOver) this.isBurst = true;
   }
 
   /** Before everything that waits: the new conversation begins with it. */
@@ -59,12 +63,19 @@ export class Lane {
   enter(task: LaneTask): void {
     this.#current = task;
     this.#aborted = undefined;
+    this.#isOver = false;
+    this.isBurst = this.#tasks.length > 0;
   }
 
   /** The turn's run is there; one that was aborted while it was prepared ends at once. */
   begin(run: Run): void {
     this.run = run;
+    this.#isOver = false;
     if (this.#aborted !== undefined) run.abort(this.#aborted);
+    // What is written behind the answer is no part of a burst, though the session may still be busy with itself.
+    void run.stream.done.then(() => {
+      if (this.run === run) this.#isOver = true;
+    });
   }
 
   leave(): void {

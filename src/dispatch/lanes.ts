@@ -173,7 +173,7 @@ export class Lanes {
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */
   async #settle(lane: Lane): Promise<void> {
-    if (lane.waiting === 0 || this.#closing) return;
+    if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
     const { debounceMs, debounceMsByChannel } = this.#ports.settings().queue;
     await this.#pause(debounceMsByChannel?.[lane.nextChannel ?? ""] ?? debounceMs);
   }

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { allowanceFor } from "../../src/tools/exec-policy.ts";
+import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, openedByPi } from "../harness/stage.ts";
@@ -268,6 +269,31 @@ describe("messages that come during a run", () => {
     await boot.outcome(first);
     await boot.outcome(second);
     expect(waits).toContain(wait);
+  });
+
+  it("wait for nobody when they come behind the answer, though the session is still at work", async () => {
+    const waits: number[] = [];
+    await boot.stop();
+    boot = await hall.boot({
+      clock: { ...systemClock, after: (ms, call) => (waits.push(ms), systemClock.after(ms === 7777 ? 0 : ms, call)) },
+    });
+    hall.rules = { queue: { cap: 20, debounceMs: 7777, drop: "summarize" } };
+    const gate = Promise.withResolvers<void>();
+    const { runs } = boot.journal;
+    const record = runs.record.bind(runs);
+    runs.record = async (row) => {
+      await gate.promise;
+      return record(row);
+    };
+    const first = await boot.tell("first");
+    await until(() => hall.platform.texts.length === 1);
+    const second = await boot.tell("second");
+    await quiet();
+    gate.resolve();
+    await boot.outcome(first);
+    await boot.outcome(second);
+    expect(hall.platform.texts).toEqual(["echo: first", "echo: second"]);
+    expect(waits).not.toContain(7777);
   });
 
   it("become a turn each, in order (followup)", async () => {

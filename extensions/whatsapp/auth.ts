@@ -1,0 +1,113 @@
+import fs from "node:fs/promises";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { AuthenticationCreds, SignalDataSet, SignalDataTypeMap, SignalKeyStore } from "@whiskeysockets/baileys";
+import { OpenClawError } from "openclaw/plugin-sdk";
+import type { Baileys } from "./baileys.ts";
+
+/** The link of one account with WhatsApp: who we are, and the keys of every conversation. */
+export interface Auth {
+  /** As it is now; a connection changes it. */
+  readonly creds: AuthenticationCreds;
+  readonly keys: SignalKeyStore;
+  /** Returns when `creds` are on disk; does nothing once closed. */
+  save(): void;
+  /** Forgets everything; the next connection begins with new keys. */
+  forget(): void;
+  close(): void;
+}
+
+const FILE = "auth.sqlite";
+
+/**
+ * Opens the store in an account's folder. One call of the library changes several keys that only make sense together:
+ * each is one transaction, on disk before it returns. Throws `CHANNEL_AUTH` when the file is no store.
+ */
+export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> {
+  const file = path.join(folder, FILE);
+  await (await fs.open(file, "a", 0o600)).close();
+  await fs.chmod(file, 0o600);
+  const db = open(file);
+  const stored = read<AuthenticationCreds>(db, "creds", "", baileys);
+  let creds = stored ?? baileys.initAuthCreds();
+  return {
+    get creds() {
+      return creds;
+    },
+    keys: keyStore(db, baileys),
+    save() {
+      if (db.isOpen) write(db, baileys, [["creds", "", creds]]);
+    },
+    forget() {
+      db.exec("DELETE FROM keys");
+      creds = baileys.initAuthCreds();
+    },
+    close: () => {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function open(file: string): DatabaseSync {
+  try {
+    const db = new DatabaseSync(file);
+    db.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON",
+    );
+    db.exec("CREATE TABLE IF NOT EXISTS keys (type TEXT, id TEXT, value TEXT, PRIMARY KEY (type, id)) WITHOUT ROWID");
+    return db;
+  } catch (cause) {
+    throw new OpenClawError("CHANNEL_AUTH", {
+      message: `The keys of WhatsApp in ${file} cannot be read.`,
+      fix: "Restore the file from a backup, or remove it and link the account again.",
+      cause,
+    });
+  }
+}
+
+type Row = readonly [type: string, id: string, value: unknown];
+
+function write(db: DatabaseSync, { BufferJSON }: Baileys, rows: readonly Row[]): void {
+  const put = db.prepare("INSERT OR REPLACE INTO keys (type, id, value) VALUES (?, ?, ?)");
+  const drop = db.prepare("DELETE FROM keys WHERE type = ? AND id = ?");
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    for (const [type, id, value] of rows) {
+      if (value == null) drop.run(type, id);
+      else put.run(type, id, JSON.stringify(value, BufferJSON.replacer));
+    }
+    db.exec("COMMIT");
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function read<T>(db: DatabaseSync, type: string, id: string, { BufferJSON, proto }: Baileys): T | undefined {
+  const row = db.prepare("SELECT value FROM keys WHERE type = ? AND id = ?").get(type, id);
+  if (typeof row?.["value"] !== "string") return undefined;
+  let value = JSON.parse(row["value"], BufferJSON.reviver);
+  // A protobuf writes its bytes as base64 of its own.
+  if (type === "app-state-sync-key") value = proto.Message.AppStateSyncKeyData.fromObject(value);
+  return value;
+}
+
+function keyStore(db: DatabaseSync, baileys: Baileys): SignalKeyStore {
+  return {
+    get<T extends keyof SignalDataTypeMap>(type: T, ids: string[]) {
+      const found: { [id: string]: SignalDataTypeMap[T] } = {};
+      for (const id of ids) {
+        const value = read<SignalDataTypeMap[T]>(db, type, id, baileys);
+        if (value !== undefined) found[id] = value;
+      }
+      return found;
+    },
+    set: (data: SignalDataSet) => write(db, baileys, rowsOf(data)),
+    clear: () => db.exec("DELETE FROM keys WHERE type <> 'creds'"),
+  };
+}
+
+const rowsOf = (data: SignalDataSet): readonly Row[] =>
+  Object.entries(data).flatMap(([type, byId]) =>
+    Object.entries(byId ?? {}).map(([id, value]): Row => [type, id, value]),
+  );

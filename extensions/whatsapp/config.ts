@@ -1,0 +1,57 @@
+import { about, accountId, accountInputs, channelId, milliseconds } from "openclaw/plugin-sdk";
+import type { AccountId } from "openclaw/plugin-sdk";
+import { z } from "zod";
+
+export const WHATSAPP = channelId("whatsapp");
+
+/** The adapter's own keys under `channels.whatsapp` and its accounts; the keys that every channel has belong to the core. */
+export const whatsappConfig = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
+  sendReadReceipts: z
+    .boolean()
+    .default(true)
+    .meta(about("Read receipts", "Marks a chat as read when the gateway begins to answer in it.")),
+  selfChatMode: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Own chat",
+        "Hears what the linked number writes to itself, for a gateway on somebody's own number; add it to `allowFrom`.",
+      ),
+    ),
+  mediaMaxMb: z.number().positive().max(100).default(50).meta(about("Media limit", "Megabytes of one file.")),
+  waWebSocketUrl: z
+    .url({ protocol: /^wss?$/ })
+    .default("wss://web.whatsapp.com/ws/chat")
+    .meta(about("Web socket URL", "Address of WhatsApp's multi-device server.")),
+  mediaUrl: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ""))
+    .default("https://mmg.whatsapp.net")
+    .meta(about("Media URL", "Where the files of messages are fetched from.")),
+  waVersion: z
+    .string()
+    .regex(/^\d+\.\d+\.\d+$/)
+    .optional()
+    .meta(about("Version", "The version of WhatsApp Web that is claimed, for when WhatsApp refuses the built-in one.")),
+  connectTimeoutMs: milliseconds
+    .min(1000)
+    .default(20_000)
+    .meta(about("Connect timeout", "Milliseconds that a connection may take to stand.")),
+  keepAliveMs: milliseconds
+    .min(1000)
+    .default(25_000)
+    .meta(about("Keep-alive", "Milliseconds between two signs of life; silence for 5 s more ends the connection.")),
+});
+export type WhatsAppConfig = z.output<typeof whatsappConfig>;
+
+/** The accounts of a `channels.whatsapp` section. Throws a `ZodError` when an account does not fit. */
+export function whatsappAccounts(
+  section: Readonly<Record<string, unknown>>,
+): readonly { account: AccountId; config: WhatsAppConfig }[] {
+  return accountInputs(section).map(({ id, input }) => ({
+    account: accountId(id),
+    config: whatsappConfig.parse(input),
+  }));
+}

@@ -1,0 +1,36 @@
+import { OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
+import { openAuth } from "./auth.ts";
+import { loadBaileys } from "./baileys.ts";
+import type { WhatsAppConfig } from "./config.ts";
+import { Connection } from "./connection.ts";
+import { download } from "./media.ts";
+import { sender } from "./send.ts";
+
+/** Connects a linked account. Throws `OpenClawError` when it is not linked, or WhatsApp has ended the link. */
+export async function connect(config: WhatsAppConfig, host: ChannelHost): Promise<ChannelLink> {
+  const baileys = await loadBaileys();
+  const auth = await openAuth(await host.folder(), baileys);
+  if (!auth.creds.me) {
+    auth.close();
+    throw notLinked();
+  }
+  const connection = new Connection({ baileys, auth, config, host });
+  try {
+    await connection.start();
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return {
+    ...sender({ connection, config, host }),
+    download: (item) => download(host, config, item),
+    close: () => connection.close(),
+  };
+}
+
+const notLinked = (): OpenClawError =>
+  new OpenClawError("CHANNEL_AUTH", {
+    message: "This WhatsApp account is not linked yet.",
+    fix: "Link it with the phone: `openclaw channels login whatsapp`.",
+  });

@@ -1,0 +1,27 @@
+import type { ChannelAdapter } from "openclaw/plugin-sdk";
+import { WHATSAPP, whatsappConfig } from "./config.ts";
+import type { WhatsAppConfig } from "./config.ts";
+
+export { whatsappAccounts, whatsappConfig } from "./config.ts";
+export type { WhatsAppConfig } from "./config.ts";
+
+/** WhatsApp as a linked device of a phone. Baileys, an optional dependency, is loaded with the first connection. */
+export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
+  id: WHATSAPP,
+  label: "WhatsApp",
+  // Meta documents 4,096 characters for a text and 100 MB for the largest kind of file (Cloud API, messages and media).
+  limits: { text: 4096, format: "whatsapp", media: 100 * 1_048_576, editEveryMs: 2500 },
+  config: whatsappConfig,
+  async connect(config, host) {
+    const { connect } = await import("./connect.ts");
+    return connect(config, host);
+  },
+  async login(config, desk) {
+    const { login } = await import("./login.ts");
+    return login(config, desk);
+  },
+  async logout(config, desk) {
+    const { logout } = await import("./login.ts");
+    return logout(config, desk);
+  },
+};

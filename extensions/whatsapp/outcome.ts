@@ -1,0 +1,50 @@
+import type { SendResult } from "openclaw/plugin-sdk";
+import { codeOf } from "./connection.ts";
+import { NoAnswer } from "./port.ts";
+import type { Answer } from "./port.ts";
+
+/** Makes one call that sends something. Never rejects. */
+export async function attempt(messageId: string, call: () => Promise<Answer>): Promise<SendResult> {
+  try {
+    const answer = await call();
+    return answer.kind === "taken" ? { kind: "sent", messageId } : refusal(answer.error);
+  } catch (error) {
+    if (error instanceof NoAnswer) return { kind: "unknown", reason: error.message };
+    return failureOf(error);
+  }
+}
+
+/** What the server's codes mean for a message (Baileys: `NACK_REASONS`, `SERVER_ERROR_CODES`). */
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: "WhatsApp does not let this account write there",
+  403: "WhatsApp does not let this account write there",
+  404: "WhatsApp does not know this chat",
+  406: "WhatsApp does not take this message",
+  420: "this number is not a member of the group",
+  463: "WhatsApp lets this account begin no new chats for now",
+};
+
+function refusal(code: number): SendResult {
+  const reason = REFUSALS[code];
+  if (reason !== undefined) return { kind: "refused", reason: `${reason} (${code})` };
+  if (code === 429) return { kind: "retry", reason: "WhatsApp asks to send less (429)", rateLimited: true };
+  // 479: keys of a device that are out of date; the library fetches new ones.
+  if (code === 479 || code >= 500) return { kind: "retry", reason: `WhatsApp could not take the message (${code})` };
+  return { kind: "refused", reason: `WhatsApp refuses the message (${code})` };
+}
+
+/**
+ * The message itself is the last thing that the library sends: whatever it throws happened while it asked for devices,
+ * keys or a place for a file. Only a write that took too long may have gone through.
+ */
+function failureOf(error: unknown): SendResult {
+  const words = error instanceof Error ? error.message : String(error);
+  const code = isRefusal(error) ? error.data : codeOf(error);
+  if (code === 408) return { kind: "unknown", reason: "no answer from WhatsApp in time" };
+  if (code !== undefined && (code === 429 || REFUSALS[code] !== undefined)) return refusal(code);
+  return { kind: "retry", reason: `WhatsApp could not take the message: ${words}` };
+}
+
+/** The library puts the code of a refused question into `data`. */
+const isRefusal = (error: unknown): error is { data: number } =>
+  typeof error === "object" && error !== null && "data" in error && typeof error.data === "number";

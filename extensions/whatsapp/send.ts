@@ -1,0 +1,129 @@
+import type { AnyMessageContent, MiscMessageGenerationOptions, WAMessageKey } from "@whiskeysockets/baileys";
+import type { ChannelHost, ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type { WhatsAppConfig } from "./config.ts";
+import type { Connection } from "./connection.ts";
+import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
+import { attempt } from "./outcome.ts";
+import { Recent } from "./recent.ts";
+import type { WaSocket } from "./port.ts";
+import { fileContent } from "./upload.ts";
+
+type TextPart = Extract<OutboundPart, { kind: "text" }>;
+type MediaPart = Extract<OutboundPart, { kind: "media" }>;
+
+/** How long a send waits for a connection that is being made again. */
+const READY_MS = 3000;
+/** WhatsApp shows changes for 15 minutes after the message; what comes later is lost (faq.whatsapp.com, "edit messages"). */
+const EDITABLE_MS = 14 * 60_000;
+
+export interface Sending {
+  readonly connection: Connection;
+  readonly config: WhatsAppConfig;
+  readonly host: ChannelHost;
+}
+
+type Link = Pick<ChannelLink, "send"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
+
+/** What a link does towards WhatsApp. Never rejects. */
+export function sender(sending: Sending): Link {
+  const { connection, host } = sending;
+  const sentAt = new Recent<number>(1000);
+
+  /** One message; its id is the same whenever the seed is. */
+  async function post(to: Peer, content: AnyMessageContent, seed: string, quote?: Quote): Promise<SendResult> {
+    const socket = await connection.ready(READY_MS);
+    if (!socket) return { kind: "retry", reason: "WhatsApp is not connected" };
+    const chat = addressOf(to.chat.id);
+    const messageId = ownId(`${host.account}\n${chat}\n${seed}`);
+    await markRead(sending, socket, to);
+    const result = await attempt(messageId, () => socket.send(chat, content, { messageId, ...quote }));
+    if (result.kind === "sent") sentAt.set(messageId, sentAt.get(messageId) ?? Date.now());
+    return result;
+  }
+
+  /** Something about a message that is there. A repeat is harmless, so that each has an id of its own. */
+  async function about(
+    to: Peer,
+    messageId: string,
+    content: (key: WAMessageKey) => AnyMessageContent,
+  ): Promise<SendResult> {
+    const result = await post(to, content(keyOf(to, messageId)), `${messageId}\n${crypto.randomUUID()}`);
+    return result.kind === "sent" ? { kind: "sent", messageId } : result;
+  }
+
+  return {
+    async send(to, part, options) {
+      const quote = quoteOf(connection, to, options);
+      if (part.kind === "text") return post(to, textContent(part, to), options.idempotencyKey, quote);
+      return sendFile(sending, part, {
+        file: (content) => post(to, content, options.idempotencyKey, quote),
+        words: (text) => post(to, { text, linkPreview: null }, `${options.idempotencyKey}\ncaption`, quote),
+      });
+    },
+    async edit(to, messageId, part) {
+      const at = sentAt.get(messageId);
+      if (at === undefined || Date.now() - at > EDITABLE_MS) {
+        return { kind: "refused", reason: "WhatsApp lets nobody change a message that old" };
+      }
+      return about(to, messageId, (edit) => ({ ...textContent(part, to), edit }));
+    },
+    remove: (to, messageId) => about(to, messageId, (key) => ({ delete: key })),
+    react: (to, messageId, emoji) => about(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
+    async typing(to) {
+      const socket = await connection.ready(0);
+      if (!socket) return;
+      await markRead(sending, socket, to);
+      await socket.composing(addressOf(to.chat.id)).catch((error: unknown) => {
+        host.log.info("typing was not shown", { reason: String(error) });
+      });
+    },
+  };
+}
+
+/** A chat counts as read when the gateway turns to it, not when a stranger's message arrives. */
+async function markRead({ connection, config, host }: Sending, socket: WaSocket, to: Peer): Promise<void> {
+  const unread = connection.inbox.takeUnread(to.chat.id);
+  if (!config.sendReadReceipts || unread.length === 0) return;
+  await socket.markRead([...unread]).catch((error: unknown) => {
+    host.log.info("a chat was not marked as read", { reason: String(error) });
+  });
+}
+
+type Quote = Pick<MiscMessageGenerationOptions, "quoted">;
+
+function quoteOf(connection: Connection, to: Peer, { replyTo }: SendOptions): Quote | undefined {
+  if (replyTo === undefined) return undefined;
+  const conversation = connection.inbox.textOf(replyTo) ?? "";
+  return { quoted: { key: keyOf(to, replyTo), message: { conversation } } };
+}
+
+function keyOf(to: Peer, messageId: string): WAMessageKey {
+  const { id, author } = readMessageId(messageId);
+  const remoteJid = addressOf(to.chat.id);
+  return { remoteJid, id, fromMe: author === undefined && isOwnId(id), ...(author && { participant: author }) };
+}
+
+/** A person whose number stands behind an `@` is named, as in WhatsApp itself. */
+function textContent(part: TextPart, to: Peer): { text: string; linkPreview: null; mentions?: string[] } {
+  const text = part.format === "whatsapp" ? part.body : part.plain;
+  if (!isGroup(to.chat.id)) return { text, linkPreview: null };
+  const mentions = [...text.matchAll(/@\+?(\d{7,15})\b/g)].map((match) => `${match[1]}@s.whatsapp.net`);
+  if (mentions.length === 0) return { text, linkPreview: null };
+  return { text: text.replaceAll(/@\+(?=\d{7,15}\b)/g, "@"), linkPreview: null, mentions };
+}
+
+interface Posts {
+  file(content: AnyMessageContent): Promise<SendResult>;
+  words(text: string): Promise<SendResult>;
+}
+
+/** Where WhatsApp has no room for a caption it goes before the file. */
+async function sendFile({ host }: Sending, part: MediaPart, posts: Posts): Promise<SendResult> {
+  const opened = await fileContent(host, part);
+  if (opened.kind === "refused") return opened;
+  if (opened.words !== undefined) {
+    const told = await posts.words(opened.words);
+    if (told.kind !== "sent") return told;
+  }
+  return posts.file(opened.content);
+}

@@ -12,6 +12,7 @@ import { LOOP_WARNING, type LoopGuard } from "./loop-guard.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import type { RunRequest } from "./request.ts";
 import { toAgentTool } from "./tools.ts";
+import { isUnanswered } from "./unanswered.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
@@ -55,7 +56,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   });
   steering.connect((message) => agent.steer(message));
   await drive(agent, plan.signal);
-  return outcomeOf(agent, { translator, plan, guard: run.guard, facts: facts.last });
+  return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last });
 }
 
 function tellBegin(plan: Attempt, request: RunRequest, { run, opening }: { run: RunParts; opening: Opening }): void {
@@ -83,18 +84,19 @@ async function makeAgent(plan: Attempt, request: RunRequest, { run, context, ope
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
   const { clampThinkingLevel } = await loadPi();
-  const mayThink = handle.info.reasoning && canThink(opening.messages, context.policy);
   return new Agent({
     initialState: {
       systemPrompt: opening.systemPrompt,
       model: handle.pi,
-      thinkingLevel: mayThink ? clampThinkingLevel(handle.pi, plan.thinking) : "off",
+      thinkingLevel: handle.info.reasoning ? clampThinkingLevel(handle.pi, plan.thinking) : "off",
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: opening.messages,
     },
-    streamFn: (_model, shown, options) =>
+    streamFn: (_model, shown, { reasoning, ...options } = {}) =>
       callModel(handle, shown, {
         ...options,
+        // A model may begin to call tools without having thought.
+        ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       }),
@@ -134,11 +136,12 @@ async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
 interface Ended {
   readonly translator: EventTranslator;
   readonly plan: Attempt;
+  readonly request: RunRequest;
   readonly guard: LoopGuard;
   readonly facts: CallFacts;
 }
 
-function outcomeOf(agent: Agent, { translator, plan, guard, facts }: Ended): AttemptOutcome {
+function outcomeOf(agent: Agent, { translator, plan, request, guard, facts }: Ended): AttemptOutcome {
   translator.close();
   if (plan.signal.aborted) return { kind: "aborted" };
   if (translator.broken !== undefined) throw asError(translator.broken);
@@ -151,6 +154,7 @@ function outcomeOf(agent: Agent, { translator, plan, guard, facts }: Ended): Att
   });
   if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
   if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", last);
+  if (isUnanswered(agent.state.messages.filter(isChat), request)) return failed("");
   return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
 }
 

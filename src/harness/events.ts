@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { textOf } from "../history/parts.ts";
+import { hasCalls, isBlank, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";
@@ -119,7 +119,7 @@ export class EventTranslator {
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
     this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId });
     this.#log.emit({ type: "usage", usage: message.usage, model: { provider: info.provider, id: info.id } });
-    if (message.stopReason !== "error" && message.stopReason !== "aborted") this.#progressed();
+    if (isProgress(message)) this.#progressed();
   }
 
   #kept(message: AssistantMessage): AssistantMessage {
@@ -147,6 +147,12 @@ export class EventTranslator {
     const { toolCallId: callId, toolName: name, isError } = event;
     this.#log.emit({ type: "tool_end", callId, name, isError, text: resultText(event.result), durationMs });
   }
+}
+
+/** An answer without a word gets nobody further. */
+function isProgress(message: AssistantMessage): boolean {
+  if (message.stopReason === "error" || message.stopReason === "aborted") return false;
+  return hasCalls(message) || !isBlank(textOf(message));
 }
 
 /** The SDK's message in the transcript's words: the shapes are the same, but for messages that only other programs make. */

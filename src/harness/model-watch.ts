@@ -5,6 +5,8 @@ import type { Conversation } from "./request.ts";
 export interface ModelChange {
   readonly from: ModelRef;
   readonly to: ModelRef;
+  /** One line for a person. */
+  readonly text: string;
 }
 
 /** Follows which model has the conversation: its transcript says when it goes from one to another. */
@@ -13,6 +15,8 @@ export class ModelWatch {
   /** Who answered before this run. */
   #before: ModelRef | undefined;
   #now: ModelRef | undefined;
+  /** Why each model of this run did not answer, by its name. */
+  readonly #failures = new Map<string, FailureKind>();
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
@@ -27,6 +31,10 @@ export class ModelWatch {
     await this.#conversation.append({ type: "model_change", provider: model.provider, modelId: model.id });
   }
 
+  failed(model: ModelRef, kind: FailureKind): void {
+    this.#failures.set(nameOf(model), kind);
+  }
+
   /**
    * What a user would want to know: that not the model answered that was asked for, or that it is back. Nothing while it
    * stays as it was, and nothing about a choice of their own.
@@ -37,9 +45,10 @@ export class ModelWatch {
     if (!wanted || !to) return undefined;
     const before = this.#before;
     if (before && isSame(before, to)) return undefined;
-    if (!isSame(to, wanted)) return { from: wanted, to };
+    if (!isSame(to, wanted))
+      return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(nameOf(wanted))) };
     const cameBack = before !== undefined && others.some((other) => isSame(other, before));
-    return cameBack ? { from: before, to } : undefined;
+    return cameBack ? { from: before, to, text: `↩️ Answered by ${nameOf(to)} again.` } : undefined;
   }
 }
 
@@ -56,10 +65,10 @@ const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
   model_missing: "it does not exist",
 };
 
-/** One line about a change of model; `because` is unset when the first model was not asked at all. */
-export function changeText({ from, to }: ModelChange, because: FailureKind | undefined): string {
+/** `because` is unset when the wanted model was not asked at all. */
+function standInText(wanted: ModelRef, to: ModelRef, because: FailureKind | undefined): string {
   const why = because === undefined ? "it rests after failures" : (WHY[because] ?? "it failed");
-  return `↪️ Answered by ${nameOf(to)} in place of ${nameOf(from)}: ${why}.`;
+  return `↪️ Answered by ${nameOf(to)} in place of ${nameOf(wanted)}: ${why}.`;
 }
 
 const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;

@@ -4,6 +4,7 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
+import { type Asked, isUnanswered } from "./unanswered.ts";
 
 /** An answer that an earlier boot has written down. */
 export interface Said {
@@ -19,14 +20,18 @@ export type Progress =
   | { readonly kind: "underway"; readonly said: readonly Said[] }
   | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
 
-/** A turn that is in the transcript already is never asked twice. */
-export async function progressOf(conversation: Conversation, turnId: string): Promise<Progress> {
+/** A turn that is in the transcript already is never asked twice. With `asked`, an answer without a word may be none. */
+export async function progressOf(conversation: Conversation, turnId: string, asked?: Asked): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
   const said = saidIn(entries);
-  const last = messagesIn(entries).at(-1);
+  const messages = messagesIn(entries);
+  const last = messages.at(-1);
   // A steered turn or a tool's result behind the last answer still waits for its own.
-  return last?.role === "assistant" && isFinal(last) ? { kind: "finished", said, last } : { kind: "underway", said };
+  const isOpen = asked !== undefined && isUnanswered(messages, asked);
+  return last?.role === "assistant" && isFinal(last) && !isOpen
+    ? { kind: "finished", said, last }
+    : { kind: "underway", said };
 }
 
 /** Answers that were finished, each with the first part that it goes on from. */

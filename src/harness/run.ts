@@ -8,7 +8,7 @@ import { addToSystem, addToTurn, askHooks, tellEnd } from "./hooks.ts";
 import { Ladder, type Rung } from "./ladder.ts";
 import { RunLog } from "./log.ts";
 import { LoopGuard } from "./loop-guard.ts";
-import { changeText, ModelWatch } from "./model-watch.ts";
+import { ModelWatch } from "./model-watch.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { imagesFor } from "./images.ts";
 import { Recovery } from "./recovery.ts";
@@ -125,7 +125,7 @@ class Runner {
 
   async #work(deadline: Deadline): Promise<RunResult> {
     const { conversation, turn } = this.#request;
-    const progress = await progressOf(conversation, turn.entryId);
+    const progress = await progressOf(conversation, turn.entryId, this.#request);
     if (progress.kind !== "fresh") repeat(progress.said, this.log);
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
@@ -181,15 +181,13 @@ class Runner {
     const { kind, message } = outcome.failure;
     account.ended({ outcome: kind, message }, now);
     this.#ladder.failed(outcome.failure);
+    this.#watch.failed(this.#model, kind);
   }
 
   #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {
     this.#ladder.succeeded();
     const change = this.#watch.change(this.#request.candidates);
-    if (change) {
-      const text = changeText(change, this.#lastFailure?.kind);
-      this.log.emit({ type: "model_change", ...change, text });
-    }
+    if (change) this.log.emit({ type: "model_change", ...change });
     return outcome;
   }
 

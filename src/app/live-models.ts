@@ -32,6 +32,7 @@ export async function openLiveModels(live: Live, log: Log, clock: Clock): Promis
     profiles: (ref) => current().profiles(ref),
     keys: {
       order: (ref, wish) => current().keys.order(ref, wish),
+      rotations: (kind) => current().keys.rotations(kind),
       succeeded: (ref, id) => current().keys.succeeded(ref, id),
       failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
       released: (ref, id) => current().keys.released(ref, id),

@@ -55,9 +55,10 @@ export class Ladder {
   }
 
   /** What the policy may count on at this place. */
-  async chances(place: Place): Promise<Chances> {
+  async chances(place: Place, { kind }: Failure): Promise<Chances> {
     const step = await this.#step(place.candidate);
-    return { candidates: this.#candidates.length, profiles: usable(step?.turns ?? []).length };
+    const rotations = this.#models.keys.rotations(kind);
+    return { candidates: this.#candidates.length, profiles: usable(step?.turns ?? []).length, rotations };
   }
 
   succeeded(): void {

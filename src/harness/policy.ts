@@ -75,6 +75,8 @@ export interface PolicyState {
 export interface Chances {
   readonly candidates: number;
   readonly profiles: number;
+  /** How many further keys may be asked after this kind of failure, where the config says so. */
+  readonly rotations?: number | undefined;
   /** The present turn brings images itself: to leave them out would be to answer something else. */
   readonly imagesAsked?: boolean;
 }
@@ -104,7 +106,8 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
 export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
-  for (const [remedy, limit] of POLICY[failure.kind]) {
+  for (const [remedy, usual] of POLICY[failure.kind]) {
+    const limit = remedy === "rotate_profile" ? (chances.rotations ?? usual) : usual;
     const used = state.used[remedy] ?? 0;
     if (used >= limit || !applies(remedy, { state, failure, chances })) continue;
     return { kind: "retry", remedy, waitMs: waitFor(remedy, used, failure), state: after(remedy, state) };

@@ -78,7 +78,7 @@ export class Recovery {
   }
 
   async #next(failure: Failure): Promise<Extract<Step, { kind: "retry" }> | undefined> {
-    const chances = await this.#parts.ladder.chances(this.#state);
+    const chances = await this.#parts.ladder.chances(this.#state, failure);
     const step = next(this.#state, failure, { ...chances, imagesAsked: this.#parts.request.turn.images.length > 0 });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;

@@ -32,7 +32,10 @@ export function buildPiModel(
   if (!base) return undefined;
   const own = settings?.models?.find((model) => model.id === ref.id);
   const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
-  return { ...base, ...definedOf(own), ...(headers && { headers }) };
+  const { contextWindow = base.contextWindow, maxTokens = base.maxTokens } = settings ?? {};
+  const pi = { ...base, contextWindow, maxTokens, ...definedOf(own), ...(headers && { headers }) };
+  const used = own?.contextTokens ?? settings?.contextTokens ?? pi.contextWindow;
+  return { ...pi, contextWindow: Math.min(pi.contextWindow, used) };
 }
 
 /** Address and API from the config, else from the catalogue; undefined when neither knows them. */
@@ -85,7 +88,7 @@ export async function catalogueOf(name: string): Promise<readonly PiModel[]> {
 
 function definedOf(own: ModelSettings | undefined): Partial<PiModel> {
   if (!own) return {};
-  const { id: _id, input, ...rest } = own;
+  const { id: _id, contextTokens: _used, input, ...rest } = own;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return { ...given, ...(input && { input: [...input] }) };
 }

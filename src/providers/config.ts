@@ -38,6 +38,11 @@ const model = z.strictObject({
     .optional()
     .meta(about("Cost", "Prices, for the cost figures.")),
   contextWindow: z.int().min(1).optional().meta(about("Context window", "Tokens the model takes in.")),
+  contextTokens: z
+    .int()
+    .min(1000)
+    .optional()
+    .meta(about("Context tokens", "Tokens of the window that are used; all of it when unset.")),
   maxTokens: z.int().min(1).optional().meta(about("Output limit", "Tokens the model gives out at most.")),
   compat: z
     .record(z.string(), z.unknown())
@@ -58,6 +63,13 @@ const provider = z.strictObject({
     .record(z.string(), secretField)
     .optional()
     .meta(about("Headers", "Further HTTP headers of every request.")),
+  contextWindow: z.int().min(1).optional().meta(about("Context window", "As of each model that does not say its own.")),
+  contextTokens: z
+    .int()
+    .min(1000)
+    .optional()
+    .meta(about("Context tokens", "As of each model that does not say its own.")),
+  maxTokens: z.int().min(1).optional().meta(about("Output limit", "As of each model that does not say its own.")),
   models: z
     .array(model)
     .optional()
@@ -122,6 +134,16 @@ const cooldowns = z.strictObject({
     "Memory",
     "Hours after a rest during which a further failure makes the next one longer.",
   ),
+  rateLimitedProfileRotations: z
+    .int()
+    .min(0)
+    .default(1)
+    .meta(about("Keys after a rate limit", "How many further keys of a provider one run asks before the next model.")),
+  overloadedProfileRotations: z
+    .int()
+    .min(0)
+    .default(1)
+    .meta(about("Keys after an overload", "The same after the provider was overloaded.")),
 });
 
 /** `auth.*` */

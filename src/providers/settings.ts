@@ -6,6 +6,10 @@ export interface ProviderSettings {
   readonly apiKey?: Secret | string | undefined;
   readonly api?: string | undefined;
   readonly headers?: Readonly<Record<string, string | Secret>> | undefined;
+  /** Tokens, of models that do not say their own. */
+  readonly contextWindow?: number | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly maxTokens?: number | undefined;
   readonly models?: readonly ModelSettings[] | undefined;
 }
 
@@ -16,6 +20,8 @@ export interface ModelSettings {
   readonly input?: readonly ("text" | "image")[] | undefined;
   readonly cost?: { input: number; output: number; cacheRead: number; cacheWrite: number } | undefined;
   readonly contextWindow?: number | undefined;
+  /** Tokens of the window that are used. */
+  readonly contextTokens?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly compat?: Record<string, unknown> | undefined;
 }

@@ -36,6 +36,8 @@ export interface ProfileWish {
 export interface Keyring {
   /** The profiles of a model's provider in the order in which they are tried. Empty when there is none. */
   order(ref: ModelRef, wish: ProfileWish): Promise<readonly ProfileTurn[]>;
+  /** How many further keys one run asks after such a failure; as many as there are when it says nothing. */
+  rotations(kind: FailureKind): number | undefined;
   succeeded(ref: ModelRef, profileId: string): void;
   /** Failures that say nothing about the key change nothing. */
   failed(ref: ModelRef, profileId: string, failure: { kind: FailureKind; retryAfterMs?: number }): void;

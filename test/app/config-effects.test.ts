@@ -44,6 +44,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.model.fallbacks",
     "agents.defaults.thinkingDefault",
     "agents.defaults.timeoutSeconds",
+    "agents.defaults.llm.idleTimeoutSeconds",
     "agents.defaults.workspace",
     "agents.defaults.systemPromptOverride",
     "agents.defaults.skipBootstrap",
@@ -228,12 +229,19 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "auth.cooldowns.authPermanentBackoffMinutes",
     "auth.cooldowns.authPermanentMaxMinutes",
   ],
+  "src/providers/auth/keyring.ts": [
+    "auth.cooldowns.rateLimitedProfileRotations",
+    "auth.cooldowns.overloadedProfileRotations",
+  ],
   "src/providers/auth/rests.ts": ["auth.cooldowns.failureWindowHours"],
   "src/providers/settings.ts": [
     "models.providers.baseUrl",
     "models.providers.apiKey",
     "models.providers.api",
     "models.providers.headers",
+    "models.providers.contextWindow",
+    "models.providers.contextTokens",
+    "models.providers.maxTokens",
     "models.providers.models.id",
     "models.providers.models.name",
     "models.providers.models.reasoning",
@@ -243,6 +251,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "models.providers.models.cost.cacheRead",
     "models.providers.models.cost.cacheWrite",
     "models.providers.models.contextWindow",
+    "models.providers.models.contextTokens",
     "models.providers.models.maxTokens",
     "models.providers.models.compat",
   ],
@@ -313,7 +322,7 @@ describe("known keys without effect", () => {
     const { warnings } = await load({
       auth: {
         profiles: { work: { provider: "anthropic", mode: "api_key" } },
-        cooldowns: { overloadedProfileRotations: 1 },
+        cooldowns: { overloadedBackoffMs: 1 },
       },
       plugins: { entries: { "memory-core": { enabled: true } } },
       commands: { native: true },
@@ -332,7 +341,7 @@ describe("known keys without effect", () => {
     expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
     expect(warnings.map(({ key }) => key).toSorted()).toEqual(
       [
-        "auth.cooldowns.overloadedProfileRotations",
+        "auth.cooldowns.overloadedBackoffMs",
         "plugins.entries",
         "agents.list[0].description",
         "commands.native",

@@ -23,6 +23,10 @@ export function createKeyring({ profilesFor, rests, settings }: KeyringSources):
       const turns = mine.map(({ profile }): ProfileTurn => ({ profile, state: rests.claim(spotOf(ref, profile.id)) }));
       return sorted(turns, wish.last);
     },
+    rotations: (kind) => {
+      if (kind === "overloaded") return settings.overloadedProfileRotations;
+      return kind === "rate_limit" ? settings.rateLimitedProfileRotations : undefined;
+    },
     succeeded: (ref, id) => rests.succeeded(spotOf(ref, id)),
     failed: (ref, id, failure) => rests.failed(spotOf(ref, id), failure, settings),
     released: (ref, id) => rests.released(spotOf(ref, id)),

@@ -64,7 +64,7 @@ interface Record {
 const MAX_ADDRESSES = 10_000;
 
 /** Counts wrong credentials per remote address in a sliding window. */
-class Attempts {
+export class Attempts {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
   readonly #records = new Map<string, Record>();

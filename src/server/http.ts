@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { bearerOf, isLoopback, plainAddress, type Gate, type Verdict } from "./auth.ts";
-import type { ServerOptions } from "./options.ts";
+import type { ServerOptions, WebhookPaths } from "./options.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "./page.ts";
 
@@ -26,10 +26,14 @@ const SECURITY_HEADERS = {
   "x-frame-options": "DENY",
 } as const;
 
-type HttpOptions = Pick<ServerOptions, "host" | "allowedOrigins" | "pageDir" | "ready" | "metrics" | "log">;
+type HttpOptions = Pick<
+  ServerOptions,
+  "host" | "allowedOrigins" | "pageDir" | "ready" | "metrics" | "log" | "webhooks"
+>;
 
 /** What every request meets first, and the routes that need no agent. */
 export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
+  if (options.webhooks) serveWebhooks(app, options.webhooks);
   guardRequests(app, options);
   app.get("/healthz", () => ({ ok: true }));
   app.get("/readyz", (request, reply) => {
@@ -44,6 +48,16 @@ export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Ga
     return reply.type("text/plain; version=0.0.4; charset=utf-8").send(options.metrics());
   });
   servePage(app, options.pageDir);
+}
+
+/** Before all else: platforms come under any host name, and with query parameters of their own. */
+function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths): void {
+  app.addHook("onRequest", (request, reply, next) => {
+    const [path = "/"] = request.url.split("?");
+    if (!webhooks.has(path)) return next();
+    reply.hijack();
+    void webhooks.take(path, request.raw, reply.raw);
+  });
 }
 
 function guardRequests(app: FastifyInstance, options: HttpOptions): void {

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
@@ -65,6 +66,13 @@ export interface AccessOptions {
   readonly handshakeMs?: number;
 }
 
+/** Paths, without query, that somebody else answers. */
+export interface WebhookPaths {
+  has(path: string): boolean;
+  /** Answers one request to a path that is there. Never rejects. */
+  take(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
 export interface ServerOptions extends AccessOptions, ServerPorts {
   readonly host: string;
   /** 0 takes a free one. */
@@ -85,6 +93,8 @@ export interface ServerOptions extends AccessOptions, ServerPorts {
   snapshot(): Record<string, unknown>;
   /** Prometheus text. */
   metrics(): string;
+  /** Paths that channels answer. */
+  readonly webhooks?: WebhookPaths;
   readonly log: Log;
   readonly clock: Clock;
 }

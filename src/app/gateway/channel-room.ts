@@ -4,6 +4,7 @@ import { methods } from "../../channels/methods.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { COMMANDS } from "../../dispatch/commands/table.ts";
 import type { MetricRow } from "../../server/metrics.ts";
+import { Webhooks } from "../../server/webhooks.ts";
 import type { ChannelLimits } from "../../types/channel.ts";
 import { systemClock } from "../../types/clock.ts";
 import { accountId } from "../../types/ids.ts";
@@ -23,6 +24,7 @@ export class ChannelRoom {
   readonly #live: Live;
   readonly #log: Log;
   readonly #admission: Admission;
+  readonly webhooks: Webhooks;
   #channels: Channels | undefined;
   #core: Core | undefined;
   #notices: DiskNotices | undefined;
@@ -34,6 +36,7 @@ export class ChannelRoom {
     this.#live = live;
     this.#admission = new Admission(live);
     this.#log = log;
+    this.webhooks = new Webhooks(systemClock, log);
   }
 
   surroundings(): Surroundings {
@@ -72,6 +75,7 @@ export class ChannelRoom {
       values: core.journal.values,
       commands: COMMANDS.map(({ name, help }) => ({ name, description: help })),
       folder: (channel, account) => accountFolder(this.#live.paths.credentials, channel, account),
+      serve: (path, answer, signal) => this.webhooks.serve(path, answer, signal),
       log: this.#log,
       clock: systemClock,
     });
@@ -166,13 +170,14 @@ export class ChannelRoom {
   }
 
   metrics(): readonly MetricRow[] {
-    return this.status().map((row) => ({
+    const connected = this.status().map((row) => ({
       name: "openclaw_channel_connected",
       help: "1 while the account's last poll was answered.",
-      type: "gauge",
+      type: "gauge" as const,
       value: row.connected ? 1 : 0,
       labels: { channel: row.channel, account: row.accountId },
     }));
+    return [...connected, ...this.webhooks.metrics()];
   }
 
   /** For the lines that the daemon prints at its start. */

@@ -56,6 +56,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     ready: () => ({ ok: parts.channels.isUp, problems: live.problems.map((problem) => problem.message) }),
     snapshot: () => ({}),
     metrics: () => metricsText(parts),
+    webhooks: channels.webhooks,
     log,
     clock: systemClock,
   };

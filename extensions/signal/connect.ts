@@ -1,0 +1,92 @@
+import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
+import { isOwn } from "./config.ts";
+import type { SignalConfig } from "./config.ts";
+import { download } from "./download.ts";
+import { Trouble } from "./failures.ts";
+import { ownDaemon, versionOf } from "./own.ts";
+import type { OwnDaemon } from "./own.ts";
+import { Recent } from "./people.ts";
+import { identify, receive } from "./receive.ts";
+import type { Room } from "./room.ts";
+import { openDaemon } from "./rpc.ts";
+import { findSelf } from "./self.ts";
+import { Outgoing, quoted, signs, target, written } from "./send.ts";
+import { sendFile } from "./upload.ts";
+
+/** Where `signal-cli daemon --http` listens when nothing else is said. */
+const USUAL_URL = "http://127.0.0.1:8080";
+
+/** Begins to listen. Throws `OpenClawError` when signal-cli is not there or does not know the account. */
+export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {
+  const end = new AbortController();
+  const signal = AbortSignal.any([host.signal, end.signal]);
+  const own = isOwn(config) ? ownDaemon(config, host, signal) : undefined;
+  const room = openRoom(config, host, { own, signal });
+  try {
+    await room.ready();
+    await identify(room);
+  } catch (error) {
+    if (!(error instanceof Trouble)) {
+      await own?.close();
+      throw error;
+    }
+    host.report({ kind: "trouble", reason: error.message });
+  }
+  const receiving = receive(room);
+  return {
+    ...speaking(room),
+    download: (item) => download(room.daemon, config, item),
+    async close() {
+      end.abort();
+      await Promise.all([receiving, own?.close()]);
+    },
+  };
+}
+
+function openRoom(
+  config: SignalConfig,
+  host: ChannelHost,
+  { own, signal }: { own: OwnDaemon | undefined; signal: AbortSignal },
+): Room {
+  const base = (): string => own?.base ?? config.httpUrl ?? USUAL_URL;
+  const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => accountOf(room, config) };
+  const daemon = openDaemon(base, options);
+  const room: Room = {
+    config,
+    host,
+    daemon,
+    signal,
+    names: new Recent(2000),
+    texts: new Recent(500),
+    ready: async () => own?.ready(() => daemon.check()),
+    self: undefined,
+  };
+  return room;
+}
+
+const accountOf = ({ self }: Room, { account }: SignalConfig): string | undefined =>
+  account ?? self?.number ?? self?.uuid;
+
+function speaking(room: Room): Pick<ChannelLink, "send" | "edit" | "remove" | "react" | "typing"> {
+  const outgoing = new Outgoing(room);
+  return {
+    async send(to, part, options) {
+      if (part.kind === "media") return sendFile(room, outgoing, to, { part, options });
+      return outgoing.send("send", { ...target(to), ...written(part), ...quoted(room, options) });
+    },
+    edit: (to, messageId, part) => outgoing.edit(to, messageId, part),
+    remove: (to, messageId) => outgoing.remove(to, messageId),
+    ...signs(room, outgoing),
+  };
+}
+
+/** The account's number, or the program that would serve it. Throws `OpenClawError` when the settings cannot work. */
+export async function askName(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  // Two programs cannot serve one account, and the gateway's own may be running.
+  if (isOwn(config)) return `${config.account ?? "no account"}, ${await versionOf(config, signal)}`;
+  const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => config.account };
+  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
+  await daemon.check();
+  const { number, uuid } = await findSelf(daemon, config);
+  return number ?? uuid ?? "an account without a number";
+}

@@ -1,0 +1,31 @@
+import type { ChannelAdapter } from "openclaw/plugin-sdk";
+import { SIGNAL, signalConfig } from "./config.ts";
+import type { SignalConfig } from "./config.ts";
+
+export { signalAccounts, signalConfig } from "./config.ts";
+export type { SignalConfig } from "./config.ts";
+
+/** Signal through signal-cli, which the gateway starts or finds at `httpUrl`. */
+export const signal: ChannelAdapter<SignalConfig> = {
+  id: SIGNAL,
+  label: "Signal",
+  limits: {
+    // An app shows 2,048 bytes as they come (Signal-Android, SignalServiceMessageLimits); signal-cli puts what more the
+    // same number of characters may take into a file beside, as the apps do.
+    text: 2000,
+    format: "signal-styled",
+    // What the apps send and take (Signal-Android, PushMediaConstraints).
+    media: 100 * 1_048_576,
+    // Each edit is a message to every member; the apps take 100 of them.
+    editEveryMs: 5000,
+  },
+  config: signalConfig,
+  async connect(config, host) {
+    const { connect } = await import("./connect.ts");
+    return connect(config, host);
+  },
+  async probe(config, ending) {
+    const { askName } = await import("./connect.ts");
+    return askName(config, ending);
+  },
+};

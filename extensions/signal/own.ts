@@ -1,0 +1,191 @@
+import { execFile, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { wait } from "openclaw/plugin-sdk";
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { SignalConfig } from "./config.ts";
+import { badConfig, Trouble, unknownAccount } from "./failures.ts";
+
+/** A signal-cli that the gateway starts, and starts again when it ended. */
+export interface OwnDaemon {
+  /** Where it listens; it may change with each start. */
+  readonly base: string;
+  /** Starts it unless it runs, and waits until it answers. Throws `Trouble`, or `OpenClawError` when the settings cannot work. */
+  ready(check: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly ended: Promise<unknown>;
+  /** What it wrote last. */
+  lastLine: string;
+  /** How it ended; undefined while it runs. */
+  end: string | undefined;
+  missing: boolean;
+}
+
+const POLL_MS = 250;
+const TERM_MS = 3000;
+const NOTE = "daemonPid";
+const MOST_LINE = 500;
+
+/** Throws `OpenClawError` when the account is not set. */
+export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: AbortSignal): OwnDaemon {
+  const account = config.account;
+  if (account === undefined) {
+    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+  }
+  const at = config.httpUrl === undefined ? undefined : new URL(config.httpUrl);
+  const hostname = at?.hostname ?? config.httpHost;
+  let port = Number(at?.port) || config.httpPort;
+  let child: Child | undefined;
+  return {
+    get base() {
+      return `http://${hostname}:${port ?? 0}`;
+    },
+    async ready(check) {
+      if (child?.end !== undefined) child = undefined;
+      if (!child) {
+        await endOrphan(account, host);
+        port = (Number(at?.port) || config.httpPort) ?? (await freePort(hostname));
+        child = start(config, { account, address: `${hostname}:${port}`, host });
+        await host.notes.set(NOTE, String(child.process.pid ?? ""));
+      }
+      await answering(child, check, { config, account, signal });
+    },
+    async close() {
+      if (child) await end(child);
+      await host.notes.set(NOTE, "");
+    },
+  };
+}
+
+function start(config: SignalConfig, place: { account: string; address: string; host: ChannelHost }): Child {
+  const { account, address, host } = place;
+  const options = [
+    "--http",
+    address,
+    "--no-receive-stdout",
+    "--receive-mode",
+    config.receiveMode,
+    ...(config.ignoreAttachments ? ["--ignore-attachments"] : []),
+    ...(config.ignoreStories ? ["--ignore-stories"] : []),
+  ];
+  const process = spawn(config.cliPath, ["-a", account, "daemon", ...options], { stdio: ["ignore", "ignore", "pipe"] });
+  const child: Child = { process, ended: once(process, "close"), lastLine: "", end: undefined, missing: false };
+  // Its end is read from the events below; this promise only tells when.
+  child.ended.catch(() => undefined);
+  process.on("error", (error) => {
+    child.missing = "code" in error && (error.code === "ENOENT" || error.code === "EACCES");
+    child.end ??= error.message;
+  });
+  process.on("exit", (code, name) => {
+    child.end ??= `signal-cli ended (${name ?? `code ${code}`})`;
+    host.log.warn("signal-cli ended", { code, signal: name });
+  });
+  createInterface({ input: process.stderr }).on("line", (line) => {
+    child.lastLine = line.slice(0, MOST_LINE);
+    const isBad = /\b(?:WARN|ERROR)\b|exception|failed/i.test(line);
+    host.log[isBad ? "warn" : "info"]("signal-cli", { line: child.lastLine });
+  });
+  return child;
+}
+
+async function answering(
+  child: Child,
+  check: () => Promise<void>,
+  { config, account, signal }: { config: SignalConfig; account: string; signal: AbortSignal },
+): Promise<void> {
+  const until = Date.now() + config.startupTimeoutMs;
+  for (;;) {
+    if (child.end !== undefined) throw await whyEnded(child, config, account);
+    const isThere = await check().then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return;
+    if (signal.aborted || Date.now() > until) {
+      throw new Trouble(`signal-cli does not answer (${Math.round(config.startupTimeoutMs / 1000)} s)`);
+    }
+    await wait(POLL_MS, signal);
+  }
+}
+
+async function whyEnded(child: Child, config: SignalConfig, account: string): Promise<Error> {
+  if (child.missing) {
+    return badConfig(
+      `${config.cliPath} cannot be started.`,
+      "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one.",
+    );
+  }
+  // What it said last may still be on its way.
+  await child.ended.catch(() => undefined);
+  if (/not registered|specified account does not exist/i.test(child.lastLine)) {
+    return unknownAccount(`signal-cli does not know the account ${account}.`);
+  }
+  return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "));
+}
+
+async function end(child: Child): Promise<void> {
+  if (child.end !== undefined) return;
+  child.process.kill("SIGTERM");
+  const hard = setTimeout(() => child.process.kill("SIGKILL"), TERM_MS);
+  await child.ended.catch(() => undefined);
+  clearTimeout(hard);
+}
+
+async function freePort(hostname: string): Promise<number> {
+  const server = createServer();
+  server.listen(0, hostname);
+  await once(server, "listening");
+  const address = server.address();
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  if (typeof address !== "object" || address === null) throw new Trouble("no port is free");
+  return address.port;
+}
+
+/** A gateway that was killed leaves its signal-cli behind, which keeps the account for itself. */
+async function endOrphan(account: string, host: ChannelHost): Promise<void> {
+  const pid = Number(await host.notes.get(NOTE));
+  if (!Number.isInteger(pid) || pid <= 1) return;
+  const command = await commandOf(pid);
+  // The number may belong to another program by now.
+  if (!command.includes(account) || !command.includes(" daemon ")) return;
+  host.log.warn("ended a signal-cli that an earlier gateway left behind", { pid });
+  kill(pid, "SIGTERM");
+  for (let tries = 0; tries * POLL_MS < TERM_MS; tries += 1) {
+    await wait(POLL_MS, host.signal);
+    if ((await commandOf(pid)) === "") return;
+  }
+  kill(pid, "SIGKILL");
+}
+
+const commandOf = async (pid: number): Promise<string> =>
+  new Promise((resolve) => {
+    execFile("ps", ["-o", "args=", "-p", String(pid)], (error, stdout) => resolve(error ? "" : stdout.trim()));
+  });
+
+function kill(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // It may have ended in between, which is what is wanted.
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** The version that a program calls itself. Throws `OpenClawError` when it cannot be run. */
+export async function versionOf(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(config.cliPath, ["--version"], { signal, timeout: config.startupTimeoutMs }, (error, stdout) => {
+      if (!error) return resolve(stdout.trim());
+      const fix = "Install signal-cli and Java, or set channels.signal.cliPath.";
+      reject(badConfig(`${config.cliPath} cannot be run.`, fix, error));
+    });
+  });
+}

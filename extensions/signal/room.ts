@@ -1,0 +1,21 @@
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { SignalConfig } from "./config.ts";
+import type { Person, Recent } from "./people.ts";
+import type { Daemon } from "./rpc.ts";
+
+/** What the parts of one connection share. */
+export interface Room {
+  readonly config: SignalConfig;
+  readonly host: ChannelHost;
+  readonly daemon: Daemon;
+  /** Aborted when the link closes. */
+  readonly signal: AbortSignal;
+  /** Names of people by id and by number. */
+  readonly names: Recent<string>;
+  /** Texts of messages by their id, to be quoted. */
+  readonly texts: Recent<string>;
+  /** Resolves when signal-cli can be asked; starts it where it is ours. Throws `Trouble` or `OpenClawError`. */
+  ready(): Promise<void>;
+  /** Who we are, as soon as signal-cli said it. */
+  self: Person | undefined;
+}

@@ -1,0 +1,117 @@
+import { answeredOutcome, thrownOutcome } from "openclaw/plugin-sdk";
+import type { SendResult } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { sendReport, Trouble } from "./failures.ts";
+import type { CallError, Unsent } from "./failures.ts";
+
+/** What became of a call. `lost`: no answer of signal-cli, with what that means for a send. */
+export type Answer =
+  | { readonly kind: "done"; readonly result: unknown }
+  | { readonly kind: "error"; readonly error: CallError }
+  | { readonly kind: "lost"; readonly outcome: Unsent };
+
+/** A `signal-cli daemon --http` (its man page signal-cli-jsonrpc(5) has the three addresses). */
+export interface Daemon {
+  /** One JSON-RPC call. Never rejects. */
+  call(method: string, params: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<Answer>;
+  /** Throws `Trouble` when nobody answers. */
+  check(): Promise<void>;
+  /** The stream of events behind an id. Throws `Trouble` when it cannot be had. */
+  events(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+}
+
+const CHECK_MS = 5000;
+
+const rpcAnswer = z.looseObject({
+  result: z.unknown().optional(),
+  error: z
+    .looseObject({
+      code: z.number(),
+      message: z.string().nullish(),
+      data: z
+        .looseObject({ response: sendReport.nullish().catch(undefined) })
+        .nullish()
+        .catch(undefined),
+    })
+    .nullish(),
+});
+
+export interface DaemonOptions {
+  readonly timeoutMs: number;
+  /** Names the account to a daemon of several. */
+  readonly account: () => string | undefined;
+}
+
+/** `base` is asked for each time: an own signal-cli may come back on another port. */
+export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
+  let number = 0;
+  return {
+    async call(method, params, timeoutMs = options.timeoutMs) {
+      const account = options.account();
+      const named = account === undefined ? params : { account, ...params };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: ++number, method, params: named });
+      try {
+        return await post(`${base()}/api/v1/rpc`, body, timeoutMs);
+      } catch (error) {
+        return { kind: "lost", outcome: lost(error) };
+      }
+    },
+    async check() {
+      const answer = await reach(`${base()}/api/v1/check`, { signal: AbortSignal.timeout(CHECK_MS) });
+      if (!answer.ok) throw new Trouble(`signal-cli answers ${answer.status}`);
+    },
+    async events(after, signal) {
+      const account = options.account();
+      const query = account === undefined ? "" : `?account=${encodeURIComponent(account)}`;
+      const headers = { accept: "text/event-stream", "last-event-id": after };
+      const answer = await reach(`${base()}/api/v1/events${query}`, { headers, signal });
+      if (!answer.ok || answer.body === null) throw new Trouble(`signal-cli gives no events (${answer.status})`);
+      return answer.body;
+    },
+  };
+}
+
+// A connection of its own for each call: one kept open that the daemon has just closed would look like a lost answer.
+const CLOSE = { connection: "close" };
+
+async function post(url: string, body: string, timeoutMs: number): Promise<Answer> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...CLOSE },
+    body,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  if (!answer.ok) {
+    await answer.body?.cancel();
+    const { status, headers } = answer;
+    const reason = `signal-cli answers ${status}`;
+    return {
+      kind: "lost",
+      outcome: unsent(answeredOutcome({ status, reason, retryAfter: headers.get("retry-after") })),
+    };
+  }
+  const text = await answer.text();
+  return text === "" ? { kind: "done", result: undefined } : read(text);
+}
+
+/** Errors come with status 200. */
+function read(text: string): Answer {
+  const { error, result } = rpcAnswer.parse(JSON.parse(text));
+  if (!error) return { kind: "done", result };
+  const report = error.data?.response ?? undefined;
+  const message = error.message ?? "no reason given";
+  return { kind: "error", error: { code: error.code, message, ...(report && { report }) } };
+}
+
+const lost = (error: unknown): Unsent => unsent(thrownOutcome(error, "signal-cli"));
+
+const unsent = (outcome: SendResult): Unsent =>
+  outcome.kind === "sent" ? { kind: "unknown", reason: "signal-cli did not say what became of it" } : outcome;
+
+async function reach(url: string, init: { headers?: Record<string, string>; signal: AbortSignal }): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, headers: { ...CLOSE, ...init.headers } });
+  } catch (error) {
+    throw new Trouble(lost(error).reason, { cause: error });
+  }
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { SignalConfig } from "./config.ts";
+import { badConfig, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
+import type { Person } from "./people.ts";
+import type { Daemon } from "./rpc.ts";
+
+const accountList = z.array(z.looseObject({ number: z.string().nullish(), aci: z.string().nullish() }));
+const userStatus = z.array(z.looseObject({ uuid: z.string().nullish() }));
+
+const STATUS_MS = 15_000;
+const NOTE = "accountUuid";
+
+/**
+ * Asks signal-cli which account is ours. Throws `OpenClawError` when it has none such or the config must choose,
+ * `Trouble` when it does not answer.
+ */
+export async function findSelf(daemon: Daemon, config: SignalConfig): Promise<Person> {
+  const answer = await daemon.call("listAccounts", {});
+  if (answer.kind === "lost") throw new Trouble(answer.outcome.reason);
+  if (answer.kind === "error") {
+    if (answer.error.code === METHOD_NOT_FOUND) return onlyAccount(config);
+    throw new Trouble(`signal-cli: ${answer.error.message}`);
+  }
+  return choose(accountList.parse(answer.result).map(toPerson), config);
+}
+
+const toPerson = ({
+  number,
+  aci,
+}: {
+  number?: string | null | undefined;
+  aci?: string | null | undefined;
+}): Person => ({
+  number: number ?? undefined,
+  uuid: aci ?? undefined,
+});
+
+/** A daemon that was started for one account does not list it. */
+function onlyAccount({ account, accountUuid }: SignalConfig): Person {
+  if (account === undefined) {
+    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+  }
+  return account.startsWith("+") ? { number: account, uuid: accountUuid } : { uuid: account };
+}
+
+function choose(accounts: readonly Person[], { account, accountUuid }: SignalConfig): Person {
+  const mine = accounts.filter(({ number, uuid }) => account === undefined || account === number || account === uuid);
+  const [self, second] = mine;
+  if (!self) {
+    throw unknownAccount(
+      account === undefined ? "signal-cli has no account." : "signal-cli does not know this account.",
+    );
+  }
+  if (second) {
+    throw badConfig("signal-cli has several accounts.", "Set channels.signal.account to the number of the one to use.");
+  }
+  return { ...self, uuid: accountUuid ?? self.uuid };
+}
+
+/** The same with its id in Signal, by which groups mention it, as far as that can be learnt. Never rejects. */
+export async function withUuid(
+  self: Person,
+  daemon: Daemon,
+  host: Pick<ChannelHost, "notes" | "log">,
+): Promise<Person> {
+  if (self.uuid !== undefined || self.number === undefined) return self;
+  const known = await host.notes.get(NOTE);
+  if (known?.startsWith(`${self.number} `)) return { ...self, uuid: known.slice(self.number.length + 1) };
+  const answer = await daemon.call("getUserStatus", { recipient: [self.number] }, STATUS_MS);
+  const uuid = answer.kind === "done" ? userStatus.safeParse(answer.result).data?.[0]?.uuid : undefined;
+  if (!uuid) {
+    host.log.warn("the account's id is not known: mentions of it are seen by its number alone", {
+      fix: "Set channels.signal.accountUuid.",
+    });
+    return self;
+  }
+  await host.notes.set(NOTE, `${self.number} ${uuid}`);
+  return { ...self, uuid };
+}

@@ -1,0 +1,141 @@
+import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { outcomeOf, outcomeOfResults, remediesOf, sendReport } from "./failures.ts";
+import type { SendReport, Unsent } from "./failures.ts";
+import { addressOf, readRef, Recent, recipientOf } from "./people.ts";
+import type { Room } from "./room.ts";
+import type { Answer } from "./rpc.ts";
+
+type TextPart = Extract<OutboundPart, { kind: "text" }>;
+type Params = Readonly<Record<string, unknown>>;
+
+/** The apps' own limit is 100 revisions of one message (Signal-iOS, EditManagerImpl `maxReceiveEdits`); some are kept back. */
+const MOST_EDITS = 90;
+
+/** What signal-cli's `send` calls the chat. */
+export const target = ({ chat }: Peer): Params =>
+  chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
+
+/** Text and the styles beside it; their offsets are UTF-16 units on both sides. */
+export const written = (part: TextPart): Params => ({
+  message: part.body,
+  ...(part.styles?.length && {
+    textStyle: part.styles.map(({ start, length, style }) => `${start}:${length}:${style}`),
+  }),
+});
+
+/** The message that is answered. Without its text the apps still find it, where they have it. */
+export function quoted({ self = {}, texts }: Room, { replyTo }: Pick<SendOptions, "replyTo">): Params {
+  const ref = replyTo === undefined ? undefined : readRef(replyTo);
+  const author = ref && (ref.author ?? addressOf(self));
+  if (!ref || author === undefined) return {};
+  return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage: texts.get(replyTo ?? "") ?? "" };
+}
+
+/** Calls that people see something of. None rejects. */
+export class Outgoing {
+  readonly #room: Room;
+  readonly #edits = new Recent<number>(1000);
+  /** Nobody knows what became of the last send. */
+  #mayBeOffline = false;
+
+  constructor(room: Room) {
+    this.#room = room;
+  }
+
+  /** The id of what was sent is its timestamp. */
+  async send(method: string, params: Params): Promise<SendResult> {
+    const offline = this.#mayBeOffline ? await this.#whyOffline() : undefined;
+    if (offline) return offline;
+    const { daemon } = this.#room;
+    const answer = await daemon.call(method, params);
+    const result = this.#resultOf(answer);
+    this.#mayBeOffline = result.kind === "unknown";
+    return result;
+  }
+
+  #resultOf(answer: Answer): SendResult {
+    if (answer.kind === "lost") return answer.outcome;
+    if (answer.kind === "error") {
+      this.#tell(answer.error.report);
+      return outcomeOf(answer.error);
+    }
+    const report = sendReport.safeParse(answer.result).data;
+    this.#tell(report);
+    return reported(report);
+  }
+
+  /**
+   * A message whose end is unknown is sent once more and no third time. So before that Signal must be there: until then it
+   * is certain that nothing was sent.
+   */
+  async #whyOffline(): Promise<Unsent | undefined> {
+    const answer = await this.#room.daemon.call("listDevices", {});
+    if (answer.kind === "done") return undefined;
+    if (answer.kind === "lost") return { kind: "retry", reason: answer.outcome.reason };
+    return { kind: "retry", reason: `signal-cli has no connection to Signal: ${answer.error.message}` };
+  }
+
+  #tell(report: SendReport | undefined): void {
+    const { host, self = {} } = this.#room;
+    const account = self.number ?? addressOf(self) ?? "<account>";
+    for (const { problem, fix } of remediesOf(report, account)) host.log.warn(problem, { fix });
+  }
+
+  async edit(to: Peer, messageId: string, part: TextPart): Promise<SendResult> {
+    const ref = readRef(messageId);
+    if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
+    const edits = (this.#edits.get(messageId) ?? 0) + 1;
+    if (edits > MOST_EDITS) return { kind: "refused", reason: "Signal's apps take no more edits of one message" };
+    const result = await this.send("send", { ...target(to), ...written(part), editTimestamp: ref.timestamp });
+    if (result.kind !== "sent") return result;
+    this.#edits.set(messageId, edits);
+    return { kind: "sent", messageId };
+  }
+
+  async remove(to: Peer, messageId: string): Promise<SendResult> {
+    const ref = readRef(messageId);
+    if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
+    const result = await this.send("remoteDelete", { ...target(to), targetTimestamp: ref.timestamp });
+    return result.kind === "sent" ? { kind: "sent", messageId } : result;
+  }
+}
+
+function reported(report: SendReport | undefined): SendResult {
+  const failed = report?.results?.length ? outcomeOfResults(report.results) : undefined;
+  if (failed) return failed;
+  const timestamp = report?.timestamp ?? undefined;
+  if (timestamp === undefined) return { kind: "unknown", reason: "signal-cli did not say what it sent" };
+  return { kind: "sent", messageId: String(timestamp) };
+}
+
+type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
+
+/** What is shown beside messages. */
+export function signs(room: Room, outgoing: Outgoing): Signs {
+  const last = new Recent<string>(1000);
+  return {
+    async react(to, messageId, emoji) {
+      const ref = readRef(messageId);
+      const targetAuthor = ref && (ref.author ?? addressOf(room.self ?? {}));
+      if (!ref || targetAuthor === undefined) return { kind: "refused", reason: "it is no message of Signal" };
+      const before = last.get(messageId);
+      // Which emoji is taken away makes no difference to the apps: each person has one under a message.
+      const shown = emoji ?? before ?? "👍";
+      const remove = emoji === undefined;
+      const params = { emoji: shown, targetAuthor, targetTimestamp: ref.timestamp, remove };
+      const result = await outgoing.send("sendReaction", { ...target(to), ...params });
+      if (result.kind !== "sent") return result;
+      last.set(messageId, shown);
+      return { kind: "sent", messageId };
+    },
+    async typing(to) {
+      const answer = await room.daemon.call("sendTyping", target(to), TYPING_MS);
+      if (answer.kind === "done") return;
+      const reason = answer.kind === "error" ? answer.error.message : answer.outcome.reason;
+      room.host.log.info("typing was not shown", { reason });
+    },
+  };
+}
+
+/** The sign itself goes out after 15 s. */
+const TYPING_MS = 10_000;

@@ -1,0 +1,105 @@
+import type { Platform, PlatformFile } from "../../../test/contracts/platform.ts";
+import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/message.ts";
+import { signal } from "../index.ts";
+import { ADA, SELF, startFakeSignal } from "./fake-signal.ts";
+import type { FakeOptions, FakeSignal, Fault } from "./fake-signal.ts";
+
+const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
+  limited: "limited",
+  broken: "500",
+  dropped: "drop",
+  lost: "lost",
+  forbidden: "unregistered",
+};
+const where = { channel: signal.id, account: DEFAULT_ACCOUNT };
+export const GROUP = {
+  groupId: "Pmpi+EfPWmsxiomLe9Nx2XF9HOE483p6iKiFj65iMwI=",
+  groupName: "Crew",
+  revision: 3,
+  type: "DELIVER",
+};
+export const DIRECT: Peer = { ...where, chat: { kind: "direct", id: `uuid:${ADA.uuid}` } };
+export const CREW: Peer = { ...where, chat: { kind: "group", id: GROUP.groupId, title: GROUP.groupName } };
+const ACCOUNTS = [{ number: SELF.number, aci: SELF.uuid }];
+
+/** Signal's side of the contract, and the fake behind it. */
+export async function signalPlatform(options: FakeOptions = {}): Promise<Platform & { readonly fake: FakeSignal }> {
+  const fake = await startFakeSignal({ accounts: ACCOUNTS, ...options });
+  return {
+    fake,
+    adapter: signal,
+    config: { httpUrl: fake.url },
+    wrongConfig: { httpUrl: fake.url, account: "+15550000000" },
+    direct: DIRECT,
+    group: CREW,
+    say: (to, text, more = {}) => idOf(speak(fake, to, text, more)),
+    shown: (peer) => fake.shown(chatOf(peer)),
+    failSends: (how, count) => fake.fail("send", FAULTS[how], count),
+    failReceive: (count) => fake.dropStreams(count),
+    unacknowledged: () => fake.unacknowledged,
+    redeliver: () => fake.redeliver(),
+    ...people(fake),
+    ...sights(fake),
+    close: () => fake.close(),
+  };
+}
+
+const idOf = (timestamp: number): string => `${timestamp}:${ADA.uuid}`;
+const timeOf = (messageId: string): number => Number(messageId.split(":")[0]);
+const chatOf = ({ chat }: Peer): string => chat.id.replace(/^uuid:/, "");
+const groupOf = (to: Peer) => (to.chat.kind === "group" ? { groupInfo: GROUP } : {});
+
+function speak(fake: FakeSignal, to: Peer, text: string, how: { naming?: boolean; replyingToBot?: boolean }): number {
+  const mention = { name: SELF.number, number: SELF.number, uuid: SELF.uuid, start: text.length + 1, length: 1 };
+  const author = { author: SELF.number, authorNumber: SELF.number, authorUuid: SELF.uuid };
+  return fake.say(how.naming ? `${text} \uFFFC` : text, {
+    ...groupOf(to),
+    ...(how.naming && { mentions: [mention] }),
+    ...(how.replyingToBot && { quote: { id: 5, ...author, text: "before", attachments: [] } }),
+  });
+}
+
+/** What people do beside writing. */
+function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach"> {
+  return {
+    change: (to, messageId, text) => fake.edit(timeOf(messageId), text, groupOf(to)),
+    react(to, messageId, emoji, how = {}) {
+      const author = { targetAuthor: SELF.number, targetAuthorNumber: SELF.number, targetAuthorUuid: SELF.uuid };
+      const reaction = { emoji, ...author, targetSentTimestamp: timeOf(messageId), isRemove: how.removed === true };
+      fake.say(null, { ...groupOf(to), reaction });
+    },
+    attach(to, text, file) {
+      const id = `${fake.attachments.size + 1}.png`;
+      fake.attachments.set(id, Buffer.from(file.bytes));
+      const size = file.bytes.length;
+      const attachment = { contentType: file.mime, filename: file.name, id, size, width: 1, height: 1, caption: null };
+      return idOf(fake.say(text, { ...groupOf(to), attachments: [attachment] }));
+    },
+  };
+}
+
+/** What people see beside texts. */
+function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+  const messages = (peer: Peer) => fake.messages.filter(({ chat }) => chat === chatOf(peer));
+  return {
+    typed: (peer) =>
+      fake.calls.filter(
+        ({ method, params }) =>
+          method === "sendTyping" && [params["groupId"], params["recipient"]].flat().includes(chatOf(peer)),
+      ).length,
+    reactions: (_peer, messageId) => fake.reactions.get(String(timeOf(messageId))) ?? [],
+    answers: (peer) =>
+      messages(peer).map(({ params }) => {
+        const { quoteTimestamp, quoteAuthor } = params;
+        return quoteTimestamp === undefined ? undefined : `${String(quoteTimestamp)}:${String(quoteAuthor)}`;
+      }),
+    files: (peer) =>
+      messages(peer).flatMap(({ attachments, text }) => attachments.map(({ uri, bytes }) => fileOf(uri, bytes, text))),
+  };
+}
+
+function fileOf(uri: string, bytes: Buffer, text: string): PlatformFile {
+  const [, mime] = /^data:([^;,]+)/.exec(uri) ?? [];
+  return { kind: "document", bytes, ...(mime !== undefined && { mime }), ...(text !== "" && { caption: text }) };
+}

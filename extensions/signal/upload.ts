@@ -1,0 +1,81 @@
+import fs from "node:fs/promises";
+import path from "node:path";
+import { randomUUID } from "node:crypto";
+import type { MediaItem, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { isOwn } from "./config.ts";
+import type { Room } from "./room.ts";
+import { quoted, target } from "./send.ts";
+import type { Outgoing } from "./send.ts";
+
+type MediaPart = Extract<OutboundPart, { kind: "media" }>;
+
+/** signal-cli reads JSON with Jackson, whose strings end at 20,000,000 characters; base64 takes four for three bytes. */
+const MOST_INLINE_BYTES = 14_000_000;
+
+/** Sends a file: inside the call, or as a path where it is too large for that and signal-cli is ours. Never rejects. */
+export async function sendFile(
+  room: Room,
+  outgoing: Outgoing,
+  to: Peer,
+  { part, options }: { readonly part: MediaPart; readonly options: SendOptions },
+): Promise<SendResult> {
+  const opened = await open(room, part.media);
+  if (!("attachment" in opened)) return opened;
+  const voice = part.asVoice === true || part.media.kind === "voice";
+  try {
+    return await outgoing.send("send", {
+      ...target(to),
+      ...(part.caption && { message: part.caption }),
+      attachments: [opened.attachment],
+      ...(voice && { voiceNote: true }),
+      ...quoted(room, options),
+    });
+  } finally {
+    if (opened.file !== undefined) await fs.rm(opened.file, { force: true });
+  }
+}
+
+type Opened =
+  | { readonly attachment: string; readonly file?: string }
+  | Extract<SendResult, { kind: "refused" | "retry" }>;
+
+async function open(room: Room, item: MediaItem): Promise<Opened> {
+  const bytes = await room.host.openMedia(item).catch((error: unknown) => reason(error));
+  if (typeof bytes === "string") return { kind: "refused", reason: `the file cannot be read: ${bytes}` };
+  if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
+  if (!isOwn(room.config)) {
+    const why = "a file above 14 MB reaches signal-cli only where the gateway starts it (channels.signal.autoStart)";
+    return { kind: "refused", reason: why };
+  }
+  try {
+    const file = path.join(await room.host.folder(), `${randomUUID()}-${nameOf(item)}`);
+    await fs.writeFile(file, bytes, { mode: 0o600 });
+    return { attachment: file, file };
+  } catch (error) {
+    return { kind: "retry", reason: `the file cannot be laid down for signal-cli: ${reason(error)}` };
+  }
+}
+
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** As RFC 2397 has it, with the name that signal-cli reads beside the type. */
+const dataUri = (item: MediaItem, bytes: Uint8Array): string =>
+  `data:${item.mime ?? "application/octet-stream"};filename=${nameOf(item)};base64,${Buffer.from(bytes).toString("base64")}`;
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "audio/aac": "aac",
+  "audio/ogg": "ogg",
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "video/mp4": "mp4",
+  "application/pdf": "pdf",
+  "text/plain": "txt",
+};
+
+/** Without the characters that end a field of a data address or a path. */
+const nameOf = ({ name, kind, mime }: MediaItem): string =>
+  (name ?? `${kind}.${ENDINGS[mime ?? ""] ?? "bin"}`).replaceAll(/[^\p{L}\p{N}._ ()-]/gu, "_").slice(-100);

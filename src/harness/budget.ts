@@ -19,9 +19,16 @@ export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
 
 /** Tokens that a conversation may fill with all around it; what is kept free is never more than a quarter of a small window. */
-export function roomIn(window: number, settings: Settings): number {
-  return window - Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
-}
+export const roomIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);
+
+/**
+ * Tokens that it may fill with the turn that is new: half of what is kept free is the turn's. So a turn that goes beyond
+ * the room costs the model nothing of what no summary stands for yet.
+ */
+export const brimOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
+
+const reserveIn = (window: number, settings: Settings): number =>
+  Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
 
 /** Where a model's window goes; tokens, those of texts estimated. */
 export interface TokenBudget {

@@ -8,7 +8,7 @@ import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts"
 import type { PromptRecord } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import { fixedTokens, roomIn, windowOf } from "./budget.ts";
+import { brimOf, fixedTokens, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { type Made, promptRecord } from "./prompt-record.ts";
@@ -181,7 +181,7 @@ export async function readHistory(handle: ModelHandle, request: RunRequest): Pro
 }
 
 function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number, share = 1): number {
-  return Math.max(1000, Math.floor((roomIn(windowOf(info, settings), settings) - fixed) * share));
+  return Math.max(1000, Math.floor((brimOf(windowOf(info, settings), settings) - fixed) * share));
 }
 
 const TRIMMED = {

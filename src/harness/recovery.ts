@@ -51,6 +51,11 @@ export class Recovery {
     };
   }
 
+  /** The next attempt goes on with what an earlier boot began to say. */
+  carry(text: string): void {
+    this.#carried = text;
+  }
+
   /** Models and keys were passed by. */
   standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
     this.#state = { ...this.#state, ...place };

@@ -6,6 +6,7 @@ import type { Clock } from "../types/clock.ts";
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
 import type { RunHooks } from "../types/hooks.ts";
 import type { Texts } from "../types/journal.ts";
+import type { AgentInternalEvent } from "../types/internal-event.ts";
 import type { Log } from "../types/log.ts";
 import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/model.ts";
 import type { PromptPart, RunFacts } from "../types/run.ts";
@@ -24,6 +25,8 @@ export interface UserTurn {
   readonly at: number;
   /** What the text was made of. */
   readonly parts?: readonly PromptPart[];
+  /** What it tells, when it was made from events. */
+  readonly events?: readonly AgentInternalEvent[];
   /** Set when no person wrote it. */
   readonly provenance?: InputProvenance;
 }

@@ -1,10 +1,11 @@
 import { asksForRest, callsOf, interruptedResult, textOf } from "../history/parts.ts";
 import { createTagStripper } from "../reply/tags.ts";
-import type { AssistantMessage, ChatMessage } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
 import { type Asked, isUnanswered } from "./unanswered.ts";
+import { isVolatile, markTurn } from "./volatile.ts";
 
 /** An answer that an earlier boot has written down. */
 export interface Said {
@@ -17,25 +18,26 @@ export interface Said {
 /** How far an earlier boot got with a turn, read from the transcript. */
 export type Progress =
   | { readonly kind: "fresh" }
-  | { readonly kind: "underway"; readonly said: readonly Said[] }
+  /** `carried`: the first part of an answer whose rest was just asked for; empty as a rule. */
+  | { readonly kind: "underway"; readonly said: readonly Said[]; readonly carried: string }
   | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
 
 /** A turn that is in the transcript already is never asked twice. With `asked`, an answer without a word may be none. */
 export async function progressOf(conversation: Conversation, turnId: string, asked?: Asked): Promise<Progress> {
   const entries = await conversation.after(turnId);
   if (!entries) return { kind: "fresh" };
-  const said = saidIn(entries);
+  const { said, carried } = saidIn(entries);
   const messages = messagesIn(entries);
   const last = messages.at(-1);
   // A steered turn or a tool's result behind the last answer still waits for its own.
   const isOpen = asked !== undefined && isUnanswered(messages, asked);
   return last?.role === "assistant" && isFinal(last) && !isOpen
     ? { kind: "finished", said, last }
-    : { kind: "underway", said };
+    : { kind: "underway", said, carried };
 }
 
-/** Answers that were finished, each with the first part that it goes on from. */
-function saidIn(entries: readonly TranscriptEntry[]): readonly Said[] {
+/** Answers that were finished, each with the first part that it goes on from, and what still waits for its rest. */
+function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; carried: string } {
   const said: Said[] = [];
   let before = "";
   for (const [at, entry] of entries.entries()) {
@@ -46,7 +48,7 @@ function saidIn(entries: readonly TranscriptEntry[]): readonly Said[] {
     else if (isWhole(message)) said.push({ entryId: entry.id, message, before });
     if (isWhole(message)) before = "";
   }
-  return said;
+  return { said, carried: before };
 }
 
 const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
@@ -67,17 +69,31 @@ export function repeat(said: readonly Said[], log: RunLog): void {
   }
 }
 
+/** Tells what had been said of an answer that is gone on with. Gives it back as watchers see it. */
+export function repeatPart(carried: string, log: RunLog): string {
+  const text = withoutTags(carried);
+  if (text === "") return "";
+  log.emit({ type: "message_start" });
+  log.emit({ type: "text_delta", delta: text, text });
+  return text;
+}
+
 function withoutTags(text: string): string {
   const stripper = createTagStripper({});
   return stripper.push(text) + stripper.end();
 }
 
+/** The turn as a message. */
+export function userMessage({ text, images, at, provenance }: UserTurn): UserMessage {
+  const content = [{ type: "text" as const, text }, ...images];
+  return { role: "user", content, timestamp: at, ...(provenance && { provenance }) };
+}
+
 /** Makes the transcript end in the user's turn, or in the results of the calls that an earlier boot began. */
 export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
   if (progress.kind === "fresh") {
-    const content = [{ type: "text" as const, text: turn.text }, ...turn.images];
-    const source = turn.provenance && { provenance: turn.provenance };
-    const message = { role: "user" as const, content, timestamp: turn.at, ...source };
+    if (isVolatile(turn)) return markTurn(conversation, turn);
+    const message = userMessage(turn);
     await conversation.append({ type: "message", message }, { id: turn.entryId, durable: true });
   } else if (progress.kind === "underway") {
     await closeCalls(conversation, turn.entryId);

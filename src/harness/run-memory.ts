@@ -8,7 +8,8 @@ import type { RunDeps, RunRequest } from "./request.ts";
 import { isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export interface MemoryParts {
-  readonly request: RunRequest;
+  /** As it is now: hooks and a prompt that is not kept change it. */
+  request(): RunRequest;
   readonly deps: RunDeps;
   readonly log: RunLog;
   readonly signal: AbortSignal;
@@ -29,9 +30,9 @@ export class RunMemory {
 
   /** A run without the engine that its operator chose would answer out of another memory: it fails, and says why. */
   async openEngine(): Promise<Failure | undefined> {
-    const { request, deps, signal } = this.#parts;
+    const { deps, signal } = this.#parts;
     try {
-      this.engine = await request.openEngine?.({ compact: (job) => this.#compactFor(job) });
+      this.engine = await this.#parts.request().openEngine?.({ compact: (job) => this.#compactFor(job) });
       await this.engine?.begin(signal);
       return undefined;
     } catch (error) {
@@ -57,8 +58,8 @@ export class RunMemory {
 
   /** See `Run.compactWhenFull`. */
   async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
-    const { request, deps, log, signal } = this.#parts;
-    const { conversation, settings } = request;
+    const { deps, log, signal } = this.#parts;
+    const { conversation, settings } = this.#parts.request();
     if (!this.shown || signal.aborted || this.engine?.ownsCompaction === true) return undefined;
     if (!(await isFull(this.shown, { conversation, filled: log.filled }, settings))) return undefined;
     // The run's own log has ended.
@@ -95,8 +96,8 @@ export class RunMemory {
   }
 
   async #compactHere(why: "full" | "overflow", emit: Compaction["emit"]): Promise<Compacted> {
-    const { request, deps, signal, writers } = this.#parts;
-    const { conversation, turn, settings } = request;
+    const { deps, signal, writers } = this.#parts;
+    const { conversation, turn, settings, facts } = this.#parts.request();
     if (!this.shown) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
@@ -109,7 +110,7 @@ export class RunMemory {
       emit,
     });
     // What is left is looked at anew.
-    if (done.kind === "done") deps.pruned?.forget(request.facts.sessionId);
+    if (done.kind === "done") deps.pruned?.forget(facts.sessionId);
     return done;
   }
 }

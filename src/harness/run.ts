@@ -13,10 +13,11 @@ import type { Attempt, RunParts } from "./plan.ts";
 import { imagesFor } from "./images.ts";
 import { Recovery } from "./recovery.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
-import { openTurn, progressOf, repeat } from "./resume.ts";
+import { openTurn, progressOf, repeat, repeatPart, userMessage } from "./resume.ts";
 import { RunMemory } from "./run-memory.ts";
 import { Steering } from "./steering.ts";
 import { pausing, type ToolSetting } from "./tools.ts";
+import { isVolatile, WithPrompt } from "./volatile.ts";
 
 export type AbortCause = "user" | "timeout" | "shutdown";
 
@@ -90,7 +91,7 @@ class Runner {
       compact: () => this.memory.compact(),
     });
     this.memory = new RunMemory({
-      request,
+      request: () => this.#request,
       deps,
       log,
       signal: this.#stop.signal,
@@ -127,12 +128,14 @@ class Runner {
     const { conversation, turn } = this.#request;
     const progress = await progressOf(conversation, turn.entryId, this.#request);
     if (progress.kind !== "fresh") repeat(progress.said, this.log);
+    if (progress.kind === "underway") this.#recovery.carry(repeatPart(progress.carried, this.log));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
     await this.#heedHooks(progress.kind === "fresh");
     // Before the turn is written: an engine reads the conversation in as it was.
     const unusable = await this.memory.openEngine();
     await openTurn(conversation, this.#request.turn, progress);
+    this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts(this.#toolSetting(deadline));
   }
@@ -189,6 +192,13 @@ class Runner {
     const change = this.#watch.change(this.#request.candidates);
     if (change) this.log.emit({ type: "model_change", ...change });
     return outcome;
+  }
+
+  /** A prompt that the transcript does not keep is put where it was asked. */
+  #showPrompt(): void {
+    const { conversation, turn } = this.#request;
+    if (!isVolatile(turn)) return;
+    this.#request = { ...this.#request, conversation: new WithPrompt(conversation, turn, userMessage(turn)) };
   }
 
   async #heedHooks(isFresh: boolean): Promise<void> {

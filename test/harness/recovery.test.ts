@@ -59,11 +59,64 @@ describe("an answer that breaks off", () => {
     expect(stage.model.calls).toHaveLength(2);
   });
 
+  it("is gone on with by the next boot, with its first words", async () => {
+    stage.model.answer((_, number) => (number === 1 ? { text: "one two", stopAfter: 1, everyMs: 5 } : "hang"));
+    const first = stage.start();
+    await stage.model.called(2);
+    first.abort("shutdown");
+    await first.stream.done;
+    stage.model.answer(() => ({ text: "and two" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(ofType(events, "message_end").at(-1)?.text).toBe("one and two");
+  });
+
   it("is given up without a loop when it breaks off every time", async () => {
     stage.model.answer(() => ({ text: "one two three", stopAfter: 1, everyMs: 5 }));
     const events = await eventsOf(stage.start().stream);
     expect(last(events).result).toMatchObject({ kind: "failed" });
     expect(stage.model.calls.length).toBeLessThan(6);
+  });
+});
+
+describe("a prompt that only tells what another session holds", () => {
+  const announcement = {
+    ...turn("A subagent has finished: 42.", "announce-1"),
+    provenance: { kind: "inter_session" as const, sourceTool: "subagent_announce" },
+    events: [
+      {
+        type: "task_completion" as const,
+        source: "subagent" as const,
+        childSessionKey: "main::child",
+        announceType: "subagent task",
+        taskLabel: "count",
+        status: "ok" as const,
+        statusLabel: "completed",
+        result: "42",
+        replyInstruction: "Tell the user.",
+      },
+    ],
+  };
+
+  it("is seen by the model, also behind its tools, and never written down", async () => {
+    await stage.start().stream.done;
+    stage.model.answer((call, number) =>
+      number === 2 ? { tool: "look", args: {} } : { text: `told after ${call.toolText}` },
+    );
+    const look = makeTool("look", async () => done("a look"));
+    await stage.start({ turn: announcement, tools: [look] }).stream.done;
+    const [, ...shown] = stage.model.calls[2]!.messages;
+    expect(shown.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "tool"]);
+    expect(JSON.stringify(shown[2])).toContain("A subagent has finished");
+    expect((await stage.transcript()).join()).not.toContain("A subagent has finished");
+    expect((await stage.transcript()).at(-1)).toBe("assistant: told after a look");
+  });
+
+  it("is not asked twice by another boot", async () => {
+    await stage.start({ turn: announcement }).stream.done;
+    const calls = stage.model.calls.length;
+    const events = await eventsOf(stage.start({ turn: announcement }).stream);
+    expect(last(events).result.kind).toBe("replied");
+    expect(stage.model.calls).toHaveLength(calls);
   });
 });
 

@@ -53,6 +53,11 @@ class RpcError extends Error {
 export const SELF = { number: "+15550009999", uuid: "99999999-9999-4999-8999-999999999999" };
 export const ADA = { number: "+15550001001", uuid: "11111111-1111-4111-8111-111111111111", name: "Ada Byron" };
 
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  listDevices: [{ id: 1, name: null, createdTimestamp: 0, lastSeenTimestamp: 0 }],
+  getUserStatus: [{ recipient: SELF.number, number: SELF.number, uuid: SELF.uuid, isRegistered: true }],
+};
+
 /** Starts one on a free port. It outlives the gateways that talk to it. */
 export async function startFakeSignal(options: FakeOptions = {}): Promise<FakeSignal> {
   const fake = new FakeSignal(options);
@@ -256,6 +261,10 @@ export class FakeSignal {
     if (accounts && !accounts.some(({ number, aci }) => [number, aci].includes(String(params["account"])))) {
       throw new RpcError(-32_602, "Specified account does not exist");
     }
+    return this.#served(method, params, fault);
+  }
+
+  #served(method: string, params: Params, fault: Fault | undefined): unknown {
     if (fault === "network" && method !== "send") throw new RpcError(-3, "Failed to connect (ConnectException)");
     switch (method) {
       case "send":
@@ -265,19 +274,20 @@ export class FakeSignal {
       case "sendTyping":
       case "sendReceipt":
         return { timestamp: this.now(), results: [result(params, "SUCCESS")] };
-      case "listDevices":
-        return [{ id: 1, name: null, createdTimestamp: 0, lastSeenTimestamp: 0 }];
-      case "getUserStatus":
-        return [{ recipient: SELF.number, number: SELF.number, uuid: SELF.uuid, isRegistered: true }];
       case "getAttachment":
-      case "getSticker": {
-        const bytes = this.attachments.get(String(params["id"] ?? params["packId"]));
-        if (!bytes) throw new RpcError(-32_603, `An error occurred reading attachment: ${String(params["id"])}`);
-        return { data: bytes.toString("base64") };
-      }
+        return this.#file(params["id"]);
+      case "getSticker":
+        return this.#file(params["packId"]);
       default:
-        throw new RpcError(-32_601, "Method not implemented");
+        if (!Object.hasOwn(ANSWERS, method)) throw new RpcError(-32_601, "Method not implemented");
+        return ANSWERS[method];
     }
+  }
+
+  #file(id: unknown): unknown {
+    const bytes = typeof id === "string" ? this.attachments.get(id) : undefined;
+    if (!bytes) throw new RpcError(-32_603, "An error occurred reading attachment");
+    return { data: bytes.toString("base64") };
   }
 
   #send(method: string, params: Params, fault: Fault | undefined): unknown {

@@ -92,7 +92,7 @@ function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answe
     answers: (peer) =>
       messages(peer).map(({ params }) => {
         const { quoteTimestamp, quoteAuthor } = params;
-        return quoteTimestamp === undefined ? undefined : `${String(quoteTimestamp)}:${String(quoteAuthor)}`;
+        return typeof quoteTimestamp === "number" ? `${quoteTimestamp}:${quoteAuthor as string}` : undefined;
       }),
     files: (peer) =>
       messages(peer).flatMap(({ attachments, text }) => attachments.map(({ uri, bytes }) => fileOf(uri, bytes, text))),

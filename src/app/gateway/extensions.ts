@@ -9,6 +9,10 @@ interface Bundled {
 
 /** One row for each channel. */
 const BUNDLED: Readonly<Record<string, Bundled>> = {
+  signal: {
+    config: async () => (await import("../../../extensions/signal/config.ts")).signalConfig,
+    adapter: async () => (await import("../../../extensions/signal/index.ts")).signal,
+  },
   telegram: {
     config: async () => (await import("../../../extensions/telegram/config.ts")).telegramConfig,
     adapter: async () => (await import("../../../extensions/telegram/index.ts")).telegram,

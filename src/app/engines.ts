@@ -33,6 +33,7 @@ export class Engines {
   readonly registry = new EngineRegistry();
   readonly #desk = new CompactionDesk();
   readonly #background = new KeyedQueue();
+  readonly #stopping = new AbortController();
   readonly #cache = new CacheWatch();
   readonly #parts: EngineParts;
   readonly #takeBack: () => void;
@@ -49,14 +50,15 @@ export class Engines {
     return (host) => this.#open(ask, host, settings);
   }
 
-  /** Waits for the maintenance that goes on behind turns. */
+  /** Ends the maintenance that goes on behind turns. */
   async close(): Promise<void> {
+    this.#stopping.abort();
     await this.#background.idle();
     this.#takeBack();
   }
 
   async #open(
-    { session, agent, candidates, turnKey }: EngineFor,
+    { session, agent, candidates, turnKey, isHeartbeat, events }: EngineFor,
     host: EngineHost,
     { id, timeouts }: ReturnType<typeof engineSettings>,
   ): Promise<EngineTurn> {
@@ -73,7 +75,8 @@ export class Engines {
         agentId: agent.id,
         workspace: agent.workspace,
       },
-      turn: { key: turnKey },
+      turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
+      stopping: this.#stopping.signal,
       services: {
         complete: (request) => complete(request, { models, candidates, idleMs: agent.idleTimeoutMs ?? IDLE_MS }),
         compact: (job) => host.compact(job),

@@ -4,10 +4,11 @@ import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
+import type { AgentInternalEvent } from "../types/internal-event.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { HistoryLine, InboundMessage, Peer } from "../types/message.ts";
+import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/message.ts";
 import type { ModelInfo, ModelRef } from "../types/model.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -82,6 +83,8 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   settings(): DispatchSettings;
   gate(message: InboundMessage): Promise<Verdict>;
   link(to: Peer): ChannelLink | undefined;
+  /** The words of a recording, where the config says how they are had; undefined leaves it a file. Never rejects. */
+  transcribe?(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */
   noRoom?(messages: readonly InboundMessage[], error: unknown): Promise<void>;
   tools(agent: AgentSettings): readonly Tool[];
@@ -99,12 +102,23 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   onPairing?(request: PairingRequest): void;
 }
 
+/** A file that lies in the media store. */
+export interface Recording {
+  readonly kind: MediaKind;
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly mime: string;
+}
+
 export interface EngineFor {
   readonly session: Session;
   readonly agent: AgentSettings;
   readonly candidates: readonly ModelRef[];
   /** The same whenever this turn is told. */
   readonly turnKey: string;
+  readonly isHeartbeat?: boolean;
+  /** What the turn tells, when it was made from events. */
+  readonly events?: readonly AgentInternalEvent[];
 }
 
 export interface SystemPromptRequest {

@@ -14,7 +14,7 @@ import type { RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk } from "../types/tool.ts";
-import { fetchMedia, type FetchedMedia } from "./media.ts";
+import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
@@ -82,11 +82,13 @@ function bodyFor(
   agent: AgentSettings,
   more: { ports: DispatchPorts & { events: SystemEventQueue }; media: FetchedMedia },
 ): Body {
-  const [first, ...rest] = waiting.rows.map((row) => row.message);
-  if (!first) throw new Error("a turn needs a message");
+  const [head, ...rest] = waiting.rows;
+  if (!head) throw new Error("a turn needs a message");
+  const first = head.message;
+  const text = rest.length === 0 ? (waiting.text ?? first.text) : first.text;
   return buildBody({
-    message: { ...first, text: rest.length === 0 ? (waiting.text ?? first.text) : first.text },
-    also: rest,
+    message: withSpoken({ ...head, message: { ...first, text } }, more.media),
+    also: rest.map((row) => withSpoken(row, more.media)),
     queueCap: more.ports.settings().queue.cap,
     rawText: first.text,
     isNewSession: session.isNew,
@@ -138,7 +140,14 @@ export function requestFor(
   const { facts, agent, turn, message } = prepared;
   const tools = ports.tools(agent);
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
-  const openEngine = ports.engineFor?.({ session, agent, candidates, turnKey: turn.entryId });
+  const openEngine = ports.engineFor?.({
+    session,
+    agent,
+    candidates,
+    turnKey: turn.entryId,
+    isHeartbeat: facts.trigger === "heartbeat",
+    ...(turn.events && { events: turn.events }),
+  });
   const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }) };
   return {
     facts,

@@ -160,8 +160,9 @@ export function outboundFeatures(open: Open): void {
   test("people see that the bot is typing", async (context) => {
     const { platform, link } = await start(await open());
     const typed = observer(context, { what: "typing", link: link.typing, fake: platform.typed?.bind(platform) });
-    await link.typing?.(platform.direct);
-    expect(typed(platform.direct)).toBeGreaterThan(0);
+    const where = platform.typedIn ?? platform.direct;
+    await link.typing?.(where);
+    expect(typed(where)).toBeGreaterThan(0);
   });
 
   test("a reaction is put, put again and taken away", async (context) => {

@@ -13,6 +13,10 @@ const BUNDLED: Readonly<Record<string, Bundled>> = {
     config: async () => (await import("../../../extensions/signal/config.ts")).signalConfig,
     adapter: async () => (await import("../../../extensions/signal/index.ts")).signal,
   },
+  slack: {
+    config: async () => (await import("../../../extensions/slack/config.ts")).slackConfig,
+    adapter: async () => (await import("../../../extensions/slack/index.ts")).slack,
+  },
   telegram: {
     config: async () => (await import("../../../extensions/telegram/config.ts")).telegramConfig,
     adapter: async () => (await import("../../../extensions/telegram/index.ts")).telegram,

@@ -1,0 +1,71 @@
+import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import { openSlack, whoAmI } from "./api.ts";
+import type { Self, Slack } from "./api.ts";
+import { ChannelIds } from "./channel-ids.ts";
+import type { SlackConfig } from "./config.ts";
+import type { Delivery } from "./events.ts";
+import { readDelivery } from "./inbound.ts";
+import type { View } from "./view.ts";
+import { People } from "./people.ts";
+import { missingScopes } from "./probe.ts";
+import { Reactions } from "./reactions.ts";
+import type { Room } from "./room.ts";
+import { Threads } from "./threads.ts";
+import { Typing } from "./typing.ts";
+
+/** One account at work. Who the bot is may become known later than the account begins. */
+export class Account implements Room {
+  readonly slack: Slack;
+  readonly config: SlackConfig;
+  readonly host: ChannelHost;
+  readonly channelIds: ChannelIds;
+  readonly reactions: Reactions;
+  readonly typing: Typing;
+  #view: View | undefined;
+
+  /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
+  constructor(config: SlackConfig, host: ChannelHost) {
+    this.slack = openSlack(config, host.log);
+    this.config = config;
+    this.host = host;
+    this.channelIds = new ChannelIds(this.slack);
+    this.reactions = new Reactions(() => this.self()?.userId);
+    this.typing = new Typing(this);
+  }
+
+  self(): Self | undefined {
+    return this.#view?.self;
+  }
+
+  threads(): Threads | undefined {
+    return this.#view?.threads;
+  }
+
+  /** Asks who the bot is, unless that is known. Throws what the Web API client throws. */
+  async ready(): Promise<View> {
+    this.#view ??= this.#viewOf(await whoAmI(this.slack));
+    return this.#view;
+  }
+
+  /** The message in a delivery. Throws what the Web API client throws when Slack does not tell who the bot is. */
+  async read(delivery: Delivery): Promise<InboundMessage | undefined> {
+    const message = await readDelivery(delivery, await this.ready());
+    if (message) this.typing.seen(message);
+    return message;
+  }
+
+  /** Tells the host that Slack is there. */
+  alive(): void {
+    const self = this.self();
+    this.host.report({ kind: "alive", ...(self && { self: { id: self.userId, name: `@${self.name}` } }) });
+  }
+
+  #viewOf(self: Self): View {
+    const { config, host, slack } = this;
+    const missing = missingScopes(self);
+    if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
+    const { account, commands } = host;
+    const people = new People(slack);
+    return { account, self, config, people, threads: new Threads(slack, self), commands, now: Date.now };
+  }
+}

@@ -1,0 +1,48 @@
+/** Values that are asked for once and kept for a while; the ones not used for longest go first. */
+export class Cache<Value> {
+  readonly #entries = new Map<string, { readonly value: Promise<Value | undefined>; readonly until: number }>();
+  readonly #size: number;
+  readonly #keepMs: number;
+
+  constructor(size: number, keepMs: number) {
+    this.#size = size;
+    this.#keepMs = keepMs;
+  }
+
+  /** Undefined when `load` fails or takes longer than `waitMs`; a failure is remembered for a minute at most. */
+  async get(key: string, load: () => Promise<Value | undefined>, waitMs: number): Promise<Value | undefined> {
+    const found = this.#entries.get(key);
+    const value = found && found.until > Date.now() ? found.value : this.#load(key, load);
+    if (found) this.#touch(key);
+    return inTime(value, waitMs);
+  }
+
+  #load(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const value = load().catch(() => {
+      this.#entries.set(key, { value: Promise.resolve(undefined), until: Date.now() + Math.min(60_000, this.#keepMs) });
+      return undefined;
+    });
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until: Date.now() + this.#keepMs });
+    const oldest = this.#entries.keys().next();
+    if (this.#entries.size > this.#size && oldest.done !== true) this.#entries.delete(oldest.value);
+    return value;
+  }
+
+  #touch(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+  }
+}
+
+async function inTime<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), ms);
+  try {
+    return await Promise.race([value, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,81 @@
+import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIRequestError } from "@slack/web-api";
+import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
+import type { SendResult } from "openclaw/plugin-sdk";
+
+/** Error words of the Web API that end an account until the operator acts (docs.slack.dev/reference/methods). */
+const DEAD_WORDS: Readonly<Record<string, string>> = {
+  not_authed: "Set channels.slack.botToken and channels.slack.appToken.",
+  invalid_auth: "Check channels.slack.botToken and channels.slack.appToken; the app's settings page shows both.",
+  account_inactive: "Install the Slack app in the workspace again and set the new channels.slack.botToken.",
+  token_revoked: "Install the Slack app in the workspace again and set the new channels.slack.botToken.",
+  token_expired: "Set a channels.slack.botToken that does not expire, or turn token rotation off for the app.",
+  not_allowed_token_type: "channels.slack.appToken must begin with xapp- and channels.slack.botToken with xoxb-.",
+  user_removed_from_team: "Install the Slack app in the workspace again and set the new channels.slack.botToken.",
+  team_disabled: "The Slack workspace is disabled; ask its administrator.",
+  team_access_not_granted: "The app is not installed in this workspace; ask its administrator.",
+  org_login_required: "The workspace is being moved to another organisation; install the Slack app there again.",
+  missing_scope: "Add the scope to the Slack app, install it again and set the new token.",
+};
+
+/** Nothing was done, and another try may do it. */
+const PASSING = new Set(["service_unavailable", "request_timeout", "team_added_to_org", "accesslimited"]);
+const TOO_FAST = new Set(["ratelimited", "rate_limited", "message_limit_exceeded"]);
+/** Slack says of these that a part of the call may have been done. */
+const HALF_DONE = new Set(["internal_error", "fatal_error"]);
+
+/** Slack's own word for a refusal, such as `channel_not_found`; undefined when something else failed. */
+export const wordOf = (error: unknown): string | undefined =>
+  error instanceof WebAPIPlatformError ? error.data.error : undefined;
+
+/** Takes a refusal that says the thing is done already. Throws any other. */
+export function unless(error: unknown, ...done: readonly string[]): void {
+  if (!done.includes(wordOf(error) ?? "")) throw error;
+}
+
+/** What to do about an error that ends the account; undefined when trying again may help. */
+export function fixOf(error: unknown): string | undefined {
+  const word = wordOf(error);
+  return word === undefined ? undefined : DEAD_WORDS[word];
+}
+
+/** What became of a call that threw. */
+export function outcomeOf(error: unknown): SendResult {
+  const word = wordOf(error);
+  if (word !== undefined) return outcomeOfWord(error, word);
+  if (error instanceof WebAPIRateLimitedError) {
+    const afterMs = error.retryAfter * 1000;
+    return { kind: "retry", reason: "Slack takes no more messages for now", afterMs, rateLimited: true };
+  }
+  if (error instanceof WebAPIHTTPError) {
+    const retryAfter = error.headers["retry-after"];
+    return answeredOutcome({ status: error.statusCode, reason: `Slack answers ${error.statusCode}`, retryAfter });
+  }
+  if (error instanceof WebAPIRequestError) return thrownOutcome(error.original, "Slack");
+  // The client throws a plain error for a 429 that names no time.
+  if (error instanceof Error && error.message.startsWith("Retry header")) {
+    return { kind: "retry", reason: "Slack takes no more messages for now", rateLimited: true };
+  }
+  return thrownOutcome(error, "Slack");
+}
+
+function outcomeOfWord(error: unknown, word: string): SendResult {
+  const reason = `Slack refuses: ${word}`;
+  if (TOO_FAST.has(word)) return { kind: "retry", reason, rateLimited: true };
+  if (HALF_DONE.has(word)) return { kind: "unknown", reason };
+  // With another token it will be taken.
+  if (PASSING.has(word) || (fixOf(error) !== undefined && word !== "missing_scope")) return { kind: "retry", reason };
+  return { kind: "refused", reason };
+}
+
+/** A sentence for the log and for reports; it never holds a token. */
+export function reasonOf(error: unknown): string {
+  const outcome = outcomeOf(error);
+  return outcome.kind === "sent" ? "" : outcome.reason;
+}
+
+/** `OpenClawError` for settings that Slack refuses; undefined when trying again may help. */
+export function authError(error: unknown): OpenClawError | undefined {
+  const fix = fixOf(error);
+  if (fix === undefined) return undefined;
+  return new OpenClawError("CHANNEL_AUTH", { message: `Slack refuses the token (${wordOf(error)}).`, fix });
+}

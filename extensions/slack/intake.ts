@@ -1,0 +1,83 @@
+import { backoff, wait } from "openclaw/plugin-sdk";
+import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import type { Delivery } from "./events.ts";
+
+/** Deliveries that are stored together. */
+const BATCH = 50;
+
+interface Waiting {
+  readonly delivery: Delivery;
+  readonly stored: PromiseWithResolvers<boolean>;
+}
+
+export interface IntakePorts {
+  readonly host: ChannelHost;
+  readonly signal: AbortSignal;
+  read(delivery: Delivery): Promise<InboundMessage | undefined>;
+}
+
+/** The one road from Slack to the journal: in order, one batch at a time, offered again until it is stored. */
+export class Intake {
+  readonly #ports: IntakePorts;
+  #queue: Waiting[] = [];
+  #work: Promise<void> = Promise.resolve();
+  #isWorking = false;
+
+  constructor(ports: IntakePorts) {
+    this.#ports = ports;
+  }
+
+  /** Resolves with true once the delivery is durable, or holds nothing; with false when the adapter was closed before. */
+  async offer(delivery: Delivery): Promise<boolean> {
+    if (this.#ports.signal.aborted) return false;
+    const stored = Promise.withResolvers<boolean>();
+    this.#queue.push({ delivery, stored });
+    if (!this.#isWorking) this.#work = this.#drain();
+    return stored.promise;
+  }
+
+  /** Resolves when nothing is given to the host any more. The signal must have aborted. */
+  async closed(): Promise<void> {
+    await this.#work;
+  }
+
+  async #drain(): Promise<void> {
+    this.#isWorking = true;
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, BATCH);
+      const isStored = await this.#store(batch);
+      for (const { stored } of batch) stored.resolve(isStored);
+    }
+    this.#isWorking = false;
+  }
+
+  async #store(batch: readonly Waiting[]): Promise<boolean> {
+    const messages: InboundMessage[] = [];
+    for (const { delivery } of batch) messages.push(...(await this.#read(delivery)));
+    const { host, signal } = this.#ports;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        if (messages.length > 0) await host.receive(messages);
+        return true;
+      } catch (error) {
+        const retryInMs = backoff(failures);
+        const reason = `events could not be stored: ${error instanceof Error ? error.message : String(error)}`;
+        host.report({ kind: "trouble", reason, retryInMs });
+        await wait(retryInMs, signal);
+      }
+    }
+    return false;
+  }
+
+  async #read(delivery: Delivery): Promise<readonly InboundMessage[]> {
+    const { host, read } = this.#ports;
+    try {
+      const message = await read(delivery);
+      return message ? [message] : [];
+    } catch (error) {
+      // One delivery that we misread must not hold up all that come after it.
+      host.log.warn("an event could not be read and was left out", { kind: delivery.kind, error: String(error) });
+      return [];
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { Sender } from "openclaw/plugin-sdk";
+import type { SlackMessage } from "./events.ts";
+import type { People } from "./people.ts";
+
+/** Slack's times are seconds with a fraction that makes them unique. */
+export const millis = (ts: string): number => Math.round(Number(ts) * 1000);
+
+/** Bots often write attachments alone. */
+export function wordsOf({ text, attachments }: SlackMessage): string {
+  if (text) return text;
+  const own = (attachments ?? []).filter((attachment) => !isShared(attachment) && !attachment.from_url);
+  return own.map((attachment) => attachment.text ?? attachment.fallback ?? "").join("\n");
+}
+
+type Attachment = NonNullable<SlackMessage["attachments"]>[number];
+const isShared = (attachment: Attachment): boolean => attachment.is_share === true || attachment.is_msg_unfurl === true;
+
+/** Lines about messages that were shared from elsewhere. */
+export const shared = ({ attachments }: SlackMessage): readonly string[] =>
+  (attachments ?? [])
+    .filter(isShared)
+    .map((attachment) => `Forwarded from ${attachment.author_name ?? "somebody"}: ${attachment.text ?? ""}`);
+
+/** Undefined in the main stream, where the first message of a thread stands as well. */
+export const threadOf = ({ ts, thread_ts: thread }: Pick<SlackMessage, "ts" | "thread_ts">): string | undefined =>
+  thread != null && thread !== ts ? thread : undefined;
+
+/** Who wrote a message; bots of old have a name only. */
+export async function senderOf(message: SlackMessage, people: People): Promise<Sender> {
+  const isBot = message.bot_id != null || message.subtype === "bot_message" || message.user === "USLACKBOT";
+  if (message.user != null) return { ...(await people.sender(message.user)), ...(isBot && { isBot }) };
+  const name = message.username ?? message.bot_profile?.name;
+  return { id: message.bot_id ?? "unknown", isBot: true, ...(name != null && { name }) };
+}

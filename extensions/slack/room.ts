@@ -1,0 +1,18 @@
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { Self, Slack } from "./api.ts";
+import type { ChannelIds } from "./channel-ids.ts";
+import type { SlackConfig } from "./config.ts";
+import type { Reactions } from "./reactions.ts";
+import type { Threads } from "./threads.ts";
+
+/** What the calls of one account share. */
+export interface Room {
+  readonly slack: Slack;
+  readonly config: SlackConfig;
+  readonly host: ChannelHost;
+  readonly channelIds: ChannelIds;
+  readonly reactions: Reactions;
+  /** Undefined until Slack has told who the bot is. */
+  self(): Self | undefined;
+  threads(): Threads | undefined;
+}

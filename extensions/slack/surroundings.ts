@@ -1,0 +1,66 @@
+import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
+import type { SlackMessage } from "./events.ts";
+import { senderOf, wordsOf } from "./parts.ts";
+import type { View } from "./view.ts";
+import { isNamed, readable } from "./words.ts";
+
+export interface Surroundings {
+  readonly facts: Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter">;
+  readonly earlier: readonly string[];
+}
+
+/** Whether the bot is meant, and what stands around the message in its thread. */
+export async function surroundings(message: SlackMessage, from: Peer, view: View): Promise<Surroundings> {
+  const named = from.chat.kind === "direct" || isNamed(message.text ?? "", view.self.userId);
+  return from.thread === undefined
+    ? { facts: { mentionsBot: named }, earlier: [] }
+    : inThread({ message, named, channel: from.chat.id, thread: from.thread }, view);
+}
+
+interface Answer {
+  readonly message: SlackMessage;
+  readonly named: boolean;
+  readonly channel: string;
+  readonly thread: string;
+}
+
+async function inThread({ message, named, channel, thread }: Answer, view: View): Promise<Surroundings> {
+  const known = (await view.threads.read(channel, thread))?.messages ?? [];
+  const starter = await starterOf(known, thread, view);
+  const isFirst = view.threads.isFirstSight(channel, thread);
+  const begun = message.parent_user_id === view.self.userId;
+  const joined = begun || (await view.threads.hasBot(channel, thread));
+  const isMeant = joined && !view.config.thread.requireExplicitMention;
+  return {
+    facts: {
+      mentionsBot: named || isMeant,
+      ...(begun && isMeant && { replyTo: quote(thread, starter) }),
+      ...(starter !== undefined && { threadStarter: starter }),
+    },
+    earlier: named && isFirst && !joined ? await earlierLines(known, message, view) : [],
+  };
+}
+
+async function starterOf(messages: readonly SlackMessage[], thread: string, view: View): Promise<string | undefined> {
+  const starter = messages.find(({ ts }) => ts === thread);
+  return starter && readable(wordsOf(starter), view.self.userId, view.people);
+}
+
+const quote = (id: string, text: string | undefined): NonNullable<InboundMessage["replyTo"]> => ({
+  id,
+  fromBot: true,
+  ...(text !== undefined && { text }),
+});
+
+/** What was said in a thread before the bot was called into it. */
+async function earlierLines(messages: readonly SlackMessage[], message: SlackMessage, view: View): Promise<string[]> {
+  const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(message.ts));
+  const limit = view.config.thread.initialHistoryLimit;
+  const lines = limit === 0 ? [] : before.slice(-limit);
+  return Promise.all(
+    lines.map(async (line) => {
+      const { id, name } = await senderOf(line, view.people);
+      return `Earlier in the thread, ${name ?? id}: ${await readable(wordsOf(line), view.self.userId, view.people)}`;
+    }),
+  );
+}

@@ -1,0 +1,117 @@
+import type { MediaItem, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { wait } from "openclaw/plugin-sdk";
+import { answeredOutcome } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { outcomeOf } from "./failures.ts";
+import type { Room } from "./room.ts";
+import { threadFor } from "./send.ts";
+import { escapeText } from "./words.ts";
+
+type MediaPart = Extract<OutboundPart, { kind: "media" }>;
+
+/** Milliseconds between the questions for the message of a file: Slack shows it a moment after it took it. */
+const SHOWN_AFTER = [0, 150, 400, 1000];
+/** Uploads that are remembered until the next start. */
+const REMEMBERED = 50;
+const NOTE = "uploads";
+
+const uploadsShape = z.array(z.object({ key: z.string(), file: z.string() }));
+type Uploads = z.output<typeof uploadsShape>;
+
+/** Sends a file in Slack's three steps; people see nothing before the last. Never rejects. */
+export async function sendFile(room: Room, to: Peer, part: MediaPart, options: SendOptions): Promise<SendResult> {
+  const bytes = await open(room, part.media);
+  if (!("length" in bytes)) return bytes;
+  const uploaded = await upload(room, bytes, part.media);
+  if (typeof uploaded !== "string") return uploaded;
+  const thread = threadFor(to, options.replyTo);
+  try {
+    const channel = await room.channelIds.of(to);
+    await remember(room, { key: options.idempotencyKey, file: uploaded });
+    await room.slack.calls.files.completeUploadExternal({
+      files: [{ id: uploaded, title: nameOf(part.media) }],
+      channel_id: channel,
+      ...(part.caption !== undefined && { initial_comment: escapeText(part.caption) }),
+      ...(thread !== undefined && { thread_ts: thread }),
+    });
+    if (thread !== undefined) room.threads()?.join(channel, thread);
+    return { kind: "sent", messageId: (await shownAs(room, channel, uploaded)) ?? uploaded };
+  } catch (error) {
+    return outcomeOf(error);
+  }
+}
+
+async function open({ host }: Room, media: MediaItem): Promise<Uint8Array | SendResult> {
+  try {
+    return await host.openMedia(media);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
+  }
+}
+
+const nameOf = ({ name, kind, mime }: MediaItem): string => name ?? `${kind}.${mime?.split("/")[1] ?? "bin"}`;
+
+/** Gives the bytes to Slack: the id of the file. Whatever fails here may be done again, as nobody has seen anything. */
+async function upload(room: Room, bytes: Uint8Array, media: MediaItem): Promise<string | SendResult> {
+  const { calls } = room.slack;
+  try {
+    const place = await calls.files.getUploadURLExternal({ filename: nameOf(media), length: bytes.length });
+    if (place.upload_url === undefined || place.file_id === undefined) throw new Error("no place to upload to");
+    const answer = await fetch(place.upload_url, {
+      method: "POST",
+      headers: { "content-type": "application/octet-stream" },
+      body: new Uint8Array(bytes),
+      redirect: "error",
+      signal: AbortSignal.timeout(room.config.timeoutSeconds * 1000),
+    });
+    await answer.arrayBuffer();
+    if (answer.ok) return place.file_id;
+    const { status, headers } = answer;
+    const retryAfter = headers.get("retry-after");
+    return unseen(answeredOutcome({ status, reason: `Slack answers ${status} to the upload`, retryAfter }));
+  } catch (error) {
+    return unseen(outcomeOf(error));
+  }
+}
+
+const unseen = (result: SendResult): SendResult =>
+  result.kind === "unknown" ? { kind: "retry", reason: result.reason } : result;
+
+/** The message that shows a file; undefined when Slack does not tell. */
+async function shownAs(room: Room, channel: string, file: string): Promise<string | undefined> {
+  for (const ms of SHOWN_AFTER) {
+    await wait(ms, room.host.signal);
+    try {
+      const ts = await messageOf(room, channel, file);
+      if (ts !== undefined) return ts;
+    } catch (error) {
+      // The file is there; only its message cannot be changed later.
+      room.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+async function messageOf({ slack }: Room, channel: string, file: string): Promise<string | undefined> {
+  const { shares } = (await slack.calls.files.info({ file })).file ?? {};
+  return shares?.public?.[channel]?.[0]?.ts ?? shares?.private?.[channel]?.[0]?.ts;
+}
+
+async function remember({ host }: Room, upload: Uploads[number]): Promise<void> {
+  const uploads = [...(await remembered(host)), upload].slice(-REMEMBERED);
+  await host.notes.set(NOTE, JSON.stringify(uploads));
+}
+
+async function remembered({ notes }: Room["host"]): Promise<Uploads> {
+  return uploadsShape.parse(JSON.parse((await notes.get(NOTE)) ?? "[]"));
+}
+
+/** What became of a file: it was noted before Slack was told to show it. Throws what the Web API client throws. */
+export async function findFile(room: Room, to: Peer, key: string): Promise<SendResult> {
+  const noted = (await remembered(room.host)).findLast((upload) => upload.key === key);
+  if (!noted) return { kind: "retry", reason: "Slack was not asked to show the file" };
+  const ts = await messageOf(room, await room.channelIds.of(to), noted.file);
+  return ts === undefined ? { kind: "retry", reason: "Slack does not show the file" } : { kind: "sent", messageId: ts };
+}

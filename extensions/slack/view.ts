@@ -1,0 +1,16 @@
+import type { AccountId, MenuCommand } from "openclaw/plugin-sdk";
+import type { Self } from "./api.ts";
+import type { SlackConfig } from "./config.ts";
+import type { People } from "./people.ts";
+import type { Threads } from "./threads.ts";
+
+/** Whose eyes read what Slack delivers. */
+export interface View {
+  readonly account: AccountId;
+  readonly self: Self;
+  readonly config: SlackConfig;
+  readonly people: People;
+  readonly threads: Threads;
+  readonly commands: readonly MenuCommand[];
+  readonly now: () => number;
+}

@@ -1,3 +1,4 @@
+import { createTranscriber } from "../channels/transcribe.ts";
 import { ImageLoader } from "../history/images/load.ts";
 import { PruneMemory } from "../history/prune-memory.ts";
 import { Hooks } from "../plugins/hooks.ts";
@@ -23,7 +24,10 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
-  readonly ports: Pick<DispatchPorts, "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor">;
+  readonly ports: Pick<
+    DispatchPorts,
+    "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe"
+  >;
 }
 
 export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
@@ -40,6 +44,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
       images: new ImageLoader({ log }),
       mediaDir: live.paths.media,
       engineFor: (ask) => engines.openerFor(ask),
+      transcribe: async (recording) => createTranscriber(live.config.audio.transcription, log)?.(recording),
     },
   };
 }

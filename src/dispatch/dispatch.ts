@@ -106,7 +106,7 @@ export class Dispatch {
     this.#logVerdict(row, key, verdict);
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why });
-    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: "not mentioned" });
+    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: whyHeard(message) });
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
@@ -234,3 +234,7 @@ export class Dispatch {
     else this.#ports.log.info("dropped", { ...fields, why: verdict.kind === "drop" ? verdict.why : verdict.kind });
   }
 }
+
+/** Kept for the next answer, and why that is all. */
+const whyHeard = ({ event }: InboundMessage): string =>
+  event === "reaction" ? "heard, not answered" : "not mentioned";

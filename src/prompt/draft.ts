@@ -8,6 +8,8 @@ export interface AttachedFile {
   readonly mime?: string;
   readonly url?: string;
   readonly kind: MediaKind;
+  /** Of a recording. */
+  readonly durationSeconds?: number;
   /** Its words already stand in the text. */
   readonly transcribed?: boolean;
 }

@@ -51,6 +51,7 @@ export interface Hall {
   readonly tools: Tool[];
   rules: Rules;
   gate: (message: InboundMessage) => Promise<Verdict>;
+  transcribe?: NonNullable<DispatchPorts["transcribe"]>;
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;
   close(): Promise<void>;
@@ -132,6 +133,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     settings: () => settings(hall),
     gate: (asked) => hall.gate(asked),
     link: () => platform,
+    transcribe: async (recording) => hall.transcribe?.(recording),
     tools: () => hall.tools,
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],

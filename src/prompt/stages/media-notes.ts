@@ -13,9 +13,11 @@ function plain(text: string): string {
 }
 
 function describe(file: AttachedFile): string {
-  const mime = file.mime === undefined ? "" : ` (${plain(file.mime)})`;
+  const length = file.durationSeconds === undefined ? undefined : `${Math.round(file.durationSeconds)} s`;
+  const facts = [file.mime, length].filter((fact) => fact !== undefined);
+  const about = facts.length === 0 ? "" : ` (${plain(facts.join(", "))})`;
   const url = file.url === undefined ? "" : ` | ${plain(file.url)}`;
-  return `${plain(file.path)}${mime}${url}`;
+  return `${plain(file.path)}${about}${url}`;
 }
 
 function noteLines(files: readonly AttachedFile[]): string[] {

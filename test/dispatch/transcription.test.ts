@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { audioConfig } from "../../src/channels/audio-config.ts";
+import { createTranscriber } from "../../src/channels/transcribe.ts";
+import type { MediaItem } from "../../src/types/message.ts";
+import { type Boot, type Hall, message, openHall } from "./stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+/** Prints what stands in the file, as if it had been spoken. */
+const PRINT = "process.stdout.write(require('node:fs').readFileSync(process.argv[1], 'utf8'))";
+
+function listenWith(command: readonly string[]): void {
+  const { transcription } = audioConfig.parse({ transcription: { command } });
+  const transcribe = createTranscriber(transcription, hall.log);
+  if (transcribe) hall.transcribe = transcribe;
+}
+
+async function recording(words: string, more: Partial<MediaItem> = {}): Promise<MediaItem> {
+  const { id } = await boot.ports.media.put(Buffer.from(words), { mime: "audio/ogg" });
+  return { kind: "voice", mime: "audio/ogg", source: { at: "store", id }, ...more };
+}
+
+async function say(text: string, media: readonly MediaItem[]): Promise<string> {
+  const row = await boot.tell(text, "1", { media });
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  return hall.model.calls.at(-1)?.said ?? "";
+}
+
+test("a voice note is told in its words, and not as a file", async () => {
+  listenWith([process.execPath, "-e", PRINT]);
+  const said = await say("", [await recording("call me at noon\n", { durationSeconds: 3.6 })]);
+  expect(said).toMatch(/\n\n\[Voice message, 4 s\] call me at noon$/);
+  expect(said).not.toContain("media attached");
+});
+
+test("the words stand below the text, each message's with its own", async () => {
+  listenWith([process.execPath, "-e", PRINT]);
+  const two = [await recording("one"), await recording("two", { kind: "audio" })];
+  expect(await say("listen", two)).toMatch(/\n\nlisten\n\[Voice message\] one\n\[Audio\] two$/);
+  hall.rules = { inboundDebounceMs: () => 20 };
+  const [first, second] = [message("a", "2", { media: [await recording("ay")] }), message("b", "2")];
+  await boot.dispatch.receive([first, second]);
+  await hall.model.called(2);
+  expect(hall.model.calls.at(-1)?.said).toContain("Queued #1\na\n[Voice message] ay\n---\nQueued #2\nb");
+});
+
+test("a recording without words stays a file with its length", async () => {
+  listenWith([process.execPath, "-e", "process.exit(1)"]);
+  const said = await say("hm", [await recording("noise", { durationSeconds: 61 })]);
+  expect(said).toMatch(/^\[media attached: [^\n]+ \(audio\/ogg, 61 s\)\]/);
+  expect(hall.log.lines.filter((line) => line.includes("not transcribed"))).toHaveLength(1);
+});
+
+test("a picture is not listened to", async () => {
+  listenWith([process.execPath, "-e", PRINT]);
+  const { id } = await boot.ports.media.put(Buffer.from("%PDF-1.4"), { mime: "application/pdf" });
+  expect(await say("see", [{ kind: "document", source: { at: "store", id } }])).toContain("[media attached: ");
+});
+
+test("a reaction is told as heard, a message without a mention as not mentioned", async () => {
+  hall.gate = async () => ({ kind: "history" });
+  const reaction = { emoji: "👍", messageId: "5", toBot: true };
+  const row = await boot.tell("", "1", { event: "reaction", reaction });
+  expect(await boot.outcome(row)).toEqual({ kind: "dropped", why: "heard, not answered" });
+  expect(await boot.ask("chatter")).toEqual({ kind: "dropped", why: "not mentioned" });
+});

@@ -1,9 +1,11 @@
-import { stat, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
-import { count } from "./columns.ts";
-import { isMissing } from "./disk.ts";
+import { readCounts, type JournalCounts } from "./counts.ts";
+import { readVersion } from "./database.ts";
+import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
+import { isBroken, Statements } from "./sqlite.ts";
 
 export interface StorePaths {
   readonly stateDir: string;
@@ -19,6 +21,8 @@ const QUICK_CHECK_MAX = 128 * MIB;
 export function checks(paths: StorePaths): Check[] {
   return [
     { id: "store.journal", title: "Journal readable", run: () => checkJournal(paths.journal) },
+    { id: "store.inbox", title: "Messages without an outcome", run: () => checkRows(paths.journal, inboxResults) },
+    { id: "store.outbox", title: "Replies that were not sent", run: () => checkRows(paths.journal, outboxResults) },
     { id: "store.disk", title: "Free disk space", run: () => checkDisk(paths.stateDir) },
   ];
 }
@@ -36,7 +40,7 @@ async function checkJournal(path: string): Promise<readonly CheckResult[]> {
 function inspect(path: string, size: number): CheckResult {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
-    const version = count(db.prepare("PRAGMA user_version").get(), "user_version");
+    const version = readVersion(db);
     if (version > SCHEMA_VERSION) return newer(path, version);
     if (version < SCHEMA_VERSION)
       return { status: "ok", message: "Journal is of an older version; the gateway brings it up." };
@@ -44,16 +48,62 @@ function inspect(path: string, size: number): CheckResult {
       return { status: "ok", message: `Journal opens (${toMib(size)} MiB, not read in full).` };
     const verdict = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
     if (verdict !== "ok") return broken(path, String(verdict));
-    return describeRows(db);
+    return { status: "ok", message: "Journal is sound." };
   } finally {
     db.close();
   }
 }
 
-function describeRows(db: DatabaseSync): CheckResult {
-  const inbox = count(db.prepare("SELECT count(*) AS n FROM inbox WHERE state <> 'done'").get(), "n");
-  const unknown = count(db.prepare("SELECT count(*) AS n FROM outbox WHERE state = 'unknown'").get(), "n");
-  return { status: "ok", message: `Journal is sound: ${inbox} open messages, ${unknown} sends of unknown fate.` };
+/** Nothing to say about a journal that is not there, of another version, or broken: another check does. */
+async function checkRows(
+  path: string,
+  tell: (counts: JournalCounts, now: number) => readonly CheckResult[],
+): Promise<readonly CheckResult[]> {
+  if ((await fileSize(path)) === undefined) return [];
+  try {
+    const db = new DatabaseSync(path, { readOnly: true });
+    try {
+      if (readVersion(db) !== SCHEMA_VERSION) return [];
+      const now = Date.now();
+      return tell(readCounts(new Statements(db), now), now);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (isBroken(error)) return [];
+    throw error;
+  }
+}
+
+/** Minutes after which a message should have been claimed: longer than a run may take by default. */
+const UNCLAIMED_MINUTES = 15;
+/** Minutes after which a claimed one is not simply being worked on. */
+const OPEN_MINUTES = 60;
+
+function inboxResults(counts: JournalCounts, now: number): readonly CheckResult[] {
+  const { openInbox, staleLastDay } = counts;
+  const minutes = (at: number | undefined): number => Math.floor((now - (at ?? now)) / 60_000);
+  const isLate =
+    minutes(counts.oldestUnclaimedAt) >= UNCLAIMED_MINUTES || minutes(counts.oldestInboxAt) >= OPEN_MINUTES;
+  const age = openInbox === 0 ? "" : `, the oldest for ${minutes(counts.oldestInboxAt)} min`;
+  const open: CheckResult = {
+    status: isLate ? "warn" : "ok",
+    message: `${openInbox} wait or are in work${age}.`,
+    ...(isLate && { fix: "Is the gateway running? See them: openclaw inbox list; then inbox retry or inbox drop." }),
+  };
+  if (staleLastDay === 0) return [open];
+  const stale: CheckResult = {
+    status: "warn",
+    message: `${staleLastDay} of the last day came during an outage and were too old to be answered; their chats were told.`,
+    fix: "See them: openclaw inbox list --all. To answer one all the same: openclaw inbox retry <id>.",
+  };
+  return [open, stale];
+}
+
+function outboxResults({ openOutbox, unknownOutbox, failedOutboxLastDay }: JournalCounts): readonly CheckResult[] {
+  const message = `${openOutbox} on their way, ${unknownOutbox} of them of unknown fate, ${failedOutboxLastDay} given up in the last day.`;
+  if (failedOutboxLastDay === 0) return [{ status: "ok", message }];
+  return [{ status: "warn", message, fix: "See why: openclaw outbox list; then outbox retry or outbox drop." }];
 }
 
 const newer = (path: string, version: number): CheckResult => ({
@@ -74,15 +124,6 @@ async function checkDisk(dir: string): Promise<readonly CheckResult[]> {
   const message = `${toMib(free)} MiB free at ${dir}.`;
   if (free >= WARN_FREE) return [{ status: "ok", message }];
   return [{ status: free < FAIL_FREE ? "fail" : "warn", message, fix: "Free some disk space." }];
-}
-
-async function fileSize(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }
 
 const toMib = (bytes: number): number => Math.floor(bytes / MIB);

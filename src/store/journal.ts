@@ -1,18 +1,16 @@
-import { open, stat } from "node:fs/promises";
-import { dirname } from "node:path";
 import { type Clock, systemClock } from "../types/clock.ts";
-import { OpenClawError } from "../types/errors.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import { count } from "./columns.ts";
 import { Commits } from "./commits.ts";
+import { readCounts, type JournalCounts } from "./counts.ts";
 import { openDatabase } from "./database.ts";
-import { diskError, isMissing, makePrivateDir } from "./disk.ts";
+import { createFile, fileSize } from "./files.ts";
 import { createInbox } from "./inbox.ts";
 import { createApprovals, createLedger, createValues } from "./ledger.ts";
+import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
-import { pruneJournal } from "./prune.ts";
+import { pruneJournal, type Keep } from "./prune.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 import { createTexts } from "./texts.ts";
 
@@ -27,22 +25,20 @@ export interface JournalOptions {
   readonly sync?: "full" | "normal";
 }
 
-export interface JournalStats {
-  /** Messages without an outcome. */
-  readonly openInbox: number;
-  /** Chunks that are neither sent nor failed. */
-  readonly openOutbox: number;
-  /** Chunks of which nobody knows whether they arrived. */
-  readonly unknownOutbox: number;
+export interface JournalStats extends JournalCounts {
   /** Bytes of the database and its write-ahead log. */
   readonly bytes: number;
 }
 
 /** The journal with what its keeper may do to it. */
 export interface OpenJournal extends Journal {
-  /** Removes finished rows older than `keepDays` (30); returns how many. Dedupe keys stay for 400 days. */
-  prune(options?: { keepDays?: number }): Promise<number>;
+  /** For operators. */
+  readonly messages: MessageDesk;
+  /** Removes what is finished and older than it is kept: by default rows 30 days, those never let in 7, dedupe keys 400. */
+  prune(keep?: Keep): Promise<number>;
   stats(): Promise<JournalStats>;
+  /** The same without the file's size, at once. Throws what SQLite throws. */
+  counts(): JournalCounts;
 }
 
 /**
@@ -64,44 +60,16 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
     texts: createTexts(commits, clock),
-    prune: (limits) => pruneJournal(commits, clock.now(), limits?.keepDays),
-    stats: () => readStats(commits, path),
+    prune: (keep) => pruneJournal(commits, clock.now(), keep),
+    messages: createMessageDesk(commits, clock),
+    stats: async () => {
+      const bytes = ((await fileSize(path)) ?? 0) + ((await fileSize(`${path}-wal`)) ?? 0);
+      return commits.read((sql) => ({ ...readCounts(sql, clock.now()), bytes }));
+    },
+    counts: () => readCounts(commits.sql, clock.now()),
     async close() {
       commits.flush();
       if (db.isOpen) db.close();
     },
   };
-}
-
-async function createFile(path: string): Promise<void> {
-  try {
-    await makePrivateDir(dirname(path));
-    await (await open(path, "a", 0o600)).close();
-  } catch (error) {
-    const problem = diskError(error, path);
-    if (problem.code === "DISK_FULL") throw problem;
-    throw new OpenClawError("STATE_UNWRITABLE", { message: problem.message, fix: problem.fix, cause: error });
-  }
-}
-
-async function readStats(commits: Commits, path: string): Promise<JournalStats> {
-  const bytes = (await fileSize(path)) + (await fileSize(`${path}-wal`));
-  return commits.read((sql) => ({
-    openInbox: count(sql.one("SELECT count(*) AS n FROM inbox WHERE state <> 'done'"), "n"),
-    openOutbox: count(
-      sql.one("SELECT count(*) AS n FROM outbox WHERE state IN ('planned', 'sending', 'unknown')"),
-      "n",
-    ),
-    unknownOutbox: count(sql.one("SELECT count(*) AS n FROM outbox WHERE state = 'unknown'"), "n"),
-    bytes,
-  }));
-}
-
-async function fileSize(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isMissing(error)) return 0;
-    throw error;
-  }
 }

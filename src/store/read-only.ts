@@ -6,6 +6,7 @@ import { readVersion } from "./database.ts";
 import { createInbox } from "./inbox.ts";
 import { openJournal } from "./journal.ts";
 import { createLedger } from "./ledger.ts";
+import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 import { createTexts } from "./texts.ts";
@@ -18,11 +19,16 @@ export interface RunSource {
   readonly texts: Pick<Texts, "get">;
 }
 
+/** What can be read about messages. */
+export interface MessageSource extends RunSource {
+  readonly messages: MessageLook;
+}
+
 /**
  * Opens a journal that is there, for reading alone: nothing in it changes, but one of an older version is brought up to
  * this one first. Throws `OpenClawError` as `openJournal` does.
  */
-export async function openJournalToRead(path: string): Promise<RunSource & { close(): Promise<void> }> {
+export async function openJournalToRead(path: string): Promise<MessageSource & { close(): Promise<void> }> {
   const db = openCurrent(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const commits = new Commits(db, path);
@@ -32,6 +38,7 @@ export async function openJournalToRead(path: string): Promise<RunSource & { clo
     inbox: createInbox(commits, { bootId: "", clock }),
     outbox: createOutbox(commits, clock),
     texts: createTexts(commits, clock),
+    messages: createMessageLook(commits),
     async close() {
       db.close();
     },

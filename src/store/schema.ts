@@ -94,6 +94,22 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX inbox_run ON inbox (run_id) WHERE run_id IS NOT NULL;
   CREATE INDEX runs_session ON runs (session_key, at);
   `,
+  `
+  ALTER TABLE inbox ADD COLUMN accepted_at INTEGER;
+  ALTER TABLE inbox ADD COLUMN claimed_at INTEGER;
+  ALTER TABLE inbox ADD COLUMN refused TEXT;
+  ALTER TABLE inbox ADD COLUMN again_of INTEGER;
+  CREATE INDEX inbox_message ON inbox (json_extract(message, '$.id'));
+  CREATE INDEX inbox_again ON inbox (again_of) WHERE again_of IS NOT NULL;
+  ALTER TABLE seen ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE seen ADD COLUMN last_at INTEGER;
+  ALTER TABLE outbox ADD COLUMN sent_at INTEGER;
+  ALTER TABLE outbox ADD COLUMN retried_at INTEGER;
+  ALTER TABLE outbox ADD COLUMN was_unknown INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE outbox ADD COLUMN is_repeat INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX outbox_message ON outbox (message_id) WHERE message_id IS NOT NULL;
+  CREATE INDEX outbox_failed ON outbox (id) WHERE state = 'failed';
+  `,
 ];
 
 /** The version that this program writes. */

@@ -27,7 +27,18 @@ export interface InboxRow {
   /** How many boots have claimed it. */
   readonly attempts: number;
   readonly outcome?: Outcome;
+  /** Epoch milliseconds; rows of older versions have none of these. */
+  readonly acceptedAt?: number;
+  readonly claimedAt?: number;
+  readonly doneAt?: number;
+  /** Set when it was not let in. */
+  readonly refused?: Refusal;
+  /** The row whose message an operator had run again as this one. */
+  readonly againOf?: number;
 }
+
+/** What the rules of a channel said instead of letting a message in; `history`: heard, kept as context for the next answer. */
+export type Refusal = "pair" | "history" | "drop";
 
 export interface Claim {
   readonly sessionKey: SessionKey;
@@ -41,7 +52,8 @@ export interface Inbox {
   accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
   /** The rows become one turn of one run of this boot. */
   claim(ids: readonly number[], claim: Claim): Promise<void>;
-  finish(ids: readonly number[], outcome: Outcome): Promise<void>;
+  /** The first outcome of a row stands. `refused` tells why it was not let in. */
+  finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** Rows without an outcome, oldest first. */
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;
@@ -73,6 +85,11 @@ export interface OutboxRow {
   readonly editOf?: string;
   readonly error?: string;
   readonly createdAt: number;
+  readonly sentAt?: number;
+  /** An operator had it sent again then: its age counts from there. */
+  readonly retriedAt?: number;
+  /** It went out once more, or beside words that may be there already: the chat may hold it twice. */
+  readonly isRepeat?: boolean;
 }
 
 export interface PlannedReply {
@@ -83,10 +100,14 @@ export interface PlannedReply {
   readonly replyTo?: string;
   readonly buttons?: readonly ReplyButton[];
   readonly editOf?: string;
+  /** The same words may stand in the chat already. */
+  readonly isRepeat?: boolean;
 }
 
 export interface OutboxChange {
   readonly state: OutboxState;
+  /** This try may be the second one that arrives; once said it stays. */
+  readonly isRepeat?: boolean;
   readonly messageId?: string;
   readonly error?: string;
 }

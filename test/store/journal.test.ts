@@ -1,12 +1,13 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Commits } from "../../src/store/commits.ts";
 import { checks } from "../../src/store/checks.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
 import { openJournalToRead } from "../../src/store/read-only.ts";
+import { MIGRATIONS } from "../../src/store/schema.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboundMessage, Peer } from "../../src/types/message.ts";
@@ -248,15 +249,19 @@ describe("a run in the journal", () => {
   });
 
   it("is read from an older journal too", async () => {
-    const db = await open().then(async (journal) => {
-      await journal.close();
-      return new DatabaseSync(path);
-    });
-    db.exec("DROP TABLE texts; DROP INDEX inbox_run; DROP INDEX runs_session; PRAGMA user_version = 1");
+    const [oldest = ""] = MIGRATIONS;
+    await mkdir(dirname(path), { recursive: true });
+    const db = new DatabaseSync(path);
+    db.exec(`${oldest}; PRAGMA user_version = 1`);
+    db.prepare("INSERT INTO inbox (message, state) VALUES (?, 'accepted')").run(JSON.stringify(message("old")));
     db.close();
     const reader = await openJournalToRead(path);
     expect(await reader.texts.get("x")).toBeUndefined();
+    expect(await reader.messages.inboxRows(9)).toEqual([
+      { id: 1, message: message("old"), state: "accepted", attempts: 0 },
+    ]);
     await reader.close();
+    expect((await open()).counts()).toMatchObject({ openInbox: 1, oldestInboxAt: 1 });
   });
 });
 

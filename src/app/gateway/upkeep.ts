@@ -21,7 +21,7 @@ export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal
 /** One round. What cannot be removed is told and tried again the next day. */
 export async function clearAway({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
   try {
-    const rows = await core.journal.prune({ keepDays: KEPT_DAYS.journal });
+    const rows = await core.journal.prune({ rowsDays: KEPT_DAYS.journal });
     const logs = await removeOld(live.paths.logs, KEPT_DAYS.logs, /^openclaw-\d{4}-\d{2}-\d{2}\.log$/);
     const media = await removeOld(live.paths.media, KEPT_DAYS.media, /^\w/);
     if (rows + logs + media > 0) log.info("cleared away", { rows, logs, media });

@@ -1,0 +1,63 @@
+import { count, countOr } from "./columns.ts";
+import type { Statements } from "./sqlite.ts";
+
+/** How the message path stands, as counts. Times are epoch milliseconds. */
+export interface JournalCounts {
+  /** Messages without an outcome. */
+  readonly openInbox: number;
+  /** When the oldest of them was taken. */
+  readonly oldestInboxAt?: number;
+  /** Messages without an outcome that nobody has claimed, and when the oldest was taken. */
+  readonly unclaimedInbox: number;
+  readonly oldestUnclaimedAt?: number;
+  /** Messages of the last day that were too old to be answered after an outage. */
+  readonly staleLastDay: number;
+  /** Chunks that are neither sent nor failed. */
+  readonly openOutbox: number;
+  readonly oldestOutboxAt?: number;
+  /** Chunks of which nobody knows whether they arrived. */
+  readonly unknownOutbox: number;
+  /** Chunks of the last day that were given up. */
+  readonly failedOutboxLastDay: number;
+}
+
+/** What the `why` of an outcome begins with when an outage made the message too old to be answered. */
+export const STALE = "stale: ";
+
+/** Why a row ended that an operator ended. */
+export const BY_OPERATOR = "by the operator";
+
+const DAY_MS = 86_400_000;
+// Rows of older versions tell only when their message was received.
+const INBOX = `
+  SELECT count(*) AS n, min(coalesce(accepted_at, json_extract(message, '$.receivedAt'))) AS at FROM inbox`;
+const STALE_ROWS = `
+  SELECT count(*) AS n FROM inbox
+  WHERE state = 'done' AND done_at >= ? AND instr(outcome, '"why":"${STALE}') > 0`;
+const OUTBOX = `
+  SELECT count(*) AS n, sum(state = 'unknown') AS unknown, min(created_at) AS at FROM outbox
+  WHERE state IN ('planned', 'sending', 'unknown')`;
+const FAILED =
+  "SELECT count(*) AS n FROM outbox WHERE state = 'failed' AND created_at >= ? AND coalesce(error, '') <> ?";
+
+/** Reads partial indexes alone, so that it may be asked often. */
+export function readCounts(sql: Pick<Statements, "one">, now: number): JournalCounts {
+  const inbox = sql.one(`${INBOX} WHERE state <> 'done'`) ?? {};
+  const unclaimed = sql.one(`${INBOX} WHERE state <> 'done' AND state = 'accepted'`) ?? {};
+  const outbox = sql.one(OUTBOX) ?? {};
+  const since = now - DAY_MS;
+  const oldestInboxAt = countOr(inbox, "at");
+  const oldestUnclaimedAt = countOr(unclaimed, "at");
+  const oldestOutboxAt = countOr(outbox, "at");
+  return {
+    openInbox: count(inbox, "n"),
+    ...(oldestInboxAt !== undefined && { oldestInboxAt }),
+    unclaimedInbox: count(unclaimed, "n"),
+    ...(oldestUnclaimedAt !== undefined && { oldestUnclaimedAt }),
+    staleLastDay: count(sql.one(STALE_ROWS, since), "n"),
+    openOutbox: count(outbox, "n"),
+    ...(oldestOutboxAt !== undefined && { oldestOutboxAt }),
+    unknownOutbox: count(outbox, "unknown"),
+    failedOutboxLastDay: count(sql.one(FAILED, since, BY_OPERATOR), "n"),
+  };
+}

@@ -1,0 +1,26 @@
+import { open, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { OpenClawError } from "../types/errors.ts";
+import { diskError, isMissing, makePrivateDir } from "./disk.ts";
+
+/** Makes the journal's file with its directory when it is not there. Throws `OpenClawError` DISK_FULL or STATE_UNWRITABLE. */
+export async function createFile(path: string): Promise<void> {
+  try {
+    await makePrivateDir(dirname(path));
+    await (await open(path, "a", 0o600)).close();
+  } catch (error) {
+    const problem = diskError(error, path);
+    if (problem.code === "DISK_FULL") throw problem;
+    throw new OpenClawError("STATE_UNWRITABLE", { message: problem.message, fix: problem.fix, cause: error });
+  }
+}
+
+/** Bytes; undefined when there is no such file. */
+export async function fileSize(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FRESH, next, POLICY, type PolicyState, type Step } from "../../src/harness/policy.ts";
@@ -23,6 +25,16 @@ function steps(failures: (at: number) => Failure, candidates: number, most: numb
 }
 
 describe("the failure policy", () => {
+  it("is told as it is", () => {
+    const text = readFileSync(join(import.meta.dirname, "../../docs/failures.md"), "utf8");
+    const rows = [...text.matchAll(/^\| `(\w+)` \|(.*)\|$/gm)].map(([, kind, told = ""]) => [kind, told.trim()]);
+    const meant = FAILURE_KINDS.map((kind) => [
+      kind,
+      POLICY[kind].map(([remedy, limit]) => `${remedy} ×${limit}`).join(", "),
+    ]);
+    expect(rows.toSorted()).toEqual(meant.toSorted());
+  });
+
   it("gives up in the end, whatever fails in whatever order", () => {
     fc.assert(
       fc.property(

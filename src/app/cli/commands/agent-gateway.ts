@@ -119,6 +119,8 @@ const agentShape = z.looseObject({
     name: z.string().optional(),
     provider: z.string().optional(),
     model: z.string().optional(),
+    because: z.string().optional(),
+    text: z.string().optional(),
   }),
 });
 /** What the events tell of one run. */
@@ -158,8 +160,9 @@ class RunView {
 
   #agent(told: z.infer<typeof agentShape> | undefined): void {
     if (told?.runId !== this.#runId) return;
-    const { phase, name, provider, model } = told.data;
+    const { phase, name, provider, model, because, text } = told.data;
     if (told.stream === "usage" && provider !== undefined && model !== undefined) this.model = { provider, id: model };
+    if (told.stream === "notice" && because === "fallback" && text !== undefined) this.#printer.note(text);
     if (told.stream === "tool" && phase === "start" && this.#showsTools) this.#printer.note(`[${name ?? "tool"}]`);
   }
 }

@@ -1,6 +1,7 @@
 // The figures of this gateway on this machine, against what the project wants to reach.
 //   npm run bench                 everything (some minutes)
 //   npm run bench -- start seq    only the experiments named
+// Ends with 1 when an experiment broke, or the soak found what must not be.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -18,6 +19,7 @@ const experiments = {
   seq: ["bench.mjs", "seq", "50", "5"],
   conc: ["bench.mjs", "conc", "50", "10"],
   hist: ["hist.mjs", "10", "500", "5000", "50000"],
+  soak: ["soak.mjs", "2000"],
 };
 
 const machine = () => {
@@ -40,7 +42,9 @@ function run(name) {
       GW_CMD: `${process.execPath} ${bin} gateway run --port {port}`,
     },
   });
-  if (child.status !== 0) console.error(`${name}: ended with ${child.status ?? child.signal}`);
+  if (child.status === 0) return;
+  console.error(`${name}: ended with ${child.status ?? child.signal}`);
+  process.exitCode = 1;
 }
 
 function versionMs() {
@@ -79,12 +83,32 @@ function figures(rows) {
     conc && ["after 500 messages", conc.mem1.rssMiB, 200, "MiB"],
     ...hist.map((row) => [`before the model at ${row.n} messages, p50`, row.pre?.p50, undefined, "ms"]),
     short?.pre && long?.pre && ["50,000 messages against 10", long.pre.p50 / short.pre.p50, 2, "times"],
+    ...soakFigures(of("soak")),
   ].filter(Boolean);
+}
+
+function soakFigures(soak) {
+  if (!soak) return [];
+  const { turns, window } = soak;
+  return [
+    [`${turns} turns in ${window} tokens: compactions`, soak.compactions, -turns / 100, ""],
+    ["largest request", soak.largestTokens, window, "tokens"],
+    ["a turn at the beginning, p50", soak.first.total.p50, undefined, "ms"],
+    ["a turn at the beginning, p95", soak.first.total.p95, undefined, "ms"],
+    ["a turn at the end, p50", soak.last.total.p50, undefined, "ms"],
+    ["a turn at the end, p95", soak.last.total.p95, undefined, "ms"],
+    ["a turn at the end against the beginning", soak.ratio, 1.3, "times"],
+    ["memory after 200 turns", soak.rss1, undefined, "MiB"],
+    [`memory after ${turns} turns`, soak.rss2, undefined, "MiB"],
+    ["memory at the end against 200 turns", soak.rssRatio, 1.3, "times"],
+    ["transcript", soak.transcriptBytes / 2 ** 20, undefined, "MiB"],
+    ["requests and replies that were wrong", soak.wrong.length, 0, ""],
+  ];
 }
 
 /** A reach below zero is a least value, any other a most. */
 function row([name, value, reach, unit]) {
-  const shown = Number.isFinite(value) ? `${Math.round(value * 10) / 10} ${unit}` : "no figure";
+  const shown = Number.isFinite(value) ? `${Math.round(value * 10) / 10} ${unit}`.trim() : "no figure";
   if (reach === undefined) return [name, shown, "", "", ""];
   const ratio = reach < 0 ? -reach / value : value / reach;
   const met = reach < 0 ? value >= -reach : value <= reach;

@@ -160,9 +160,15 @@ class RunView {
 
   #agent(told: z.infer<typeof agentShape> | undefined): void {
     if (told?.runId !== this.#runId) return;
-    const { phase, name, provider, model, because, text } = told.data;
+    const { provider, model } = told.data;
     if (told.stream === "usage" && provider !== undefined && model !== undefined) this.model = { provider, id: model };
-    if (told.stream === "notice" && because === "fallback" && text !== undefined) this.#printer.note(text);
-    if (told.stream === "tool" && phase === "start" && this.#showsTools) this.#printer.note(`[${name ?? "tool"}]`);
+    const note = noteOf(told, this.#showsTools);
+    if (note !== undefined) this.#printer.note(note);
   }
+}
+
+/** What is worth a line beside the answer. */
+function noteOf({ stream, data }: z.infer<typeof agentShape>, showsTools: boolean): string | undefined {
+  if (stream === "notice") return data.because === "fallback" ? data.text : undefined;
+  return stream === "tool" && data.phase === "start" && showsTools ? `[${data.name ?? "tool"}]` : undefined;
 }

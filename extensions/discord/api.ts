@@ -1,0 +1,86 @@
+import { REST, RequestMethod } from "@discordjs/rest";
+import type { RawFile } from "@discordjs/rest";
+import type { APIUser } from "discord-api-types/v10";
+import { OpenClawError } from "openclaw/plugin-sdk";
+import type { DiscordConfig } from "./config.ts";
+
+/** The bot itself. */
+export interface Self {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Call {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly files?: RawFile[];
+}
+
+const METHODS = {
+  GET: RequestMethod.Get,
+  POST: RequestMethod.Post,
+  PUT: RequestMethod.Put,
+  PATCH: RequestMethod.Patch,
+  DELETE: RequestMethod.Delete,
+} as const;
+type Method = keyof typeof METHODS;
+
+/** Discord's REST API. Every call throws what `@discordjs/rest` throws; `failures.ts` reads that. */
+export interface Api {
+  /** The answer is taken for what Discord's documentation says it is. */
+  ask<T>(method: Method, route: `/${string}`, call?: Call): Promise<T>;
+  /** A call whose answer nobody needs. */
+  act(method: Method, route: `/${string}`, call?: Call): Promise<void>;
+  readonly token: string;
+  close(): void;
+}
+
+/** Questions end with the signal; what changes something is finished. Throws `OpenClawError` when there is no token. */
+export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
+  const token = readToken(config);
+  const rest = new REST({
+    api: config.apiUrl,
+    version: "10",
+    // Waiting and trying again are the core's, which knows what a send was and what is behind it.
+    retries: 0,
+    offset: 0,
+    rejectOnRateLimit: () => true,
+    timeout: config.timeoutSeconds * 1000,
+  }).setToken(token);
+  const request = async (method: Method, fullRoute: `/${string}`, call: Call = {}): Promise<string> => {
+    const { query, ...more } = call;
+    // The library never lets go of a signal, so that each call gets one of its own.
+    const ending = method === "GET" ? { signal: AbortSignal.any([signal]) } : {};
+    const options = { ...more, ...ending, fullRoute, method: METHODS[method] };
+    const answer = await rest.queueRequest(query ? { ...options, query: new URLSearchParams(query) } : options);
+    return answer.text();
+  };
+  return {
+    token,
+    ask: async (method, route, call) => JSON.parse(await request(method, route, call)),
+    act: async (method, route, call) => void (await request(method, route, call)),
+    close() {
+      rest.clearHashSweeper();
+      rest.clearHandlerSweeper();
+    },
+  };
+}
+
+function readToken(config: DiscordConfig): string {
+  const token = config.token
+    ?.reveal()
+    .trim()
+    .replace(/^Bot\s+/, "");
+  if (token !== undefined && token !== "") return token;
+  throw new OpenClawError("CHANNEL_CONFIG", {
+    message: "Discord has no bot token.",
+    fix: "Set channels.discord.token to the token of the page Bot in the Discord developer portal.",
+  });
+}
+
+/** Asks Discord who the token belongs to. */
+export async function whoAmI(api: Api): Promise<Self> {
+  return selfOf(await api.ask<APIUser>("GET", "/users/@me"));
+}
+
+export const selfOf = (user: Pick<APIUser, "id" | "username">): Self => ({ id: user.id, name: user.username });

@@ -1,0 +1,127 @@
+import type { APIMessage } from "discord-api-types/v10";
+import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
+import { timeOf } from "./places.ts";
+import { selfId } from "./room.ts";
+import type { Room } from "./room.ts";
+import { changing, fileName, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
+
+type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
+
+/** What can be done to messages that are there. */
+export function changes(room: Room): Changes {
+  const { api, host } = room;
+  return {
+    async edit(to, messageId, part, options = {}) {
+      const { buttons } = options;
+      const body = {
+        content: part.body,
+        allowed_mentions: NO_MENTIONS,
+        ...(buttons && { components: rowsOf(buttons) }),
+      };
+      return changing(to, room, async (target) => {
+        await api.act("PATCH", `/channels/${target}/messages/${messageId}`, { body });
+        return { kind: "sent", messageId };
+      });
+    },
+    async remove(to, messageId) {
+      return changing(to, room, async (target) => {
+        await api.act("DELETE", `/channels/${target}/messages/${messageId}`).catch((error: unknown) => {
+          if (!isGone(error, UNKNOWN_MESSAGE)) throw error;
+        });
+        return { kind: "sent", messageId };
+      });
+    },
+    async react(to, messageId, emoji) {
+      return changing(to, room, async (target) => {
+        await react(`/channels/${target}/messages/${messageId}`, { room, messageId, emoji });
+        return { kind: "sent", messageId };
+      });
+    },
+    async typing(to) {
+      try {
+        await api.act("POST", `/channels/${await targetOf(to, room)}/typing`);
+      } catch (error) {
+        host.log.info("typing was not shown", { reason: reasonOf(error) });
+      }
+    },
+    find: async (to, part, options) => find(to, part, options, room),
+  };
+}
+
+/** One reaction of ours a message, as on other platforms: a new one takes the place of the last. */
+async function react(
+  message: `/channels/${string}`,
+  { room, messageId, emoji }: { room: Room; messageId: string; emoji: string | undefined },
+): Promise<void> {
+  const { api, reactions } = room;
+  const wanted = emoji?.replace(/^<a?:(\w+:\d+)>$/, "$1");
+  const before = reactions.get(messageId);
+  const route = (name: string): `/${string}` => `${message}/reactions/${encodeURIComponent(name)}/@me`;
+  if (wanted !== undefined) await api.act("PUT", route(wanted));
+  const old = before === undefined && wanted === undefined ? await ourReactions(message, room) : [before];
+  for (const name of old) {
+    if (name !== undefined && name !== wanted) await api.act("DELETE", route(name));
+  }
+  if (wanted === undefined) reactions.delete(messageId);
+  else reactions.set(messageId, wanted);
+}
+
+/** After a restart nobody remembers them. */
+async function ourReactions(message: `/${string}`, { api }: Room): Promise<readonly string[]> {
+  const { reactions = [] } = await api.ask<APIMessage>("GET", message);
+  return reactions
+    .filter(({ me }) => me)
+    .map(({ emoji: { id, name } }) => (id === null ? (name ?? "") : `${name}:${id}`));
+}
+
+/** The most that Discord gives at once. */
+const PAGE = 100;
+/** No send is tried for longer, so that the page has it when it reaches back so far. */
+const REACH_MS = 24 * 3_600_000;
+
+async function find(
+  to: Peer,
+  part: OutboundPart,
+  { idempotencyKey }: Pick<SendOptions, "idempotencyKey">,
+  room: Room,
+): Promise<SendResult> {
+  const nonce = nonceOf(idempotencyKey);
+  const seen = room.nonces.get(nonce);
+  if (seen !== undefined) return { kind: "sent", messageId: seen };
+  try {
+    const target = await targetOf(to, room);
+    // The answer to a command of the menu can be put in again.
+    if (room.slots.get(target)?.filledBy === idempotencyKey) return { kind: "retry", reason: "it can be sent again" };
+    const query = { limit: String(PAGE) };
+    const page = await room.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
+    return judge(page, { nonce, part, room });
+  } catch (error) {
+    const outcome = outcomeOf(error);
+    return outcome.kind === "retry" ? { kind: "unknown", reason: outcome.reason } : outcome;
+  }
+}
+
+/** History has no nonces for sure: a message with the same words may be this one or another. */
+function judge(
+  page: readonly APIMessage[],
+  { nonce, part, room }: { nonce: string; part: OutboundPart; room: Room },
+): SendResult {
+  const own = page.filter(({ author }) => author.id === selfId(room));
+  const found = own.find((message) => message.nonce === nonce);
+  if (found) return { kind: "sent", messageId: found.id };
+  if (own.some((message) => says(message, part))) return { kind: "unknown", reason: "the same words stand there" };
+  const oldest = page.at(-1);
+  const isWhole = page.length < PAGE || (oldest && Date.now() - timeOf(oldest.id) > REACH_MS);
+  return isWhole
+    ? { kind: "retry", reason: "it is not there" }
+    : { kind: "unknown", reason: "too much was written since" };
+}
+
+function says(message: APIMessage, part: OutboundPart): boolean {
+  if (part.kind === "text") return bare(message.content) === bare(part.body);
+  return message.attachments.some(({ filename }) => filename === fileName(part.media).replaceAll(/[^\w.-]/g, "_"));
+}
+
+/** Discord trims and joins white space. */
+const bare = (text: string): string => text.replaceAll(/\s+/g, "");

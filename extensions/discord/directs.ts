@@ -1,0 +1,53 @@
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { Api } from "./api.ts";
+import { Recent } from "./recent.ts";
+
+const NOTE = "direct-channels";
+const MOST = 500;
+
+/**
+ * The channels of direct chats, by person. Discord tells a bot of no direct chat by itself, so that those that were ever
+ * active are noted: after a gap they are asked for what was missed.
+ */
+export class Directs {
+  readonly #api: Api;
+  readonly #host: ChannelHost;
+  readonly #channels = new Recent<string>(MOST);
+
+  constructor(api: Api, host: ChannelHost) {
+    this.#api = api;
+    this.#host = host;
+  }
+
+  /** Reads what was noted earlier. May throw. */
+  async restore(): Promise<void> {
+    const text = await this.#host.notes.get(NOTE);
+    const noted: readonly (readonly [string, string])[] = text === undefined ? [] : JSON.parse(text);
+    for (const [person, channel] of noted) this.#channels.set(person, channel);
+  }
+
+  /** The liveliest last. */
+  entries(): readonly (readonly [person: string, channel: string])[] {
+    return this.#channels.entries();
+  }
+
+  /** Resolves when it is noted; a failure is logged. */
+  async remember(person: string, channel: string): Promise<void> {
+    const isNew = this.#channels.get(person) !== channel;
+    this.#channels.set(person, channel);
+    if (!isNew) return;
+    await this.#host.notes.set(NOTE, JSON.stringify(this.entries())).catch((error: unknown) => {
+      this.#host.log.warn("a direct chat could not be noted", { error: String(error) });
+    });
+  }
+
+  /** Opens the chat where it is not known. Throws what the API throws. */
+  async channelOf(person: string): Promise<string> {
+    const known = this.#channels.get(person);
+    if (known !== undefined) return known;
+    const body = { recipient_id: person };
+    const { id } = await this.#api.ask<{ id: string }>("POST", "/users/@me/channels", { body });
+    await this.remember(person, id);
+    return id;
+  }
+}

@@ -1,0 +1,50 @@
+import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
+import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
+import type { SendResult } from "openclaw/plugin-sdk";
+
+/** Did a call that threw so arrive? Never holds a token or an address. */
+export function outcomeOf(error: unknown): SendResult {
+  if (error instanceof RateLimitError) {
+    const afterMs = Math.max(1, Math.ceil(error.retryAfter > 0 ? error.retryAfter : error.timeToReset));
+    return { kind: "retry", reason: "Discord limits the rate of calls", afterMs, rateLimited: true };
+  }
+  // A token that was reset is given anew by the operator, and the message goes out then.
+  if (isBadToken(error)) return { kind: "retry", reason: "Discord refuses the bot token" };
+  if (error instanceof DiscordAPIError) {
+    const reason = `Discord answers ${error.status}: ${error.message.replaceAll("\n", "; ")} (${error.code})`;
+    return answeredOutcome({ status: error.status, reason });
+  }
+  if (error instanceof HTTPError) {
+    return answeredOutcome({ status: error.status, reason: `Discord answers ${error.status}` });
+  }
+  return thrownOutcome(error, "Discord");
+}
+
+/** Whether Discord said with this code that a thing is not there (any more). */
+export const isGone = (error: unknown, code: number): boolean =>
+  error instanceof DiscordAPIError && error.code === code;
+
+/** Codes of Discord's documentation, "JSON Error Codes". */
+export const UNKNOWN_MESSAGE = 10_008;
+
+/** The library forgets a token that was refused, and refuses calls itself from then on. */
+export const isBadToken = (error: unknown): boolean =>
+  (error instanceof DiscordAPIError && error.status === 401) ||
+  (error instanceof Error && error.message.startsWith("Expected token to be set"));
+
+/** Discord answered, and will answer the same another time. */
+export const isRefused = (error: unknown): boolean => outcomeOf(error).kind === "refused";
+
+export const reasonOf = (error: unknown): string => {
+  const outcome = outcomeOf(error);
+  return outcome.kind === "sent" ? "" : outcome.reason;
+};
+
+export const TOKEN_FIX =
+  "Check channels.discord.token; the page Bot of the Discord developer portal makes a new one with Reset Token.";
+
+export const badToken = (): OpenClawError =>
+  new OpenClawError("CHANNEL_AUTH", { message: "Discord refuses the bot token.", fix: TOKEN_FIX });
+
+export const INTENT_FIX =
+  "Turn on Message Content Intent on the page Bot of the application in the Discord developer portal, then restart the channel.";

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import type { APIApplication } from "discord-api-types/v10";
+import type { Api } from "./api.ts";
+import { reasonOf } from "./failures.ts";
+import { ARGUMENTS } from "./interactions.ts";
+import type { Room } from "./room.ts";
+
+/** docs.discord.com/developers/interactions/application-commands */
+const MOST_COMMANDS = 100;
+const DESCRIPTION_UNITS = 100;
+const NAME = /^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$/u;
+const NOTE = "menu";
+
+/** Puts the gateway's commands into Discord's menu, when they are others than last time. Never rejects. */
+export async function putMenu(room: Room): Promise<void> {
+  const { host, config, signal } = room;
+  if (config.commands.native === false) return;
+  const body = host.commands
+    .filter(({ name }) => NAME.test(name))
+    .slice(0, MOST_COMMANDS)
+    .map(({ name, description }) => ({
+      name,
+      type: 1,
+      description: description.slice(0, DESCRIPTION_UNITS) || name,
+      options: [{ type: 3, name: ARGUMENTS, description: "What follows the command.", required: false }],
+    }));
+  if (body.length === 0) return;
+  try {
+    const application = config.applicationId ?? (await askApplication(room.api)).id;
+    const print = createHash("sha256")
+      .update(JSON.stringify([application, body]))
+      .digest("hex");
+    if ((await host.notes.get(NOTE)) === print) return;
+    await room.api.act("PUT", `/applications/${application}/commands`, { body });
+    await host.notes.set(NOTE, print);
+  } catch (error) {
+    if (!signal.aborted) host.log.warn("Discord's command menu was not changed", { reason: reasonOf(error) });
+  }
+}
+
+const askApplication = async (api: Api): Promise<APIApplication> => api.ask<APIApplication>("GET", "/applications/@me");
+
+/** May read the text of messages: fully, or as a bot of less than a hundred guilds. */
+const MESSAGE_CONTENT = (1 << 18) | (1 << 19);
+
+/** Whether the developer portal lets the bot read the text of messages. Throws what the API throws. */
+export async function mayReadText(api: Api): Promise<boolean> {
+  return ((await askApplication(api)).flags & MESSAGE_CONTENT) !== 0;
+}

@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import type { RawFile } from "@discordjs/rest";
+import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
+import type { MediaItem, OutboundPart, Peer, ReplyButton, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { isRefused, outcomeOf } from "./failures.ts";
+import type { Room, Slot } from "./room.ts";
+
+/** docs.discord.com/developers/components/reference#button and #action-row */
+const LABEL_UNITS = 80;
+const CUSTOM_ID_UNITS = 100;
+const BUTTONS_PER_ROW = 5;
+const ROWS = 5;
+/** docs.discord.com/developers/resources/message#message-object-message-flags */
+const SUPPRESS_EMBEDS = 1 << 2;
+const SUPPRESS_NOTIFICATIONS = 1 << 12;
+/** Characters of a message; a caption is not cut by the core. */
+const CONTENT_UNITS = 2000;
+
+type Body = Pick<RESTPostAPIChannelMessageJSONBody, "content" | "allowed_mentions" | "flags" | "components">;
+
+/** A key of ours as the 25 characters that Discord takes. Within minutes, it answers a second send with the first one's message. */
+export const nonceOf = (idempotencyKey: string): string =>
+  createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 25);
+
+/** Nobody is called by what a model writes. */
+export const NO_MENTIONS = { parse: [], replied_user: true };
+
+/** The channel or thread that a peer is. Opens direct chats. Throws what the API throws. */
+export async function targetOf(to: Peer, room: Room): Promise<string> {
+  return to.thread ?? (to.chat.kind === "direct" ? room.directs.channelOf(to.chat.id) : to.chat.id);
+}
+
+/** Makes a call that changes something about one place. Never rejects. */
+export async function changing(
+  to: Peer,
+  room: Room,
+  change: (target: string) => Promise<SendResult>,
+): Promise<SendResult> {
+  const target = await targetOf(to, room).catch(outcomeOf);
+  // A chat that could not be opened got nothing.
+  if (typeof target !== "string") return target.kind === "unknown" ? { ...target, kind: "retry" } : target;
+  return change(target).catch(outcomeOf);
+}
+
+/** Sends one message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
+export async function send(to: Peer, part: OutboundPart, options: SendOptions, room: Room): Promise<SendResult> {
+  const opened = part.kind === "media" ? await open(part.media, room) : undefined;
+  if (opened?.kind === "refused") return opened;
+  const content = { body: bodyOf(part, options, room), files: opened ? [opened.file] : [] };
+  return changing(to, room, async (target) => {
+    const slot = slotFor(target, options.idempotencyKey, room);
+    const filled = slot && (await fill(slot, content, { room, target }));
+    const message = filled ?? (await post(target, { ...content, options }, room));
+    room.own.set(message.id, true);
+    return { kind: "sent", messageId: message.id };
+  });
+}
+
+interface Content {
+  readonly body: Body;
+  readonly files: RawFile[];
+}
+
+async function post(target: string, what: Content & { options: SendOptions }, room: Room): Promise<APIMessage> {
+  const { replyTo, idempotencyKey } = what.options;
+  const body = {
+    ...what.body,
+    nonce: nonceOf(idempotencyKey),
+    enforce_nonce: true,
+    ...(replyTo !== undefined && { message_reference: { message_id: replyTo, fail_if_not_exists: false } }),
+  };
+  const message = await room.api.ask<APIMessage>("POST", `/channels/${target}/messages`, { body, files: what.files });
+  room.nonces.set(body.nonce, message.id);
+  return message;
+}
+
+/** A slot is filled by one send, which may do it again. */
+function slotFor(target: string, key: string, room: Room): Slot | undefined {
+  const slot = room.slots.get(target);
+  if (!slot || slot.until < Date.now() || (slot.filledBy ?? key) !== key) return undefined;
+  slot.filledBy = key;
+  return slot;
+}
+
+/** Undefined when Discord has forgotten the command. */
+async function fill(
+  slot: Slot,
+  { body, files }: Content,
+  { room, target }: { room: Room; target: string },
+): Promise<APIMessage | undefined> {
+  try {
+    return await room.api.ask<APIMessage>("PATCH", slot.route, { body, files });
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    room.slots.delete(target);
+    return undefined;
+  }
+}
+
+function bodyOf(part: OutboundPart, options: Partial<SendOptions>, { config }: Room): Body {
+  const { silent, buttons } = options;
+  const flags = (config.suppressEmbeds ? SUPPRESS_EMBEDS : 0) | (silent === true ? SUPPRESS_NOTIFICATIONS : 0);
+  const content = part.kind === "text" ? part.body : part.caption?.slice(0, CONTENT_UNITS);
+  return {
+    allowed_mentions: NO_MENTIONS,
+    ...(content !== undefined && { content }),
+    ...(flags !== 0 && { flags }),
+    ...(buttons && { components: rowsOf(buttons) }),
+  };
+}
+
+/** Buttons whose command is too long for Discord, or there already, are left out: what they do can be typed. */
+export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["components"]> {
+  const commands = new Set<string>();
+  const keys = buttons.flatMap(({ label, command }) => {
+    if (command.length > CUSTOM_ID_UNITS || commands.has(command)) return [];
+    commands.add(command);
+    return [{ type: 2 as const, style: 2 as const, label: label.slice(0, LABEL_UNITS), custom_id: command }];
+  });
+  const rows = Math.min(ROWS, Math.ceil(keys.length / BUTTONS_PER_ROW));
+  return Array.from({ length: rows }, (_, row) => ({
+    type: 1 as const,
+    components: keys.slice(row * BUTTONS_PER_ROW, (row + 1) * BUTTONS_PER_ROW),
+  }));
+}
+
+type Opened = { readonly kind: "open"; readonly file: RawFile } | Extract<SendResult, { kind: "refused" }>;
+
+async function open(item: MediaItem, { host }: Room): Promise<Opened> {
+  try {
+    const data = Buffer.from(await host.openMedia(item));
+    const type = item.mime === undefined ? {} : { contentType: item.mime };
+    return { kind: "open", file: { name: fileName(item), data, ...type } };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
+  }
+}
+
+/** Discord goes by the ending to show a picture or to play a sound. */
+export function fileName(item: MediaItem): string {
+  if (item.name !== undefined) return item.name;
+  const [, kind = "bin"] = (item.mime ?? "").split("/");
+  return `${item.kind}.${ENDINGS[kind] ?? kind.replace(/\W.*$/, "")}`;
+}
+const ENDINGS: Readonly<Record<string, string>> = { jpeg: "jpg", mpeg: "mp3", plain: "txt", "": "bin" };

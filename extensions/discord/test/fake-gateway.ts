@@ -1,0 +1,123 @@
+import type { WebSocket } from "ws";
+import type { FakeWorld, Json } from "./fake-world.ts";
+
+interface Session {
+  readonly id: string;
+  /** What was dispatched, at `sequence - 1`. */
+  readonly events: { t: string; s: number; d: unknown }[];
+  socket: WebSocket | undefined;
+}
+
+/** Guilds, GuildMessages and MessageContent. */
+const NEEDED = (1 << 0) | (1 << 9) | (1 << 15);
+
+/** The gateway: docs.discord.com/developers/events/gateway and /developers/events/gateway-events. */
+export class FakeGateway {
+  /** Between heartbeats. */
+  heartbeatMs = 41_250;
+  /** When true, heartbeats are not answered. */
+  isDeaf = false;
+  /** Close code for the next IDENTIFY. */
+  closeWith: number | undefined;
+  /** What clients said, oldest first. */
+  readonly said: Json[] = [];
+  readonly #world: FakeWorld;
+  readonly #token: string;
+  readonly #sessions = new Map<string, Session>();
+  readonly #clients = new Set<WebSocket>();
+  #refusals = 0;
+
+  constructor(world: FakeWorld, token: string) {
+    this.#world = world;
+    this.#token = token;
+  }
+
+  /** Every session hears of it: at once, or when it is resumed. */
+  dispatch(name: string, data: unknown): void {
+    for (const session of this.#sessions.values()) this.#tell(session, name, data);
+  }
+
+  /** Breaks all connections, and refuses so many new ones. */
+  drop(refusals = 0): void {
+    this.#refusals = refusals;
+    for (const client of this.#clients) client.terminate();
+  }
+
+  /** Discord forgets what sessions there were. */
+  forget(): void {
+    this.#sessions.clear();
+  }
+
+  /** Discord asks all clients to connect again. */
+  rotate(): void {
+    for (const client of this.#clients) client.send(JSON.stringify({ op: 7, d: null }));
+  }
+
+  /** Events that a session would get again if its client said that it stopped at `sequence`. */
+  after(sequence: number): number {
+    const [session] = this.#sessions.values();
+    return session ? session.events.length - sequence : 0;
+  }
+
+  refuses(): boolean {
+    if (this.#refusals === 0) return false;
+    this.#refusals--;
+    return true;
+  }
+
+  greet(client: WebSocket): void {
+    this.#clients.add(client);
+    client.on("close", (code) => {
+      this.#clients.delete(client);
+      // 1000 and 1001 end a session.
+      for (const session of this.#sessions.values()) {
+        if (session.socket !== client) continue;
+        session.socket = undefined;
+        if (code === 1000 || code === 1001) this.#sessions.delete(session.id);
+      }
+    });
+    client.on("message", (data) => this.#hear(client, JSON.parse(String(data as Buffer)) as Json));
+    client.send(JSON.stringify({ op: 10, d: { heartbeat_interval: this.heartbeatMs } }));
+  }
+
+  #hear(client: WebSocket, said: Json): void {
+    this.said.push(said);
+    const d = said["d"] as Json;
+    if (said["op"] === 1 && !this.isDeaf) client.send(JSON.stringify({ op: 11 }));
+    if (said["op"] === 2) this.#identify(client, d);
+    if (said["op"] === 6) this.#resume(client, d);
+  }
+
+  #identify(client: WebSocket, d: Json): void {
+    const code = this.closeWith ?? (d["token"] === this.#token ? undefined : 4004);
+    this.closeWith = undefined;
+    if (code !== undefined) return client.close(code, "no");
+    if ((Number(d["intents"]) & NEEDED) !== NEEDED) return client.close(4013, "Invalid intent(s).");
+    const session: Session = { id: this.#world.nextId(), events: [], socket: client };
+    this.#sessions.set(session.id, session);
+    const url = this.#world.url.replace("http", "ws");
+    this.#tell(session, "READY", {
+      v: 10,
+      user: this.#world.self,
+      guilds: [{ id: this.#world.guild["id"], unavailable: true }],
+      session_id: session.id,
+      resume_gateway_url: url,
+      application: { id: this.#world.applicationId, flags: 1 << 19 },
+    });
+    this.#tell(session, "GUILD_CREATE", this.#world.guild);
+  }
+
+  #resume(client: WebSocket, d: Json): void {
+    const session = this.#sessions.get(String(d["session_id"]));
+    if (!session || d["token"] !== this.#token) return client.send(JSON.stringify({ op: 9, d: false }));
+    session.socket = client;
+    for (const event of session.events.slice(Number(d["seq"]))) client.send(JSON.stringify({ op: 0, ...event }));
+    this.#tell(session, "RESUMED", {});
+  }
+
+  #tell(session: Session, t: string, d: unknown): void {
+    const event = { t, s: session.events.length + 1, d };
+    session.events.push(event);
+    session.socket?.send(JSON.stringify({ op: 0, ...event }));
+  }
+}

@@ -1,0 +1,312 @@
+export type Json = Record<string, unknown>;
+
+/** A member that is text, or nothing. */
+export const textIn = (json: Json, name: string): string => {
+  const value = json[name];
+  return typeof value === "string" ? value : "";
+};
+
+export interface Speaker {
+  readonly from?: Json;
+  readonly replyTo?: string;
+  readonly files?: readonly { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }[];
+  /** Written while nobody is told. */
+  readonly unheard?: boolean;
+  readonly more?: Json;
+}
+
+export interface RestCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: Json;
+  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+}
+
+export interface RestResult {
+  readonly status: number;
+  readonly json?: unknown;
+  readonly events?: readonly { readonly name: string; readonly data: unknown }[];
+}
+
+export const ADA = { id: "1001", username: "ada", global_name: "Ada", discriminator: "0", avatar: null };
+export const BOT = { id: "1077", username: "beeper", global_name: null, discriminator: "0", avatar: null, bot: true };
+const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:00:00.000Z", deaf: false, mute: false };
+
+const EPOCH = 1_420_070_400_000;
+const ok = (json: unknown): RestResult => ({ status: 200, json });
+const refusal = (status: number, code: number, message: string): RestResult => ({ status, json: { message, code } });
+const UNKNOWN_CHANNEL = refusal(404, 10_003, "Unknown Channel");
+const UNKNOWN_MESSAGE = refusal(404, 10_008, "Unknown Message");
+
+/** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
+export class FakeWorld {
+  url = "";
+  readonly self = {
+    id: "4200",
+    username: "test_bot",
+    global_name: null,
+    discriminator: "0001",
+    avatar: null,
+    bot: true,
+  };
+  readonly applicationId = "4300";
+  /** Of the application: may read the text of messages. */
+  flags = 1 << 19;
+  /** Whether the history tells nonces; Discord's documentation leaves that open. */
+  tellsNonces = true;
+  readonly files = new Map<string, Uint8Array>();
+  readonly commands: Json[] = [];
+  readonly callbacks: Json[] = [];
+  readonly typing: string[] = [];
+  readonly guild: Json;
+  readonly #channels = new Map<string, Json>();
+  readonly #messages = new Map<string, Json[]>();
+  readonly #nonces = new Map<string, Json>();
+  readonly #interactions = new Map<string, { channel: string; message?: Json }>();
+  #last = 0n;
+
+  constructor() {
+    const channels = [
+      { id: "901", type: 0, guild_id: "900", name: "crew", position: 0, last_message_id: null },
+      { id: "902", type: 15, guild_id: "900", name: "help", position: 1, last_message_id: null },
+    ];
+    const threads = [
+      { id: "903", type: 11, guild_id: "900", parent_id: "901", name: "a thread", last_message_id: null },
+      { id: "904", type: 11, guild_id: "900", parent_id: "902", name: "How do I?", last_message_id: null },
+    ];
+    for (const channel of [...channels, ...threads]) this.#channels.set(channel.id, channel);
+    const own = { user: this.self, nick: null, roles: ["951"], joined_at: "2026-01-01T00:00:00.000Z" };
+    const roles = [
+      { id: "950", name: "captains" },
+      { id: "951", name: "test_bot" },
+    ];
+    this.guild = { id: "900", name: "Ship", unavailable: false, channels, threads, roles, members: [own] };
+  }
+
+  /** docs.discord.com/developers/reference#snowflakes */
+  nextId(): string {
+    const now = BigInt(Date.now() - EPOCH) << 22n;
+    this.#last = now > this.#last ? now : this.#last + 1n;
+    return String(this.#last);
+  }
+
+  messages(channel: string): readonly Json[] {
+    return this.#messages.get(channel) ?? [];
+  }
+
+  find(channel: string, id: string): Json | undefined {
+    return this.messages(channel).find((message) => message["id"] === id);
+  }
+
+  isOwn(message: Json): boolean {
+    return (message["author"] as Json)["id"] === this.self.id;
+  }
+
+  isDirect(channel: string): boolean {
+    return this.#channels.get(channel)?.["type"] === 1;
+  }
+
+  /** The direct channel of a person. */
+  direct(person: string): string {
+    const id = `8${person}`;
+    if (!this.#channels.has(id)) {
+      this.#channels.set(id, { id, type: 1, last_message_id: null, recipients: [{ ...ADA, id: person }] });
+    }
+    return id;
+  }
+
+  channel(id: string): Json | undefined {
+    return this.#channels.get(id);
+  }
+
+  addChannel(channel: Json & { id: string }): void {
+    this.#channels.set(channel.id, channel);
+  }
+
+  write(channel: string, text: string, { from = ADA, replyTo, files = [], more = {} }: Speaker): Json {
+    const original = replyTo === undefined ? undefined : this.find(channel, replyTo);
+    const message: Json = {
+      id: this.nextId(),
+      type: replyTo === undefined ? 0 : 19,
+      channel_id: channel,
+      author: from,
+      content: text,
+      timestamp: new Date().toISOString(),
+      edited_timestamp: null,
+      tts: false,
+      mention_everyone: false,
+      mentions: [...text.matchAll(/<@!?(\d+)>/g)].map(([, id]) => [this.self, ADA, BOT].find((user) => user.id === id)),
+      mention_roles: [...text.matchAll(/<@&(\d+)>/g)].map(([, id]) => id),
+      attachments: files.map((file) => this.#attach(channel, file)),
+      embeds: [],
+      pinned: false,
+      ...(replyTo !== undefined && {
+        message_reference: { type: 0, message_id: replyTo, channel_id: channel },
+        referenced_message: original ?? null,
+      }),
+      ...more,
+    };
+    this.#messages.set(channel, [...this.messages(channel), message]);
+    const place = this.#channels.get(channel);
+    if (place) place["last_message_id"] = message["id"];
+    return message;
+  }
+
+  /** As an event has it. */
+  told(message: Json): Json {
+    const isInGuild = !this.isDirect(String(message["channel_id"]));
+    return isInGuild ? { ...message, guild_id: "900", member: MEMBER } : message;
+  }
+
+  /** Somebody presses a button or calls a command of the menu. */
+  interaction(channel: string, more: Json): Json {
+    const id = this.nextId();
+    const token = `interaction-${id}`;
+    this.#interactions.set(token, { channel });
+    const place = this.#channels.get(channel);
+    const who = this.isDirect(channel) ? { user: ADA } : { guild_id: "900", member: { ...MEMBER, user: ADA } };
+    return {
+      id,
+      application_id: this.applicationId,
+      token,
+      version: 1,
+      channel_id: channel,
+      channel: place,
+      ...who,
+      ...more,
+    };
+  }
+
+  rest(call: RestCall): RestResult {
+    const parts = call.path.split("/").slice(1);
+    switch (parts[0]) {
+      case "users":
+        return parts[2] === "channels" ? this.#open(call) : ok(this.self);
+      case "applications":
+        return this.#application(call, parts);
+      case "gateway":
+        return ok({
+          url: this.url.replace("http", "ws"),
+          shards: 1,
+          session_start_limit: { total: 1000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 },
+        });
+      case "channels":
+        return this.#inChannel(call, parts);
+      case "guilds":
+        return ok(parts[2] === "members" ? this.#member(String(parts[3])) : this.guild);
+      case "interactions":
+        this.callbacks.push(call.body);
+        return { status: 204 };
+      case "webhooks":
+        return this.#fill(call, String(parts[2]));
+      default:
+        return refusal(404, 0, "404: Not Found");
+    }
+  }
+
+  #open({ body }: RestCall): RestResult {
+    const person = String(body["recipient_id"]);
+    if (person === "666") return refusal(403, 50_007, "Cannot send messages to this user");
+    return ok(this.channel(this.direct(person)));
+  }
+
+  #application({ method, body }: RestCall, parts: readonly string[]): RestResult {
+    if (parts[2] !== "commands") return ok({ id: this.applicationId, name: "Test", flags: this.flags });
+    if (method === "PUT") this.commands.splice(0, this.commands.length, ...(body as unknown as Json[]));
+    return ok(this.commands);
+  }
+
+  #member(id: string): Json {
+    if (id === this.self.id) return { user: this.self, nick: null, roles: ["951"] };
+    return { ...MEMBER, user: { ...ADA, id } };
+  }
+
+  #inChannel(call: RestCall, [, channel = "", what, id, deeper, emoji]: readonly string[]): RestResult {
+    const place = this.channel(channel);
+    if (!place) return UNKNOWN_CHANNEL;
+    if (what === undefined) return ok(place);
+    if (what === "typing") {
+      this.typing.push(channel);
+      return { status: 204 };
+    }
+    if (id === undefined) return call.method === "GET" ? this.#page(channel, call.query) : this.#create(channel, call);
+    const message = this.find(channel, id);
+    if (!message) return UNKNOWN_MESSAGE;
+    if (deeper === "reactions") return this.#react(message, decodeURIComponent(emoji ?? ""), call.method);
+    return this.#change(channel, message, call);
+  }
+
+  #page(channel: string, query: URLSearchParams): RestResult {
+    const limit = Number(query.get("limit") ?? 50);
+    const after = query.get("after");
+    const all = this.messages(channel).map((message) =>
+      this.tellsNonces ? message : { ...message, nonce: undefined },
+    );
+    const some =
+      after === null ? all.slice(-limit) : all.filter(({ id }) => BigInt(String(id)) > BigInt(after)).slice(0, limit);
+    return ok(some.toReversed());
+  }
+
+  #create(channel: string, { body, files }: RestCall): RestResult {
+    const content = textIn(body, "content");
+    const nonce = textIn(body, "nonce");
+    if (content.length > 2000 || nonce.length > 25) return refusal(400, 50_035, "Invalid Form Body");
+    if (content === "" && files.length === 0) return refusal(400, 50_006, "Cannot send an empty message");
+    const key = `${channel}/${nonce}`;
+    const same = body["enforce_nonce"] === true ? this.#nonces.get(key) : undefined;
+    if (same) return ok(same);
+    const replyTo = textIn((body["message_reference"] ?? {}) as Json, "message_id");
+    const more = { nonce, components: body["components"] ?? [], flags: body["flags"] ?? 0 };
+    const known = this.find(channel, replyTo) ? { replyTo } : {};
+    const message = this.write(channel, content, { from: this.self, files, more, ...known });
+    this.#nonces.set(key, message);
+    return { status: 200, json: message, events: [{ name: "MESSAGE_CREATE", data: this.told(message) }] };
+  }
+
+  #change(channel: string, message: Json, { method, body }: RestCall): RestResult {
+    if (method === "GET") return ok(message);
+    if (method === "DELETE") {
+      this.#messages.set(
+        channel,
+        this.messages(channel).filter((other) => other !== message),
+      );
+      return { status: 204 };
+    }
+    if (!this.isOwn(message)) return refusal(403, 50_005, "Cannot edit a message authored by another user");
+    Object.assign(message, body, { edited_timestamp: new Date().toISOString() });
+    return ok(message);
+  }
+
+  #react(message: Json, emoji: string, method: string): RestResult {
+    const before = (message["reactions"] ?? []) as { emoji: { id: null; name: string }; me: boolean }[];
+    const others = before.filter((reaction) => reaction.emoji.name !== emoji);
+    message["reactions"] =
+      method === "PUT" ? [...others, { emoji: { id: null, name: emoji }, me: true, count: 1 }] : others;
+    return { status: 204 };
+  }
+
+  /** The answer to a command; docs.discord.com/developers/interactions/receiving-and-responding */
+  #fill({ body, files }: RestCall, token: string): RestResult {
+    const interaction = this.#interactions.get(token);
+    if (!interaction) return refusal(404, 10_015, "Unknown Webhook");
+    if (interaction.message) Object.assign(interaction.message, body);
+    interaction.message ??= this.write(interaction.channel, textIn(body, "content"), { from: this.self, files });
+    return ok(interaction.message);
+  }
+
+  #attach(channel: string, file: NonNullable<Speaker["files"]>[number]): Json {
+    const id = this.nextId();
+    const path = `/attachments/${channel}/${id}/${file.name}`;
+    this.files.set(path, file.bytes);
+    const mime = "mime" in file ? { content_type: file.mime } : {};
+    return {
+      id,
+      filename: file.name,
+      size: file.bytes.length,
+      url: this.url + path,
+      proxy_url: this.url + path,
+      ...mime,
+    };
+  }
+}

@@ -1,0 +1,112 @@
+import { discord } from "../index.ts";
+import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/message.ts";
+import type { Platform } from "../../../test/contracts/platform.ts";
+import { startFakeDiscord } from "./fake-discord.ts";
+import type { FakeDiscord, Fault } from "./fake-discord.ts";
+import { ADA, BOT } from "./fake-world.ts";
+import type { Json } from "./fake-world.ts";
+
+const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
+  limited: "429",
+  broken: "500",
+  dropped: "drop",
+  lost: "lost",
+  forbidden: "403",
+};
+const where = { channel: discord.id, account: DEFAULT_ACCOUNT };
+const CREW = { kind: "group", id: "901", title: "#crew" } as const;
+
+/** Discord's side of the contract, and the fake behind it. */
+export async function discordPlatform(): Promise<Platform & { readonly fake: FakeDiscord }> {
+  const fake = await startFakeDiscord();
+  return {
+    fake,
+    adapter: discord,
+    config: { ...fake.config },
+    wrongConfig: { ...fake.config, token: "wrong" },
+    direct: { ...where, chat: { kind: "direct", id: ADA.id } },
+    group: { ...where, chat: CREW },
+    topic: { ...where, chat: CREW, thread: "903" },
+    say: (to, text, more = {}) => speak(fake, to, text, more),
+    shown: (peer) => fake.shown(channelOf(fake, peer)),
+    failSends: (how, count = 1) => fake.fail(FAULTS[how], { count }),
+    failReceive: (count) => fake.gateway.drop(count - 1),
+    ...people(fake),
+    ...sights(fake),
+    knowsKeys: true,
+    close: () => fake.close(),
+  };
+}
+
+export const channelOf = ({ world }: FakeDiscord, { chat, thread }: Peer): string =>
+  thread ?? (chat.kind === "direct" ? world.direct(chat.id) : chat.id);
+
+function speak(fake: FakeDiscord, to: Peer, text: string, how: { naming?: boolean; replyingToBot?: boolean }): string {
+  const channel = channelOf(fake, to);
+  const before = how.replyingToBot ? fake.world.write(channel, "before", { from: fake.world.self }) : undefined;
+  const said = how.naming ? `<@${fake.world.self.id}> ${text}` : text;
+  return fake.say(channel, said, before ? { replyTo: String(before["id"]) } : {});
+}
+
+/** What people do beside writing. */
+function people(
+  fake: FakeDiscord,
+): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot" | "redeliver" | "sayUnheard"> {
+  const { world, gateway } = fake;
+  let last: Json = {};
+  return {
+    change(to, messageId, text) {
+      const message = world.find(channelOf(fake, to), messageId) ?? {};
+      Object.assign(message, { content: text, edited_timestamp: new Date().toISOString() });
+      gateway.dispatch("MESSAGE_UPDATE", world.told(message));
+    },
+    react(to, messageId, emoji, { removed = false } = {}) {
+      const channel = channelOf(fake, to);
+      const facts = { user_id: ADA.id, channel_id: channel, message_id: messageId, emoji: { id: null, name: emoji } };
+      if (removed) gateway.dispatch("MESSAGE_REACTION_REMOVE", { ...facts, burst: false, type: 0 });
+      else
+        gateway.dispatch("MESSAGE_REACTION_ADD", { ...facts, message_author_id: world.self.id, burst: false, type: 0 });
+    },
+    press(to, messageId, command) {
+      const channel = channelOf(fake, to);
+      const message = world.find(channel, messageId);
+      const data = { component_type: 2, custom_id: command };
+      gateway.dispatch("INTERACTION_CREATE", world.interaction(channel, { type: 3, message, data }));
+    },
+    attach: (to, text, { bytes, mime, name = "file" }) =>
+      fake.say(channelOf(fake, to), text, { files: [{ name, bytes, ...(mime !== undefined && { mime }) }] }),
+    sayAsBot: (to, text) => void fake.say(channelOf(fake, to), text, { from: BOT }),
+    redeliver() {
+      const direct = world.direct(ADA.id);
+      last = world.messages(direct).at(-1) ?? last;
+      gateway.dispatch("MESSAGE_CREATE", world.told(last));
+    },
+    sayUnheard: (to, text) => void fake.say(channelOf(fake, to), text, { unheard: true }),
+  };
+}
+
+/** What people see beside texts. */
+function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+  const { world } = fake;
+  const own = (peer: Peer) => world.messages(channelOf(fake, peer)).filter((message) => world.isOwn(message));
+  return {
+    typed: (peer) => world.typing.filter((channel) => channel === channelOf(fake, peer)).length,
+    reactions: (peer, messageId) =>
+      ((world.find(channelOf(fake, peer), messageId)?.["reactions"] ?? []) as { emoji: { name: string } }[]).map(
+        ({ emoji }) => emoji.name,
+      ),
+    answers: (peer) =>
+      own(peer).map(
+        (message) => (message["message_reference"] as Json | undefined)?.["message_id"] as string | undefined,
+      ),
+    files: (peer) =>
+      own(peer).flatMap((message) =>
+        (message["attachments"] as Json[]).map((file) => ({
+          kind: "image" as const,
+          bytes: world.files.get(new URL(String(file["url"])).pathname) ?? new Uint8Array(),
+          caption: String(message["content"]),
+        })),
+      ),
+  };
+}

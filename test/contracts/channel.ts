@@ -98,7 +98,7 @@ function acknowledging(open: Open): void {
     platform.say(platform.direct, "again");
     await first.until(() => first.offered > 0);
     await link.close();
-    const { host, link: second } = await start(platform);
+    const { host, link: second } = await start(platform, new Host(first));
     if (!platform.unacknowledged) {
       if (!second.missedSince) return context.skip("the platform delivers nothing again, and cannot be asked");
       host.received.push(...(await second.missedSince(Date.now() - 60_000)));

@@ -1,10 +1,22 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChannelHost, FetchRequest, LinkReport, WebhookAnswer, WebhookRequest } from "../../src/types/channel.ts";
+import type {
+  AccountNotes,
+  ChannelHost,
+  FetchRequest,
+  LinkReport,
+  WebhookAnswer,
+  WebhookRequest,
+} from "../../src/types/channel.ts";
 import { accountId } from "../../src/types/ids.ts";
 import type { InboundMessage, MediaItem } from "../../src/types/message.ts";
 import { safeFetch } from "../../src/utils/safe-fetch.ts";
+
+function emptyNotes(): AccountNotes {
+  const notes = new Map<string, string>();
+  return { get: async (key) => notes.get(key), set: async (key, value) => void notes.set(key, value) };
+}
 
 /** A host that keeps what it is given. */
 export class Host implements ChannelHost {
@@ -20,12 +32,13 @@ export class Host implements ChannelHost {
   offered = 0;
   #changed: () => void = () => undefined;
 
+  /** With the notes of an earlier one: the account after a restart. */
+  constructor(earlier?: Host) {
+    this.notes = earlier?.notes ?? emptyNotes();
+  }
+
   readonly commands = [{ name: "status", description: "How the gateway is." }];
-  readonly #notes = new Map<string, string>();
-  readonly notes = {
-    get: async (key: string) => this.#notes.get(key),
-    set: async (key: string, value: string) => void this.#notes.set(key, value),
-  };
+  readonly notes: AccountNotes;
 
   /** What was given to `serve`, by path. */
   readonly routes = new Map<string, (request: WebhookRequest) => Promise<WebhookAnswer>>();

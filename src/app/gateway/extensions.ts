@@ -9,6 +9,10 @@ interface Bundled {
 
 /** One row for each channel. */
 const BUNDLED: Readonly<Record<string, Bundled>> = {
+  discord: {
+    config: async () => (await import("../../../extensions/discord/config.ts")).discordConfig,
+    adapter: async () => (await import("../../../extensions/discord/index.ts")).discord,
+  },
   signal: {
     config: async () => (await import("../../../extensions/signal/config.ts")).signalConfig,
     adapter: async () => (await import("../../../extensions/signal/index.ts")).signal,

@@ -1,0 +1,77 @@
+import { LLMock } from "@copilotkit/aimock";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { done, eventsOf, makeTool, openStage, turn, type Stage } from "./stage.ts";
+import { APIS, faultsEverywhere, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
+
+let mock: LLMock;
+let stage: Stage;
+
+beforeEach(async () => {
+  mock = new LLMock({ port: 0 });
+  mock.on({ hasToolResult: true }, { content: "done with the tool" });
+  mock.onMessage(/.*/, { content: "here I am" });
+  await mock.start();
+  stage = await openStage();
+});
+afterEach(async () => {
+  await stage.close();
+  await mock.stop();
+});
+
+const ROOTS: Readonly<Record<WireApi, string>> = {
+  "openai-completions": "/v1",
+  "openai-responses": "/v1",
+  "anthropic-messages": "",
+  "google-generative-ai": "/v1beta",
+};
+
+/** Asks once, and then again when the peer is well. */
+async function askTwice(api: WireApi) {
+  const { models, sent, faults } = wire({
+    urlFor: (of) => `${mock.url}${ROOTS[APIS.find((one) => one === of) ?? api]}`,
+  });
+  const clock = skippingClock();
+  const ask = async (words: string) => {
+    const tools = [makeTool("look", async () => done("seen"))];
+    const given = { models, clock, tools, candidates: [REFS[api]], turn: turn(words, words) };
+    const events = await eventsOf(stage.start(given).stream);
+    const end = events.at(-1);
+    const remedies = events.flatMap((event) => (event.type === "retry" ? [event.remedy] : []));
+    return { result: end?.type === "run_end" ? end.result : undefined, remedies };
+  };
+  const first = await ask("please");
+  const calls = sent.length;
+  mock.clearRequests();
+  const second = await ask("and now");
+  return { first, second, calls, waits: clock.waits, faults };
+}
+
+describe.each(APIS)("a third party's %s that fails", (api) => {
+  it.each([
+    [401, "invalid api key", "auth", 1, []],
+    [429, "rate limit reached", "rate_limit", 3, ["wait", "wait"]],
+    [529, "overloaded_error: Overloaded", "overloaded", 3, ["wait", "wait"]],
+    [500, "Internal server error", "network", 4, ["wait", "wait", "wait"]],
+    [
+      400,
+      "prompt is too long: 213462 tokens > 200000 maximum",
+      "context_overflow",
+      5,
+      ["compact", "truncate_results", "shrink_window", "shrink_window", "shrink_window"],
+    ],
+  ] as const)(
+    "with %i is asked no oftener than its policy says, and answers the next turn",
+    async (status, message, kind, count, remedies) => {
+      for (let tries = 0; tries < count; tries += 1) mock.nextRequestError(status, { message });
+      const { first, second, calls, waits, faults } = await askTwice(api);
+      expect(first.result).toMatchObject({ kind: "failed", failure: { kind } });
+      expect(first.remedies).toEqual(remedies);
+      expect(calls).toBe(count);
+      expect(waits).toHaveLength(remedies.filter((remedy) => remedy === "wait").length);
+      expect(second.result).toEqual({ kind: "replied", stop: "stop" });
+      expect((await stage.transcript()).at(-1)).toMatch(/^assistant: (?:thinking\|)?here I am$/);
+      expect(faults()).toEqual([]);
+      expect(await faultsEverywhere(stage.session)).toEqual([]);
+    },
+  );
+});

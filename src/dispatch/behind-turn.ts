@@ -1,6 +1,5 @@
 import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../harness/flush.ts";
 import type { Run } from "../harness/run.ts";
-import { fillOf } from "../harness/upkeep.ts";
 import { runId } from "../types/ids.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Session } from "../types/session.ts";
@@ -59,11 +58,11 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   // What an engine compacts is its own to save.
   if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
     return;
+  const fill = await turn.run.fill();
+  if (!fill || !isFlushDue(fill, prepared.agent)) return;
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
-  const fill = await fillOf(request, session.entry, ports.models);
-  if (!isFlushDue(fill, prepared.agent)) return;
   const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: "memory" as const };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({

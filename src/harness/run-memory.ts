@@ -1,11 +1,12 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
+import { OpenClawError } from "../types/errors.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
 import type { RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
-import { isFull, sizesFor, writersFor } from "./upkeep.ts";
+import { type Fill, fillOf, isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export interface MemoryParts {
   /** As it is now: hooks and a prompt that is not kept change it. */
@@ -37,7 +38,7 @@ export class RunMemory {
       return undefined;
     } catch (error) {
       deps.log.error("context engine not to be had", { error });
-      return { kind: "engine", message: error instanceof Error ? error.message : String(error) };
+      return { kind: "engine", message: withFix(error) };
     }
   }
 
@@ -56,12 +57,19 @@ export class RunMemory {
     });
   }
 
+  /** See `Run.fill`. */
+  async fill(): Promise<Fill | undefined> {
+    const { log } = this.#parts;
+    const { conversation, settings } = this.#parts.request();
+    return this.shown && fillOf(this.shown, { conversation, filled: log.filled }, settings);
+  }
+
   /** See `Run.compactWhenFull`. */
   async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
-    const { deps, log, signal } = this.#parts;
-    const { conversation, settings } = this.#parts.request();
-    if (!this.shown || signal.aborted || this.engine?.ownsCompaction === true) return undefined;
-    if (!(await isFull(this.shown, { conversation, filled: log.filled }, settings))) return undefined;
+    const { deps, request, signal } = this.#parts;
+    if (signal.aborted || this.engine?.ownsCompaction === true) return undefined;
+    const fill = await this.fill();
+    if (!fill || !isFull(fill, request().settings)) return undefined;
     // The run's own log has ended.
     return this.#compactHere("full", (event) => {
       logCompaction(event, deps.log);
@@ -113,4 +121,10 @@ export class RunMemory {
     if (done.kind === "done") deps.pruned?.forget(facts.sessionId);
     return done;
   }
+}
+
+/** For the operator, who reads it in the receipt and in the log. */
+function withFix(error: unknown): string {
+  if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
+  return error instanceof Error ? error.message : String(error);
 }

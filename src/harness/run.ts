@@ -17,6 +17,7 @@ import { openTurn, progressOf, repeat, repeatPart, userMessage } from "./resume.
 import { RunMemory } from "./run-memory.ts";
 import { Steering } from "./steering.ts";
 import { pausing, type ToolSetting } from "./tools.ts";
+import type { Fill } from "./upkeep.ts";
 import { isVolatile, WithPrompt } from "./volatile.ts";
 
 export type AbortCause = "user" | "timeout" | "shutdown";
@@ -33,6 +34,8 @@ export interface Run {
    * Never rejects.
    */
   settle(): Promise<void>;
+  /** How full the conversation's window is behind the run; undefined when no model was shown it. */
+  fill(): Promise<Fill | undefined>;
   /** The context engine sees to its own compaction. */
   ownsCompaction(): boolean;
   /**
@@ -52,6 +55,7 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
     settle: () => runner.memory.settle(),
+    fill: () => runner.memory.fill(),
     ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
     compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
   };

@@ -37,7 +37,7 @@ export class Account implements Room {
     return this.#view?.self;
   }
 
-  threads(): Threads | undefined {
+  threads(): Pick<Threads, "join"> | undefined {
     return this.#view?.threads;
   }
 

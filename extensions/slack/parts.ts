@@ -26,9 +26,10 @@ export const threadOf = ({ ts, thread_ts: thread }: Pick<SlackMessage, "ts" | "t
   thread != null && thread !== ts ? thread : undefined;
 
 /** Who wrote a message; bots of old have a name only. */
-export async function senderOf(message: SlackMessage, people: People): Promise<Sender> {
+export async function senderOf(message: SlackMessage, people: Pick<People, "sender">): Promise<Sender> {
   const isBot = message.bot_id != null || message.subtype === "bot_message" || message.user === "USLACKBOT";
-  if (message.user != null) return { ...(await people.sender(message.user)), ...(isBot && { isBot }) };
   const name = message.username ?? message.bot_profile?.name;
-  return { id: message.bot_id ?? "unknown", isBot: true, ...(name != null && { name }) };
+  const named = { ...(name != null && { name }), ...(isBot && { isBot }) };
+  if (message.user == null) return { id: message.bot_id ?? "unknown", ...named, isBot: true };
+  return { ...named, ...(await people.sender(message.user)) };
 }

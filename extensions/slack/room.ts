@@ -14,5 +14,5 @@ export interface Room {
   readonly reactions: Reactions;
   /** Undefined until Slack has told who the bot is. */
   self(): Self | undefined;
-  threads(): Threads | undefined;
+  threads(): Pick<Threads, "join"> | undefined;
 }

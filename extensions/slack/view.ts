@@ -9,8 +9,8 @@ export interface View {
   readonly account: AccountId;
   readonly self: Self;
   readonly config: SlackConfig;
-  readonly people: People;
-  readonly threads: Threads;
+  readonly people: Pick<People, "user" | "channel" | "sender">;
+  readonly threads: Pick<Threads, "read" | "isFirstSight" | "hasBot" | "join">;
   readonly commands: readonly MenuCommand[];
   readonly now: () => number;
 }

@@ -39,6 +39,10 @@ export interface FakeSlack {
   cut(refusals?: number): void;
   /** Asks for a new socket, as Slack does every few hours. */
   rotate(reason: string): void;
+  /** Stops to answer on the sockets that are open, without closing them. */
+  freeze(): void;
+  /** What the bot token may do, separated by commas. */
+  scopes: string;
   /** What an HTTP request of Slack's looks like. */
   signed(body: string, json?: boolean, at?: number): { headers: Record<string, string>; body: Uint8Array };
   close(): Promise<void>;
@@ -383,6 +387,15 @@ function front(slack: Slack, server: http.Server): FakeSlack {
       const frame = JSON.stringify({ type: "disconnect", reason, debug_info: { host: "applink-1" } });
       for (const socket of slack.sockets) socket.send(frame);
     },
+    freeze() {
+      for (const socket of slack.sockets) socket.pause();
+    },
+    get scopes() {
+      return slack.scopes;
+    },
+    set scopes(scopes) {
+      slack.scopes = scopes;
+    },
     signed,
     async close() {
       for (const socket of slack.sockets) socket.terminate();
@@ -416,8 +429,9 @@ function people(slack: Slack): Pick<FakeSlack, "say" | "inject" | "deliver" | "r
       const id = `F${slack.next()}`;
       const url = `http://127.0.0.1:${slack.port}/files/${id}/${name}`;
       const about = { id, name, title: name, mimetype, size: bytes.length, mode: "hosted", url_private: url };
-      slack.files.set(id, { bytes, about: { ...about, url_private_download: url } });
-      return about;
+      const file = { bytes, about: { ...about, url_private_download: url } };
+      slack.files.set(id, file);
+      return file.about;
     },
   };
 }
@@ -489,8 +503,8 @@ function receiveFile(slack: Slack, id: string, bytes: Buffer, response: http.Ser
 
 function giveFile(slack: Slack, id: string, token: string, response: http.ServerResponse): void {
   const file = slack.files.get(id);
-  // Without a token Slack shows its sign-in page.
-  if (token !== slack.botToken) {
+  // Without a token that may read files Slack shows its sign-in page.
+  if (token !== slack.botToken || !slack.scopes.includes("files:read")) {
     response.writeHead(200, { "content-type": "text/html" }).end("<!DOCTYPE html><html></html>");
   } else if (file) {
     response.writeHead(200, { "content-type": String(file.about["mimetype"]) }).end(file.bytes);

@@ -1,0 +1,380 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import type { OutboundPart } from "../../../src/types/reply.ts";
+import { slackAccounts } from "../config.ts";
+import { slack } from "../index.ts";
+import { ADA, TOPIC } from "./fake-slack.ts";
+import { slackPlatform } from "./slack-platform.ts";
+
+afterEach(stopAll);
+const KEY = { idempotencyKey: "k" };
+const mrkdwn = (body: string): OutboundPart & { kind: "text" } => ({
+  kind: "text",
+  body,
+  plain: body,
+  format: "slack-mrkdwn",
+});
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await slackPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const { fake, direct, group, topic } = platform;
+  await host.until(() => host.reports.some((report) => report.kind === "alive"));
+  return { ...started, fake, direct, group, topic };
+}
+
+const troubles = (host: Host) => host.reports.filter((report) => report.kind !== "alive");
+
+describe("the socket", () => {
+  test.each(["warning", "refresh_requested"])("is replaced without a gap when Slack says %s", async (reason) => {
+    const { fake, host } = await begin();
+    fake.say("D1", "before");
+    fake.rotate(reason);
+    for (let number = 0; number < 30; number++) {
+      fake.say("D1", `during ${number};`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    fake.say("D1", "after");
+    await host.heard("after");
+    const texts = new Set(host.received.map(({ text }) => text));
+    expect(texts.size).toBe(32);
+    expect(troubles(host)).toEqual([]);
+    expect(fake.calls.filter(({ method }) => method === "apps.connections.open")).toHaveLength(2);
+    while (fake.sockets > 1 || fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test("is opened anew when nothing comes over it any more", async () => {
+    const { fake, host } = await begin({ socketMode: { serverPingTimeout: 1000 } });
+    fake.freeze();
+    await host.until(() => troubles(host).length > 0);
+    expect(troubles(host)[0]).toMatchObject({ kind: "trouble", reason: expect.stringContaining("nothing came") });
+    fake.say("D1", "are you there");
+    await host.heard("are you there");
+  });
+
+  test("is given up when Socket Mode is turned off, or the token is revoked", async () => {
+    const off = await begin();
+    off.fake.rotate("link_disabled");
+    await off.host.until(() => troubles(off.host).length > 0);
+    expect(troubles(off.host)).toEqual([
+      { kind: "dead", reason: expect.any(String), fix: expect.stringMatching(/Socket Mode/) },
+    ]);
+    const revoked = await begin();
+    revoked.fake.fail("apps.connections.open", "token_revoked");
+    revoked.fake.cut();
+    await revoked.host.until(() => troubles(revoked.host).length > 1);
+    expect(troubles(revoked.host)[1]).toMatchObject({ kind: "dead", reason: expect.stringContaining("token_revoked") });
+  });
+
+  test("is opened later when Slack cannot be reached at first", async () => {
+    const platform = await slackPlatform();
+    platform.fake.fail("auth.test", "500", 2);
+    const { host } = await start(platform);
+    platform.say(platform.direct, "early");
+    await host.heard("early");
+    expect(host.reports.at(-1)).toEqual({ kind: "alive", self: { id: "UBOT", name: "@test_bot" } });
+  });
+});
+
+describe("what comes in", () => {
+  test("a mention is one message, however often Slack tells it", async () => {
+    const { host, fake } = await begin();
+    fake.say("C9", `<@${fake.self.userId}> /status &amp; <https://example.org|this> <#C9> <@${ADA}>`);
+    await host.until(() => host.received.length === 2);
+    const [first, second] = host.received;
+    expect(first?.text).toBe("/status & this (https://example.org) #crew @Ada Lovelace");
+    expect({ ...second, receivedAt: 0 }).toEqual({ ...first, receivedAt: 0 });
+    expect(first).toMatchObject({ mentionsBot: true, teamId: "T1", sender: { id: ADA, username: "ada" } });
+  });
+
+  test("notices, deletions, unfurled links and the bot's own words are left out", async () => {
+    const { host, fake, link, direct } = await begin();
+    fake.say("C9", "has joined the channel", { subtype: "channel_join" });
+    const message = { type: "message", user: ADA, ts: "1.1", text: "look: <https://example.org>" };
+    const changed = {
+      type: "message",
+      subtype: "message_changed",
+      channel: "C9",
+      ts: "1.2",
+      previous_message: message,
+    };
+    fake.inject({ ...changed, message: { ...message, attachments: [{ from_url: "https://example.org" }] } });
+    fake.inject({ type: "message", subtype: "message_deleted", channel: "C9", ts: "1.3", deleted_ts: "1.1" });
+    fake.inject({ type: "member_joined_channel", user: ADA, channel: "C9" });
+    const sent = await link.send(direct, mrkdwn("mine"), KEY);
+    if (sent.kind === "sent") await link.edit?.(direct, sent.messageId, mrkdwn("mine too"));
+    fake.say("D1", "the end");
+    await host.heard("the end");
+    expect(host.received).toHaveLength(1);
+    expect(fake.pending.length).toBeLessThanOrEqual(1);
+  });
+
+  test("what was forwarded is untrusted, and other bots' attachments are their text", async () => {
+    const { host, fake } = await begin();
+    const forwarded = { is_share: true, author_name: "Bob", text: "secret plan" };
+    fake.say("D1", "see", { attachments: [forwarded, { from_url: "https://example.org", text: "preview" }] });
+    expect((await host.heard("see")).untrusted).toEqual(["Forwarded from Bob: secret plan"]);
+    fake.say("C9", "", { user: "U77", bot_id: "B77", attachments: [{ fallback: "disk full" }] });
+    expect((await host.heard("disk full")).sender).toMatchObject({ id: "U77", isBot: true });
+  });
+
+  test("a thread brings its first message, and once what was said before", async () => {
+    const { host, fake, link, topic } = await begin({ thread: { initialHistoryLimit: 2 } });
+    for (const text of ["one", "two", "three"]) fake.say("C9", text, { thread_ts: TOPIC, user: "U2" }, true);
+    fake.say("C9", `<@${fake.self.userId}> what do you think?`, { thread_ts: TOPIC });
+    const asked = await host.heard("what do you think?");
+    expect(asked).toMatchObject({ from: topic, mentionsBot: true, threadStarter: "the topic" });
+    expect(asked.untrusted).toEqual(["Earlier in the thread, U2: two", "Earlier in the thread, U2: three"]);
+    fake.say("C9", "just among us", { thread_ts: TOPIC });
+    expect((await host.heard("just among us")).mentionsBot).toBe(false);
+    await link.send(topic, mrkdwn("my view"), KEY);
+    fake.say("C9", "go on", { thread_ts: TOPIC });
+    const more = await host.heard("go on");
+    expect(more.mentionsBot).toBe(true);
+    expect(more.untrusted).toBeUndefined();
+  });
+
+  test("threads of the bot ask for a mention where that is wished", async () => {
+    const { host, platform, group } = await begin({ thread: { requireExplicitMention: true } });
+    platform.say(group, "and then?", { replyingToBot: true });
+    const message = await host.heard("and then?");
+    expect(message.mentionsBot).toBe(false);
+    expect(message.replyTo).toBeUndefined();
+  });
+
+  test("the slash command is a command of the gateway, or a message", async () => {
+    const { host, fake } = await begin({ slashCommand: { enabled: true, name: "/claw" } });
+    const command = { command: "/claw", team_id: "T1", channel_id: "C9", user_id: ADA, response_url: "https://x" };
+    fake.deliver("slash_commands", { ...command, text: "status now", trigger_id: "1.2" });
+    fake.deliver("slash_commands", { ...command, text: "hello there", trigger_id: "1.3" });
+    fake.deliver("slash_commands", { ...command, command: "/other", text: "no", trigger_id: "1.4" });
+    const said = await host.heard("hello there");
+    expect(host.received.map(({ text, event }) => [text, event])).toEqual([
+      ["/status now", "command"],
+      ["hello there", "command"],
+    ]);
+    expect(said).toMatchObject({ mentionsBot: true, from: { chat: { id: "C9", kind: "group", title: "crew" } } });
+  });
+
+  test("people and channels that Slack does not tell are called by their ids", async () => {
+    const { host, fake } = await begin();
+    fake.say("C404", "who am I", { user: "UGONE" });
+    const message = await host.heard("who am I");
+    expect(message.sender).toEqual({ id: "UGONE" });
+    expect(message.from.chat).toEqual({ kind: "group", id: "C404" });
+  });
+
+  test("what was missed in threads is found as well, at Slack's pace", async () => {
+    const { fake, link } = await begin();
+    fake.say("D1", "alone", {}, true);
+    const parent = fake.say("C9", "a new thread", {}, true);
+    fake.say("C9", "an answer", { thread_ts: parent }, true);
+    fake.fail("conversations.history", "429");
+    const missed = (await link.missedSince?.(Date.now() - 60_000)) ?? [];
+    expect(missed.map(({ text, from }) => [text, from.chat.id, from.thread])).toEqual([
+      ["alone", "D1", undefined],
+      ["a new thread", "C9", undefined],
+      ["an answer", "C9", parent],
+    ]);
+  });
+});
+
+describe("what goes out", () => {
+  test("thread, key, previews and buttons reach Slack", async () => {
+    const { link, fake, topic } = await begin({ unfurlLinks: true });
+    const buttons = [
+      { label: "Yes", command: "/approve 1 once" },
+      { label: "No", command: "x".repeat(2001) },
+    ];
+    const long = `${"a".repeat(2990)}\n${"b".repeat(900)}`;
+    expect(await link.send(topic, mrkdwn(long), { ...KEY, buttons, replyTo: "5.5" })).toMatchObject({ kind: "sent" });
+    const { body } = fake.calls.findLast(({ method }) => method === "chat.postMessage")!;
+    expect(body).toMatchObject({ channel: "C9", thread_ts: TOPIC, text: long, unfurl_links: "true" });
+    expect(JSON.parse(body["metadata"]!)).toEqual({ event_type: "openclaw_reply", event_payload: { key: "k" } });
+    const blocks = JSON.parse(body["blocks"]!) as { type: string; text?: { text: string }; elements?: unknown[] }[];
+    expect(blocks.map(({ type }) => type)).toEqual(["section", "section", "actions"]);
+    expect(blocks.slice(0, 2).map(({ text }) => text?.text.length)).toEqual([2990, 900]);
+    expect(blocks[2]?.elements).toMatchObject([{ action_id: "openclaw:0", value: "/approve 1 once" }]);
+  });
+
+  test("an edit without buttons takes them away", async () => {
+    const { link, fake, direct } = await begin();
+    const sent = await link.send(direct, mrkdwn("sure?"), { ...KEY, buttons: [{ label: "Yes", command: "/yes" }] });
+    if (sent.kind !== "sent") throw new Error("not sent");
+    expect(fake.messages.at(-1)?.blocks).toHaveLength(2);
+    await link.edit?.(direct, sent.messageId, mrkdwn("done"));
+    expect(fake.messages.at(-1)).toMatchObject({ text: "done", blocks: [] });
+  });
+
+  test("plain text shows its signs, a gone thread is left, a person is written to directly", async () => {
+    const { link, fake, direct } = await begin();
+    const plain = { kind: "text", format: "plain", body: "a < b", plain: "a < b" } as const;
+    await link.send({ ...direct, chat: { kind: "direct", id: ADA } }, plain, { ...KEY, replyTo: "1.000001" });
+    const shown = fake.messages.at(-1);
+    expect(shown).toMatchObject({ channel: "D1", text: "a &lt; b" });
+    expect(shown?.thread_ts).toBeUndefined();
+  });
+
+  test.each([
+    ["internal_error", "unknown"],
+    ["service_unavailable", "retry"],
+    ["ratelimited", "retry"],
+    ["token_revoked", "retry"],
+    ["is_archived", "refused"],
+    ["missing_scope", "refused"],
+  ])("%s means %s", async (word, kind) => {
+    const { link, fake, direct } = await begin();
+    fake.fail("chat.postMessage", word);
+    expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({ kind, reason: expect.stringContaining(word) });
+  });
+
+  test("Slack is asked for what became of a send", async () => {
+    const { link, fake, direct, topic } = await begin();
+    const other = { idempotencyKey: "other" };
+    const part = mrkdwn("x");
+    expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "retry" });
+    const sent = await link.send(topic, part, KEY);
+    expect(await link.find?.(topic, part, KEY)).toEqual(sent);
+    expect(await link.find?.(topic, part, other)).toMatchObject({ kind: "retry" });
+    fake.say("D1", "of us, without a key", { user: fake.self.userId, bot_id: fake.self.botId }, true);
+    expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "unknown" });
+    fake.fail("conversations.history", "500");
+    expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "unknown" });
+  });
+
+  test("a new reaction takes the place of the one before, also after a restart", async () => {
+    const { link, platform, host, direct } = await begin();
+    const id = platform.say(direct, "hm");
+    await host.heard("hm");
+    await link.react?.(direct, id, "👀");
+    await link.react?.(direct, id, "✅");
+    expect(platform.reactions?.(direct, id)).toEqual(["✅"]);
+    await link.close();
+    const { link: second } = await start(platform);
+    expect(await second.react?.(direct, id, undefined)).toMatchObject({ kind: "sent" });
+    expect(platform.reactions?.(direct, id)).toEqual([]);
+    expect(await second.react?.(direct, id, "🪬")).toMatchObject({ kind: "refused" });
+  });
+
+  test("the typing reaction stands until the answer", async () => {
+    const { link, platform, host, direct } = await begin({ typingReaction: "hourglass_flowing_sand" });
+    const id = platform.say(direct, "work");
+    await host.heard("work");
+    await link.typing?.(direct);
+    await link.typing?.(direct);
+    expect(platform.reactions?.(direct, id)).toEqual(["⏳"]);
+    await link.send(direct, mrkdwn("done"), KEY);
+    while (platform.reactions?.(direct, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test("an app that may not show typing is not asked to again", async () => {
+    const { link, fake, platform, topic } = await begin();
+    fake.fail("assistant.threads.setStatus", "missing_scope");
+    await link.typing?.(topic);
+    await link.typing?.(topic);
+    expect(platform.typed?.(topic)).toBe(1);
+  });
+});
+
+describe("files", () => {
+  const media = { kind: "document", name: "a.txt", source: { at: "store", id: mediaId("a") } } as const;
+  const part: OutboundPart = { kind: "media", media, caption: "a & b" };
+
+  async function withFile() {
+    const host = new Host();
+    host.media.set("a", new TextEncoder().encode("hello"));
+    return begin({}, host);
+  }
+
+  test("go to a thread, and a send that may have arrived is found again", async () => {
+    const { link, fake, topic } = await withFile();
+    fake.fail("files.completeUploadExternal", "lost");
+    expect(await link.send(topic, part, KEY)).toMatchObject({ kind: "unknown" });
+    const shown = fake.messages.at(-1);
+    expect(shown).toMatchObject({ channel: "C9", thread_ts: TOPIC, text: "a &amp; b" });
+    expect(await link.find?.(topic, part, KEY)).toEqual({ kind: "sent", messageId: shown?.ts });
+    expect(await link.find?.(topic, part, { idempotencyKey: "never" })).toMatchObject({ kind: "retry" });
+  });
+
+  test.each(["drop", "500"])("whose upload fails (%s) may be sent again", async (how) => {
+    const { link, fake, direct } = await withFile();
+    fake.fail("files.getUploadURLExternal", how);
+    expect(await link.send(direct, part, KEY)).toMatchObject({ kind: "retry" });
+    const sent = await link.send(direct, part, KEY);
+    expect(sent).toEqual({ kind: "sent", messageId: fake.messages.at(-1)?.ts });
+  });
+
+  test("of others are fetched from Slack alone, and not beyond the limit", async () => {
+    const { link, fake } = await begin({ mediaMaxMb: 0.001 });
+    const item = (ref: unknown) => ({ kind: "document", source: { at: "platform", ref: String(ref) } }) as const;
+    const outside = fake.upload(new Uint8Array(3), { name: "x" });
+    outside["url_private_download"] = "https://example.org/x";
+    await expect(link.download?.(item(outside["id"]))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    const large = fake.upload(new Uint8Array(2000), { name: "x" });
+    await expect(link.download?.(item(large["id"]))).rejects.toMatchObject({ code: "MEDIA_TOO_LARGE" });
+    fake.scopes = "chat:write";
+    const picture = fake.upload(new Uint8Array(3), { name: "x.png", mimetype: "image/png" });
+    await expect(link.download?.(item(picture["id"]))).rejects.toMatchObject({
+      message: expect.stringMatching(/files:read/),
+    });
+    await expect(link.download?.(item("F404"))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+  });
+
+  test("kept elsewhere are told, deleted ones are not", async () => {
+    const { host, fake } = await begin();
+    const external = { id: "F9", mode: "external", title: "Plan", url_private: "https://docs.example.org/1" };
+    const voice = { id: "F8", mode: "hosted", subtype: "slack_audio", mimetype: "audio/webm", duration_ms: 2400 };
+    fake.say("D1", "files", { files: [external, voice, { id: "F7", mode: "tombstone" }] });
+    const message = await host.heard("files");
+    expect(message.untrusted).toEqual(["File kept elsewhere: Plan https://docs.example.org/1"]);
+    expect(message.media).toEqual([
+      { kind: "voice", mime: "audio/webm", durationSeconds: 2, source: { at: "platform", ref: "F8" } },
+    ]);
+  });
+});
+
+describe("settings", () => {
+  test("each account has the channel's keys and its own", () => {
+    const accounts = slackAccounts({
+      appToken: "xapp-1",
+      unfurlLinks: true,
+      accounts: { work: { botToken: "xoxb-1" }, home: { botToken: "xoxb-2", mode: "http", signingSecret: "s" } },
+    });
+    expect(accounts.map(({ account, config }) => [account, config.mode, config.unfurlLinks])).toEqual([
+      ["work", "socket", true],
+      ["home", "http", true],
+    ]);
+    expect(JSON.stringify(accounts)).not.toMatch(/xoxb-|xapp-/);
+  });
+
+  test.each([{ botToken: "xoxb-1" }, { appToken: "xapp-1" }, { botToken: "xoxb-1", mode: "http" }])(
+    "what is missing is told (%j)",
+    async (input) => {
+      const { fake, adapter } = await slackPlatform();
+      const config = slack.config.parse({
+        ...input,
+        ...("mode" in input && { botToken: fake.botToken }),
+        apiUrl: fake.url,
+      });
+      await expect(slack.connect(config, new Host())).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
+      expect(adapter).toBe(slack);
+      await fake.close();
+    },
+  );
+
+  test("doctor is told who the bot is and what it may not do", async () => {
+    const { fake, config } = await slackPlatform();
+    const { signal } = new AbortController();
+    const ask = async (more: Record<string, unknown> = {}) =>
+      slack.probe?.(slack.config.parse({ ...config, ...more }), signal);
+    expect(await ask()).toBe("@test_bot in Test");
+    fake.scopes = fake.scopes.replace("files:read,", "");
+    expect(await ask()).toBe("@test_bot in Test; the app lacks files:read (files of people)");
+    await expect(ask({ appToken: "xapp-wrong" })).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    fake.scopes = "im:history";
+    await expect(ask()).rejects.toMatchObject({ code: "CHANNEL_AUTH", fix: expect.stringContaining("chat:write") });
+    await fake.close();
+    await expect(ask()).rejects.toThrow(/cannot be reached|no answer/);
+  });
+});

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import type { WebhookAnswer } from "../../../src/types/channel.ts";
+import { ADA } from "./fake-slack.ts";
+import { slackPlatform } from "./slack-platform.ts";
+
+afterEach(stopAll);
+
+const EVENT = {
+  type: "event_callback",
+  team_id: "T1",
+  event_id: "Ev1",
+  event: { type: "message", channel: "D1", channel_type: "im", user: ADA, text: "over HTTP", ts: "1700000001.000100" },
+};
+
+async function begin(host = new Host()) {
+  const platform = await slackPlatform();
+  const { fake } = platform;
+  const config = { botToken: fake.botToken, apiUrl: fake.url, signingSecret: fake.signingSecret, mode: "http" };
+  const { link } = await start({ ...platform, config }, host);
+  const post = async (
+    body: string,
+    how: { json?: boolean; at?: number; headers?: Record<string, string> } = {},
+  ): Promise<WebhookAnswer> => {
+    const { headers, body: bytes } = fake.signed(body, how.json ?? true, how.at);
+    const answer = host.routes.get("/slack/events");
+    if (!answer) throw new Error("nothing is served");
+    return answer({ method: "POST", headers: { ...headers, ...how.headers }, query: {}, body: bytes });
+  };
+  return { fake, host, link, post };
+}
+
+describe("the Events API", () => {
+  test("answers Slack's question for the address", async () => {
+    const { post } = await begin();
+    expect(await post(JSON.stringify({ type: "url_verification", challenge: "c1" }))).toMatchObject({
+      status: 200,
+      body: "c1",
+    });
+  });
+
+  test("takes an event, and says so when it is stored", async () => {
+    const { post, host } = await begin();
+    expect(await post(JSON.stringify(EVENT))).toEqual({ status: 200 });
+    expect(host.received).toMatchObject([{ text: "over HTTP", from: { chat: { kind: "direct", id: "D1" } } }]);
+    expect(await post(JSON.stringify(EVENT))).toEqual({ status: 200 });
+    expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(1);
+  });
+
+  test("refuses what is not signed, signed with another secret, or old", async () => {
+    const { post, host } = await begin();
+    const body = JSON.stringify(EVENT);
+    expect(await post(body, { headers: { "x-slack-signature": "v0=00" } })).toMatchObject({ status: 401 });
+    expect(await post(body, { headers: { "x-slack-signature": `v0=${"0".repeat(64)}` } })).toMatchObject({
+      status: 401,
+    });
+    expect(await post(body, { at: Date.now() - 6 * 60_000 })).toMatchObject({ status: 401 });
+    expect(await post(body, { headers: { "x-slack-request-timestamp": "" } })).toMatchObject({ status: 401 });
+    expect(await post("not JSON")).toMatchObject({ status: 400 });
+    expect(host.received).toEqual([]);
+  });
+
+  test("takes commands and pressed buttons as forms", async () => {
+    const { post, host } = await begin();
+    const press = {
+      type: "block_actions",
+      user: { id: ADA },
+      channel: { id: "D1" },
+      message: { ts: "1700000002.000100" },
+      actions: [{ action_id: "openclaw:1", value: "/deny", action_ts: "1700000003.000100" }],
+    };
+    const form = new URLSearchParams({ payload: JSON.stringify(press) }).toString();
+    expect(await post(form, { json: false })).toEqual({ status: 200 });
+    expect(host.received).toMatchObject([{ text: "/deny", event: "button" }]);
+    const command = new URLSearchParams({ command: "/openclaw", channel_id: "D1", user_id: ADA, trigger_id: "1.1" });
+    expect(await post(command.toString(), { json: false })).toEqual({ status: 200 });
+    expect(host.received).toHaveLength(1);
+    expect(await post("ssl_check=1", { json: false })).toEqual({ status: 200 });
+  });
+
+  test("does not say that an event is stored when the adapter closes before", async () => {
+    const host = new Host();
+    host.refuse = 1000;
+    const { post, link } = await begin(host);
+    const answered = post(JSON.stringify(EVENT));
+    await host.until(() => host.offered > 0);
+    await link.close();
+    expect(await answered).toEqual({ status: 503 });
+    expect(await post(JSON.stringify(EVENT))).toEqual({ status: 503 });
+    expect(host.received).toEqual([]);
+  });
+
+  test("reports life without a socket, and a token that was revoked", async () => {
+    const { fake, host } = await begin();
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    expect(fake.sockets).toBe(0);
+  });
+});

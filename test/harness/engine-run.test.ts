@@ -1,0 +1,316 @@
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RunRequest } from "../../src/harness/request.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
+import type { EngineTurnOptions } from "../../src/history/engines/options.ts";
+import { openEngineTurn } from "../../src/history/engines/turn.ts";
+import type { AgentMessage, ContextEngine } from "../../src/types/context-engine.ts";
+import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
+import { RecordingEngine } from "../history/engines/recording-engine.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
+import { done, eventsOf, makeTool, openStage, turn, type Stage } from "./stage.ts";
+
+let stage: Stage;
+let background: KeyedQueue;
+beforeEach(async () => {
+  stage = await openStage();
+  background = new KeyedQueue();
+});
+afterEach(async () => {
+  await background.idle();
+  await stage.close();
+});
+
+type Openers = NonNullable<RunRequest["openEngine"]>;
+
+/** As the gateway opens the engine of its slot. */
+function opener(engine: ContextEngine, turnKey: string, more: Partial<EngineTurnOptions> = {}): Openers {
+  const desk = new CompactionDesk();
+  return (host) =>
+    openEngineTurn({
+      id: engine.info.id,
+      engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
+      session: {
+        sessionId: stage.session.id,
+        sessionKey: stage.session.key,
+        sessionFile: stage.session.file,
+        agentId: "main",
+        workspace: stage.dir,
+      },
+      turn: { key: turnKey },
+      services: {
+        complete: async () => ({ text: "A summary.", provider: "fake", model: "fake-1" }),
+        compact: (job) => host.compact(job),
+      },
+      timeouts: TIMEOUTS,
+      background,
+      desk,
+      clock: stage.clock,
+      log: stage.log,
+      ...more,
+    });
+}
+
+/** One turn as the gateway runs it: the run, and behind it what the engine is told. */
+async function ask(
+  engine: ContextEngine,
+  words: string,
+  id: string,
+  more: Partial<Parameters<Stage["start"]>[0]> & { engineOptions?: Partial<EngineTurnOptions> } = {},
+) {
+  const { engineOptions, ...given } = more;
+  const look = makeTool("look", async ({ text }) => done(`Seen at ${text}.`));
+  const run = stage.start({
+    turn: turn(words, id),
+    tools: [look],
+    openEngine: opener(engine, id, engineOptions),
+    ...given,
+  });
+  const events = await eventsOf(run.stream);
+  await run.settle();
+  const end = events.at(-1);
+  if (end?.type !== "run_end") throw new Error("the run has no end");
+  const notices = events.flatMap((event) =>
+    event.type === "notice" && event.because === "engine" ? [event.text] : [],
+  );
+  const shown = events.flatMap((event) => (event.type === "message_end" ? [event.text] : []));
+  return { events, notices, shown, result: end.result, receipt: end.receipt };
+}
+
+/** Looks once in every turn. */
+const lookThenAnswer = () =>
+  stage.model.answer((call) =>
+    call.isAfterTool ? { text: `after ${call.toolText}` } : { tool: "look", args: { text: call.said } },
+  );
+
+const textsOf = (messages: unknown): string[] =>
+  (messages as AgentMessage[]).map(({ role, content }) => {
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    return `${role}: ${parts.map((part) => ("text" in part ? part.text : part.type)).join("|")}`;
+  });
+
+describe("the order of an engine's calls over two turns with a tool", () => {
+  it("of one that owns compaction: told and asked anew before every further model call", async () => {
+    const engine = new RecordingEngine();
+    lookThenAnswer();
+    for (const at of [1, 2]) {
+      const told = await ask(engine, `here ${at}`, `turn-${at}`);
+      expect(told.result.kind).toBe("replied");
+      expect(told.receipt).toMatchObject({ engine: "recording" });
+      expect(told.receipt.engineDegraded).toBeUndefined();
+      expect(told.notices).toEqual([]);
+      await background.idle();
+    }
+    expect(engine.order).toEqual([
+      // The first turn, whose session has no file yet.
+      "assemble",
+      "afterTurn",
+      "assemble",
+      "afterTurn",
+      "maintain",
+      "dispose",
+      // The second.
+      "bootstrap",
+      "maintain",
+      "assemble",
+      "afterTurn",
+      "assemble",
+      "afterTurn",
+      "maintain",
+      "dispose",
+    ]);
+    const told = engine.calls.filter(({ method }) => method === "afterTurn").map(({ params }) => params);
+    const news = told.map(({ messages, prePromptMessageCount }) =>
+      textsOf(messages).slice(prePromptMessageCount as number),
+    );
+    expect(news).toEqual([
+      ["user: here 1", "assistant: toolCall", "toolResult: Seen at here 1."],
+      ["assistant: after Seen at here 1."],
+      ["user: here 2", "assistant: toolCall", "toolResult: Seen at here 2."],
+      ["assistant: after Seen at here 2."],
+    ]);
+  });
+
+  it("of one that does not: once before the run, once behind it", async () => {
+    const engine = new RecordingEngine({ ownsCompaction: false });
+    lookThenAnswer();
+    for (const at of [1, 2]) {
+      await ask(engine, `here ${at}`, `turn-${at}`);
+      await background.idle();
+    }
+    expect(engine.order).toEqual([
+      "assemble",
+      "afterTurn",
+      "maintain",
+      "dispose",
+      "bootstrap",
+      "maintain",
+      "assemble",
+      "afterTurn",
+      "maintain",
+      "dispose",
+    ]);
+    expect(textsOf(engine.last("afterTurn")["messages"]).slice(-4)).toEqual([
+      "user: here 2",
+      "assistant: toolCall",
+      "toolResult: Seen at here 2.",
+      "assistant: after Seen at here 2.",
+    ]);
+  });
+
+  it("shows the model what the engine remembers, the present turn last and once", async () => {
+    const engine = new RecordingEngine();
+    lookThenAnswer();
+    for (const at of [1, 2]) {
+      await ask(engine, `here ${at}`, `turn-${at}`);
+      await background.idle();
+    }
+    const roles = stage.model.calls.at(-1)?.messages.map(({ role }) => role);
+    expect(roles).toEqual(["system", "user", "assistant", "tool", "assistant", "user", "assistant", "tool"]);
+    expect(stage.model.calls.at(-1)?.said).toBe("here 2");
+  });
+});
+
+describe("afterTurn", () => {
+  it("comes when the answer is on disk", async () => {
+    const seen: string[] = [];
+    const engine = new RecordingEngine();
+    const told = engine.afterTurn.bind(engine);
+    engine.afterTurn = async (params) => {
+      seen.push(readFileSync(stage.session.file, "utf8"));
+      await told(params);
+    };
+    stage.model.answer(() => ({ text: "written down" }));
+    await ask(engine, "hello", "turn-1");
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toContain("written down");
+  });
+
+  it("comes behind a run that failed as well", async () => {
+    const engine = new RecordingEngine();
+    stage.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    const told = await ask(engine, "hello", "turn-1");
+    expect(told.result.kind).toBe("failed");
+    await background.idle();
+    expect(engine.order).toEqual(["assemble", "afterTurn", "maintain", "dispose"]);
+  });
+});
+
+describe("a conversation that is too long for the model", () => {
+  const OVERFLOW = { status: 400, message: "This model's maximum context length is 10 tokens" };
+
+  async function fill(engine: ContextEngine) {
+    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    for (const at of [1, 2, 3]) await ask(engine, `word `.repeat(40) + at, `turn-${at}`);
+    await background.idle();
+    return stage.model.calls.length;
+  }
+
+  it("is compacted by the engine that owns compaction, and the gateway's own stays out of it", async () => {
+    const engine = new RecordingEngine();
+    const before = await fill(engine);
+    // What it compacted it does not take in again.
+    const remembered = engine.assemble.bind(engine);
+    engine.assemble = (params) => remembered({ ...params, prePromptMessageCount: 0 });
+    stage.model.answer((_, number) => (number === before + 1 ? OVERFLOW : { text: "fits now" }));
+    const { events, result, shown } = await ask(engine, "and now?", "turn-4");
+    expect(result.kind).toBe("replied");
+    expect(shown).toEqual(["fits now"]);
+    expect(engine.order.filter((method) => method === "compact")).toHaveLength(1);
+    expect(engine.last("compact")).toMatchObject({ sessionId: stage.session.id, compactionTarget: "budget" });
+    expect(events.filter((event) => event.type === "retry")).toMatchObject([
+      { because: "context_overflow", remedy: "compact" },
+    ]);
+    expect(events.filter((event) => event.type === "compaction")).toEqual([]);
+    const [refused, taken, ...more] = stage.model.calls.slice(before);
+    expect(more).toEqual([]);
+    expect(taken!.messages.length).toBeLessThan(refused!.messages.length);
+    expect(taken!.system).toContain("Older turns were compacted.");
+  });
+
+  it("ends in a clear failure when the engine never makes it smaller", async () => {
+    const engine = new RecordingEngine();
+    const before = await fill(engine);
+    engine.compact = async () => ({ ok: true, compacted: true, result: { tokensBefore: 100, tokensAfter: 100 } });
+    stage.model.answer(() => OVERFLOW);
+    const { result, notices } = await ask(engine, "and now?", "turn-4");
+    expect(result).toMatchObject({ kind: "failed", failure: { kind: "context_overflow" } });
+    expect(stage.model.calls.length - before).toBeLessThanOrEqual(8);
+    expect(notices.length).toBeGreaterThan(0);
+  });
+});
+
+describe("an engine that breaks", () => {
+  const boom = (): Promise<never> => Promise.reject(new Error("boom"));
+
+  it.each<[string, (engine: RecordingEngine) => void, RegExp]>([
+    ["throws", (engine) => (engine.assemble = boom), /passed by: assemble: .*boom/],
+    ["hangs", (engine) => (engine.assemble = () => new Promise(() => undefined)), /passed by: assemble: /],
+    [
+      "answers nonsense",
+      (engine) => (engine.assemble = async () => ({ messages: 7 }) as never),
+      /passed by: assemble: /,
+    ],
+  ])("in assemble (it %s) is passed by, and that is seen", async (_, breaks, words) => {
+    const engine = new RecordingEngine();
+    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    await ask(engine, "first", "turn-1");
+    breaks(engine);
+    const told = await ask(engine, "second", "turn-2");
+    expect(told.result.kind).toBe("replied");
+    expect(told.shown).toEqual(["echo: second"]);
+    expect(told.receipt.engineDegraded).toMatch(words);
+    expect(told.notices).toEqual([told.receipt.engineDegraded]);
+    expect(stage.model.calls.at(-1)?.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+  });
+
+  it("in bootstrap is passed by as well", async () => {
+    const engine = new RecordingEngine();
+    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    await ask(engine, "first", "turn-1");
+    engine.bootstrap = boom;
+    const told = await ask(engine, "second", "turn-2");
+    expect(told.shown).toEqual(["echo: second"]);
+    expect(told.receipt.engineDegraded).toMatch(/passed by: bootstrap: .*boom/);
+    expect(told.notices).toHaveLength(1);
+  });
+
+  it.each(["afterTurn", "maintain", "dispose"] as const)(
+    "behind the answer (%s) changes nothing of it",
+    async (method) => {
+      const engine = new RecordingEngine();
+      engine[method] = boom;
+      stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+      for (const at of [1, 2]) {
+        const told = await ask(engine, `ask ${at}`, `turn-${at}`);
+        expect(told.shown).toEqual([`echo: ask ${at}`]);
+        await background.idle();
+      }
+      expect(stage.log.lines).toContain("warn context engine failed");
+    },
+  );
+});
+
+describe("an engine that cannot be had", () => {
+  it("fails the run, says what to do about it, and keeps the turn", async () => {
+    stage.model.answer((call) => ({ text: `echo: ${call.said}` }));
+    const engine = new RecordingEngine();
+    const told = await ask(engine, "hello", "turn-1", { engineOptions: { id: "lossless" } });
+    expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
+    const message = told.result.kind === "failed" ? told.result.failure.message : "";
+    expect(message).toContain("lossless");
+    expect(message).toMatch(/plugins|contextEngine/);
+    expect(stage.model.calls).toEqual([]);
+    expect(await stage.transcript()).toEqual(["user: hello"]);
+    const next = await ask(engine, "and now?", "turn-2");
+    expect(next.result.kind).toBe("replied");
+  });
+
+  it("fails it the same when its factory breaks", async () => {
+    const engine = new RecordingEngine();
+    const engines = { get: () => Promise.reject(new Error("no such module")) };
+    const told = await ask(engine, "hello", "turn-1", { engineOptions: { engines } });
+    expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
+    expect(JSON.stringify(told.result)).toContain("no such module");
+  });
+});

@@ -2,7 +2,7 @@ import type { Compacted } from "../harness/compact.ts";
 import { SystemEventQueue } from "../prompt/system-events.ts";
 import { isDiskError } from "../store/disk.ts";
 import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
-import type { InboxRow, Outcome } from "../types/journal.ts";
+import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
@@ -34,6 +34,7 @@ export class Dispatch {
   readonly replies: Replies;
   readonly #ports: DispatchPorts;
   readonly #order = new KeyedQueue();
+  readonly #deciding = new Set<number>();
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports;
@@ -51,7 +52,7 @@ export class Dispatch {
     });
     this.lanes = new Lanes({
       ...ports,
-      runTurn: (key, waiting, began) => runner.run(key, waiting, began),
+      runTurn: (key, waiting, began) => this.#claim(key, waiting, (here) => runner.run(key, here, began)),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
       shed: (task, why) => runner.shed(task, why),
       noRoom: (task, error) => this.#noRoom(task.kind === "turn" ? task.waiting.rows : task.rows, error),
@@ -70,7 +71,10 @@ export class Dispatch {
   /** Decides about a stored message, in the order of its chat. Never rejects. */
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
-    return this.#order.run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#decideAtLast(row));
+    this.#deciding.add(row.id);
+    return this.#order
+      .run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#decideAtLast(row))
+      .finally(() => this.#deciding.delete(row.id));
   }
 
   /** Waits for a disk that is full; any other failure is told. */
@@ -105,8 +109,8 @@ export class Dispatch {
     const key = this.#keyOf(row.message);
     this.#logVerdict(row, key, verdict);
     if (verdict.kind === "pair") return this.replies.pair(row);
-    if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why });
-    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: whyHeard(message) });
+    if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why }, "drop");
+    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: whyHeard(message) }, "history");
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
@@ -134,6 +138,24 @@ export class Dispatch {
     const mode = waiting.isReplay === true ? "followup" : settings.queueMode(from);
     const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
     this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
+  }
+
+  /** The claim decides the route: what waited while the config changed goes where it says now. */
+  #claim(key: SessionKey, waiting: Waiting, run: (waiting: Waiting) => Promise<void>): Promise<void> {
+    const [now = key, ...others] = new Set(waiting.rows.map((row) => this.#routeOf(row, key)));
+    if (now === key || others.length > 0 || waiting.isReplay === true) return run(waiting);
+    this.#ports.log.info("message goes elsewhere", { session: now, was: key });
+    this.enter(now, waiting);
+    return Promise.resolve();
+  }
+
+  #routeOf(row: InboxRow, key: SessionKey): SessionKey {
+    return row.sessionKey === undefined && row.message.options?.operator !== true ? this.#keyOf(row.message) : key;
+  }
+
+  /** What becomes of a message at this moment; undefined when nothing here knows it. */
+  standingOf(row: InboxRow): "running" | "waiting" | undefined {
+    return this.lanes.find(row.id)?.standing ?? (this.#deciding.has(row.id) ? "waiting" : undefined);
   }
 
   async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {
@@ -213,8 +235,8 @@ export class Dispatch {
     return [...own, ...(this.#ports.liveState?.(key) ?? [])];
   }
 
-  #finish(row: InboxRow, outcome: Outcome): Promise<void> {
-    return this.#ports.journal.inbox.finish([row.id], outcome);
+  #finish(row: InboxRow, outcome: Outcome, refused: Refusal): Promise<void> {
+    return this.#ports.journal.inbox.finish([row.id], outcome, refused);
   }
 
   #keyOf(message: InboundMessage): SessionKey {

@@ -91,6 +91,12 @@ export class Lane {
     this.run?.abort(by);
   }
 
+  /** Where a message is: in the task under way, in one that waits, or nowhere here. */
+  standingOf(inboxId: number): "running" | "waiting" | undefined {
+    if (this.#current && hasRow(this.#current, inboxId)) return "running";
+    return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
+  }
+
   /** The run of the turn under way, begun or not. */
   get runId(): RunId | undefined {
     return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));
@@ -124,6 +130,9 @@ export class Lane {
     return gone;
   }
 }
+
+const hasRow = (task: LaneTask, inboxId: number): boolean =>
+  (task.kind === "turn" ? task.waiting.rows : task.rows).some((row) => row.id === inboxId);
 
 /** The run that a task would become or be. */
 export function turnRunId(task: LaneTask): RunId | undefined {

@@ -85,6 +85,15 @@ export class Lanes {
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
+  /** Where a message is, and in which session. */
+  find(inboxId: number): { key: SessionKey; standing: "running" | "waiting"; runId: RunId | undefined } | undefined {
+    for (const [key, lane] of this.#lanes) {
+      const standing = lane.standingOf(inboxId);
+      if (standing) return { key, standing, runId: lane.runId };
+    }
+    return undefined;
+  }
+
   isBusy(key: SessionKey): boolean {
     return this.#lanes.get(key)?.busy === true;
   }

@@ -4,22 +4,33 @@ import { findCommand } from "./commands/table.ts";
 import { parseCommand } from "./commands/parse.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { leaveStale, partByAge, type RecoveryLimits } from "./stale.ts";
 import { runIdOf, turnIdOf } from "./turn.ts";
+
+/** Six hours. */
+const USUAL: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };
 
 /**
  * After a start: every message without an outcome goes on where it was, oldest first. Rows of one turn come back as one;
- * a row that was on its way into a running turn is looked for in the transcript. `known`: the rows that stood open before
- * anything new could come in; what comes in goes its own way.
+ * a row that was on its way into a running turn is looked for in the transcript; what is too old is told to its chat and
+ * ended. `known`: the rows that stood open before anything new could come in; what comes in goes its own way.
  */
-export async function recover(dispatch: Dispatch, ports: DispatchPorts, known?: readonly InboxRow[]): Promise<number> {
+export async function recover(
+  dispatch: Dispatch,
+  ports: DispatchPorts,
+  known?: readonly InboxRow[],
+  limits = USUAL,
+): Promise<number> {
   const rows = known ?? (await ports.journal.inbox.open());
   const left: InboxRow[] = [];
   for (const row of rows) {
     const kept = await withoutSteered(row, ports);
     if (kept) left.push(kept);
   }
-  for (const group of groupByTurn(left)) await takeUp(group, dispatch);
-  if (rows.length > 0) ports.log.info("messages taken up again", { count: rows.length });
+  const { fresh, stale } = await partByAge(groupByTurn(left), ports, limits);
+  await leaveStale(stale.flat(), dispatch.replies, ports);
+  for (const group of fresh) await takeUp(group, dispatch);
+  if (rows.length > 0) ports.log.info("messages taken up again", { count: rows.length - stale.flat().length });
   return rows.length;
 }
 

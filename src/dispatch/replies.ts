@@ -1,10 +1,11 @@
 import type { RunLog } from "../harness/log.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
-import type { InboxRow, Outcome } from "../types/journal.ts";
+import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { runIdOf } from "./turn.ts";
 import { pairingText } from "./words.ts";
 
 /** What the gateway itself says: answers of commands, pairing codes, errors. */
@@ -36,7 +37,7 @@ export class Replies {
       sender: sender.id,
       state: asked.kind,
     });
-    await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` });
+    await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` }, "pair");
   }
 
   /** The answer of a command. */
@@ -50,13 +51,13 @@ export class Replies {
     await this.#finish(row, { kind: "command", name: answer.name });
   }
 
-  /** Accepted messages that get no run are told so, once. */
-  async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string): Promise<void> {
+  /** Accepted messages that get no run are told so, once; `why` is for the journal. */
+  async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
     const [first, ...rest] = rows;
     if (!first) return;
     if (log) endWith(log, text, "error", this.#ports.clock.now());
     else await this.#toChat(first, text, "error");
-    await this.#finish(first, { kind: "failed", why: text });
+    await this.#finish(first, { kind: "failed", why });
     await this.#ports.journal.inbox.finish(
       rest.map((row) => row.id),
       { kind: "merged", into: first.id },
@@ -69,6 +70,20 @@ export class Replies {
     await this.#ports.journal.inbox.finish(
       rows.map((row) => row.id),
       { kind: "aborted" },
+    );
+  }
+
+  /** Messages that an outage made too old are ended, and their chat hears of them in one line. */
+  async leaveStale(rows: readonly InboxRow[], text: string, why: string): Promise<void> {
+    const [first] = rows;
+    if (!first) return;
+    const { message } = first;
+    if (message.options?.operator === true && message.options.deliverTo === undefined)
+      await this.note(this.#keyOf(first), { text, said: message.text, runId: runIdOf(first) });
+    else await this.#toChat(first, text, "error");
+    await this.#ports.journal.inbox.finish(
+      rows.map((row) => row.id),
+      { kind: "dropped", why },
     );
   }
 
@@ -116,7 +131,7 @@ export class Replies {
     await this.#ports.outbox.deliver({
       replyKey: `in:${row.id}:${because}`,
       inboxId: row.id,
-      to: row.message.from,
+      to: row.message.options?.deliverTo ?? row.message.from,
       blocks: [{ kind: "notice", markdown: text, because }],
       session: this.#keyOf(row),
     });
@@ -126,8 +141,8 @@ export class Replies {
     return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
   }
 
-  #finish(row: InboxRow, outcome: Outcome): Promise<void> {
-    return this.#ports.journal.inbox.finish([row.id], outcome);
+  #finish(row: InboxRow, outcome: Outcome, refused?: Refusal): Promise<void> {
+    return this.#ports.journal.inbox.finish([row.id], outcome, refused);
   }
 }
 

@@ -1,7 +1,7 @@
 import { progressOf } from "../harness/resume.ts";
 import type { Run } from "../harness/run.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
-import type { SessionKey } from "../types/ids.ts";
+import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
@@ -20,7 +20,7 @@ import type { DispatchPorts, Waiting } from "./ports.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
 import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
-import { BROKEN, noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
+import { agentGone, BROKEN, noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
 
 export interface RunnerPorts extends DispatchPorts {
   readonly events: SystemEventQueue;
@@ -42,12 +42,13 @@ export class TurnRunner {
   }
 
   async run(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void> {
+    const settings = this.#ports.settings();
+    const agentId = settings.agentOf(key);
+    const agent = settings.agents.get(agentId);
+    if (!agent) return this.#refuseAgent(agentId, waiting);
     const session = await this.#ports.sessions.acquire(key);
     try {
       if (await this.#tooManyStarts(waiting, session)) return;
-      const settings = this.#ports.settings();
-      const agent = settings.agents.get(session.agentId) ?? settings.agents.get(settings.defaultAgent);
-      if (!agent) throw new Error(`no agent ${session.agentId}`);
       await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, this.#ports);
       if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
@@ -55,6 +56,11 @@ export class TurnRunner {
     } finally {
       session.release();
     }
+  }
+
+  async #refuseAgent(agent: AgentId, { rows, log }: Waiting): Promise<void> {
+    this.#ports.log.warn("agent is gone", { agent, inbox: rows.map((row) => row.id) });
+    await this.#ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: there is no agent "${agent}" any more`);
   }
 
   /** A conversation that was left alone for long begins anew; its transcript is archived. */

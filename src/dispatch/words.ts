@@ -47,6 +47,8 @@ export const TOO_MANY_STARTS =
   "⚠️ I was interrupted several times over this message and gave up on it. Please send it again.";
 export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so this one was left out.";
 export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
+export const agentGone = (agent: string): string =>
+  `⚠️ The agent "${agent}" that this was for is gone. Please send it again, or ask the operator.`;
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {
@@ -55,4 +57,11 @@ export function pairingText(code: string, channel: string): string {
     `Your pairing code is ${code}. It is good for one hour.`,
     `The operator lets you in with: openclaw pairing approve ${channel} ${code}`,
   ].join("\n");
+}
+
+/** Instead of answers, after an outage: the chat's messages that are too old for one. Times as its people read them. */
+export function staleText(count: number, from: string, to: string): string {
+  const when = from === to ? `of ${from}` : `from ${from} to ${to}`;
+  const what = count === 1 ? `One message ${when} was not answered.` : `${count} messages ${when} were not answered.`;
+  return `⚠️ I was away for a while. ${what} Please send again what still matters.`;
 }

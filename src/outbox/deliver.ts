@@ -1,3 +1,4 @@
+import { BY_OPERATOR } from "../store/counts.ts";
 import type { ChannelLimits } from "../types/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow } from "../types/journal.ts";
@@ -33,8 +34,8 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #chats = new KeyedQueue();
   readonly #stop = new AbortController();
-  /** Rows on their way: whoever plans a reply again must not send it again. */
-  readonly #underway = new Set<number>();
+  /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
+  readonly #underway = new Map<number, AbortController>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -44,7 +45,7 @@ export class Outbox {
   async deliver(reply: Reply): Promise<readonly OutboxRow[]> {
     const parts = await this.#render(reply);
     if (parts.length === 0) return [];
-    const { replyKey, inboxId, to, replyTo, buttons, editOf } = reply;
+    const { replyKey, inboxId, to, replyTo, buttons, editOf, isRepeat } = reply;
     const rows = await this.#deps.journal.plan({
       replyKey,
       to,
@@ -53,6 +54,7 @@ export class Outbox {
       ...(replyTo !== undefined && { replyTo }),
       ...(buttons && { buttons }),
       ...(editOf !== undefined && { editOf }),
+      ...(isRepeat !== undefined && { isRepeat }),
     });
     for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
     return rows;
@@ -72,6 +74,22 @@ export class Outbox {
     return rows.length;
   }
 
+  /** True while a row waits for its turn, its platform, or its next try. */
+  isUnderway(id: number): boolean {
+    return this.#underway.has(id);
+  }
+
+  /** Sends a row that was made ready for it. One on its way is left alone. */
+  retry(row: OutboxRow): void {
+    this.#enqueue(row);
+  }
+
+  /** An operator gives a row up. What the platform takes in this very moment counts as sent. Rejects when the disk does not take it. */
+  async drop(id: number): Promise<void> {
+    this.#underway.get(id)?.abort();
+    await this.#deps.journal.mark(id, { state: "failed", error: BY_OPERATOR });
+  }
+
   /** Resolves when nothing waits, or after `ms`. What is left is sent after the next start. */
   async close(ms: number): Promise<void> {
     const late = Promise.withResolvers<void>();
@@ -83,13 +101,16 @@ export class Outbox {
 
   #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> = {}): void {
     if (this.#underway.has(row.id)) return;
-    this.#underway.add(row.id);
-    const ports = this.#portsFor(row, reply.session);
+    const dropped = new AbortController();
+    this.#underway.set(row.id, dropped);
+    const ports = this.#portsFor(row, reply.session, dropped.signal);
     const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
     void this.#chats.run(chatKey(row.to), async () => {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
+        // A try that was on its way has written down its own end.
+        if (dropped.signal.aborted) await this.#deps.journal.mark(row.id, { state: "failed", error: BY_OPERATOR });
       } catch (error) {
         // The journal could not be written: the row keeps its state and goes out after the next start.
         ports.log.error("reply left unsent", { reply: row.replyKey, error });
@@ -99,8 +120,8 @@ export class Outbox {
     });
   }
 
-  #portsFor(row: OutboxRow, session: SessionKey | undefined): SendPorts {
-    const { signal } = this.#stop;
+  #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {
+    const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
     return { ...this.#deps, log, journal: patientJournal({ ...this.#deps, log }, signal), signal };
   }
@@ -108,7 +129,8 @@ export class Outbox {
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {
     const limits = this.#deps.links.limits(reply.to) ?? PLAIN_LIMITS;
     const parts = (await Promise.all(reply.blocks.map((block) => renderBlock(block, limits)))).flat();
-    return reply.isRepeat === true ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
+    const isLabelled = reply.isRepeat === true && this.#deps.labelsRepeats?.() !== false;
+    return isLabelled ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
   }
 }
 

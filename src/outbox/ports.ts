@@ -15,6 +15,8 @@ export interface OutboxDeps {
   readonly links: Links;
   readonly log: Log;
   readonly clock: Clock;
+  /** Whether the reader is told that a message may be there twice; yes when unset. The journal knows it either way. */
+  readonly labelsRepeats?: () => boolean;
   /** Called once per message that the platform took. */
   readonly onSent?: (to: Peer) => void;
 }

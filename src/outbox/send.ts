@@ -16,7 +16,7 @@ const STALE_MS = 6 * 60 * 60 * 1000;
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
-    if (ports.clock.now() - row.createdAt > STALE_MS) return giveUp(row, ports);
+    if (ports.clock.now() - (row.retriedAt ?? row.createdAt) > STALE_MS) return giveUp(row, ports);
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
@@ -50,21 +50,20 @@ const keyOf = (row: OutboxRow): string => `${row.replyKey}#${row.part}`;
 
 async function callPlatform(row: OutboxRow, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
   if (!link) return { kind: "retry", reason: "channel is not connected" };
-  await ports.journal.mark(row.id, { state: "sending" });
+  const isRepeat = mayHaveArrived(row);
+  await ports.journal.mark(row.id, { state: "sending", ...(isRepeat && { isRepeat }) });
   try {
-    return await callLink(row, link);
+    return await callLink(row, link, isRepeat && ports.labelsRepeats?.() !== false);
   } catch (error) {
     return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
   }
 }
 
-async function callLink(row: OutboxRow, link: ChannelLink): Promise<SendResult> {
+async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean): Promise<SendResult> {
   if (row.editOf !== undefined && row.body.kind === "text" && link.edit) {
     return link.edit(row.to, row.editOf, row.body, row.buttons && { buttons: row.buttons });
   }
-  // The reader is told that it may be the second time.
-  const body = mayHaveArrived(row) ? labelled(row.body) : row.body;
-  return link.send(row.to, body, {
+  return link.send(row.to, isLabelled ? labelled(row.body) : row.body, {
     idempotencyKey: keyOf(row),
     ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
     ...(row.buttons && { buttons: row.buttons }),

@@ -1,7 +1,11 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { renderText } from "../../src/outbox/render.ts";
 import { turnIdOf } from "../../src/dispatch/turn.ts";
-import { runId } from "../../src/types/ids.ts";
+import { recover } from "../../src/dispatch/recover.ts";
+import { openJournal } from "../../src/store/journal.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { LIMITS, peer, quiet, until } from "../outbox/stage.ts";
@@ -300,5 +304,118 @@ describe("a client's message after a crash", () => {
     expect((await boot.chat.stream(runId("k1"))?.done)?.kind).toBe("replied");
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(hall.platform.messages).toEqual([]);
+  });
+});
+
+describe("what waited too long over an outage", () => {
+  const HOUR = 3_600_000;
+  /** Taken that many hours ago. */
+  async function acceptEarlier(hours: number, ...said: InboundMessage[]): Promise<InboxRow[]> {
+    const clock = { ...systemClock, now: () => Date.now() - hours * HOUR };
+    const journal = await openJournal({ path: join(hall.dir, "journal.sqlite"), bootId: "earlier", clock });
+    const accepted = await journal.inbox.accept(said);
+    await journal.close();
+    return accepted.map(({ row }) => row);
+  }
+  const outcomeOf = async (boot: Boot, { message: said }: InboxRow) =>
+    (await boot.journal.inbox.find(said.from.channel, said.from.account, said.eventKey))?.outcome;
+
+  it("is told to its chat in one line, and ended", async () => {
+    const rows = await acceptEarlier(
+      7,
+      message("one", "1", { sentAt: Date.now() - 8 * HOUR }),
+      message("two"),
+      message("other", "2"),
+    );
+    await claim([rows[0]!]);
+    const boot = await crash();
+    await allDone(boot);
+    for (const row of rows)
+      expect(await outcomeOf(boot, row)).toEqual({ kind: "dropped", why: "stale: waited for 7 h over an outage" });
+    expect(hall.model.calls).toHaveLength(0);
+    expect(hall.platform.messages).toHaveLength(2);
+    expect(hall.platform.texts[0]).toMatch(/away.*2 messages from .* were not answered/);
+    expect(hall.platform.texts[1]).toMatch(/away.*One message of .* was not answered/);
+    expect(hall.log.lines).toContain("warn messages too old to be answered");
+    expect(boot.journal.counts().staleLastDay).toBe(3);
+  });
+
+  it("is answered when it is younger", async () => {
+    const [row] = await acceptEarlier(5, message("hello"));
+    const boot = await crash();
+    expect(await boot.outcome(row!)).toEqual({ kind: "replied" });
+  });
+
+  it("gets the answer that was planned already", async () => {
+    const [row] = await acceptEarlier(7, message("hello"));
+    if (!row) throw new Error("not taken");
+    await claim([row]);
+    await writeUser("hello", row);
+    await writeAnswer("old answer");
+    const planned = await plan("old answer", row);
+    await before.journal.outbox.mark(planned.id, { state: "sent", messageId: "m1" });
+    const boot = await crash();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts).toEqual([]);
+  });
+
+  it("says nothing to strangers", async () => {
+    const [row] = await acceptEarlier(7, message("hello"));
+    hall.gate = async () => ({ kind: "pair" });
+    const boot = await crash();
+    await allDone(boot);
+    expect(await outcomeOf(boot, row!)).toMatchObject({ kind: "dropped" });
+    expect(hall.platform.texts).toEqual([]);
+  });
+
+  it("is the oldest, where too many wait", async () => {
+    const rows = [await accept(message("one")), await accept(message("two", "2")), await accept(message("three", "3"))];
+    await before.stop();
+    before = await hall.boot();
+    await recover(before.dispatch, before.ports, undefined, { maxAgeMs: HOUR, maxRows: 2 });
+    await allDone(before);
+    expect(await outcomeOf(before, rows[0]!)).toMatchObject({ kind: "dropped", why: expect.stringMatching(/^stale/) });
+    expect(hall.platform.texts.toSorted()).toEqual([
+      "echo: three",
+      "echo: two",
+      expect.stringContaining("One message of"),
+    ]);
+  });
+
+  it("is told once, also when the gateway dies again", async () => {
+    const [row] = await acceptEarlier(7, message("hello"));
+    await allDone(await crash());
+    await allDone(await crash());
+    expect(hall.platform.texts).toHaveLength(1);
+    expect(await outcomeOf(before, row!)).toMatchObject({ kind: "dropped" });
+  });
+});
+
+describe("an agent that is gone", () => {
+  it("is told to who wrote, and the message ends as failed", async () => {
+    const row = await accept(message("hello"));
+    const gone = sessionKey("agent:ops:telegram:default:1");
+    await before.journal.inbox.claim([row.id], { sessionKey: gone, runId: runId("r"), turnId: turnIdOf(row) });
+    const boot = await crash();
+    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: 'agent_gone: there is no agent "ops" any more' });
+    expect(hall.platform.texts).toEqual([expect.stringContaining('The agent "ops"')]);
+    expect(hall.model.calls).toHaveLength(0);
+  });
+
+  it("that lost its binding does not answer what waited meanwhile", async () => {
+    hall.rules = { queueMode: () => "followup" };
+    hall.model.answer((call) => (call.said.includes("first") ? "hang" : { text: "from the other" }));
+    await before.tell("first");
+    await hall.model.called(1);
+    const waiting = await before.tell("second");
+    await until(() => before.dispatch.standingOf(waiting) === "waiting");
+    const moved = sessionKey("telegram:default:moved");
+    hall.rules = { ...hall.rules, keyFor: () => moved };
+    const { sessionKey: key, runId: first } = before.dispatch.lanes.runs()[0]!.stream.facts;
+    await before.dispatch.stop(key, first);
+    expect(await before.outcome(waiting)).toEqual({ kind: "replied" });
+    expect((await before.journal.inbox.open()).length).toBe(0);
+    const row = await before.journal.messages.inboxRow(waiting.id);
+    expect(row?.sessionKey).toBe(moved);
   });
 });

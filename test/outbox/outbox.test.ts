@@ -425,3 +425,77 @@ describe("preview", () => {
     expect(outbox.preview(peer("8001"), 1)).toBeUndefined();
   });
 });
+
+describe("what an operator does", () => {
+  const rowOf = async (id: number) => journal.messages.outboxRow(id);
+  const sendAgain = async (id: number) => {
+    const row = await journal.messages.sendAgain(id);
+    if (row) outbox.retry(row);
+  };
+
+  it("ends a reply that waits for its next try, and the chat goes on", async () => {
+    platform.script.push({ result: { kind: "retry", reason: "down", afterMs: 60_000 } });
+    const [row] = await outbox.deliver(reply("a", "first"));
+    await outbox.deliver(reply("b", "second"));
+    await until(() => clock.waits.includes(60_000));
+    expect(outbox.isUnderway(row!.id)).toBe(true);
+    await outbox.drop(row!.id);
+    await until(() => platform.texts.length === 1);
+    expect(platform.texts).toEqual(["second"]);
+    expect(await rowOf(row!.id)).toMatchObject({ state: "failed", error: "by the operator" });
+    expect(outbox.isUnderway(row!.id)).toBe(false);
+  });
+
+  it("counts as sent what the platform takes while it is dropped", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    platform.gate = promise;
+    const [row] = await outbox.deliver(reply("a", "first"));
+    await until(() => platform.calls.length === 1);
+    await outbox.drop(row!.id);
+    resolve();
+    await until(async () => (await rowOf(row!.id))?.state === "sent");
+    await quiet();
+    expect(await rowOf(row!.id)).toMatchObject({ state: "sent", messageId: "m1" });
+  });
+
+  it("sends a refused reply again, plainly, however old it is", async () => {
+    platform.script.push({ result: { kind: "refused", reason: "blocked" } });
+    const [row] = await outbox.deliver(reply("a", "first"));
+    await until(async () => (await rowOf(row!.id))?.state === "failed");
+    clock.pass(7 * 3_600_000);
+    await sendAgain(row!.id);
+    await until(() => platform.texts.length === 1);
+    expect(platform.texts).toEqual(["first"]);
+    await until(async () => (await rowOf(row!.id))?.state === "sent");
+    expect(await rowOf(row!.id)).not.toHaveProperty("isRepeat");
+  });
+
+  it("labels a reply that may have arrived, and the journal knows it", async () => {
+    const lost: SendResult = { kind: "unknown", reason: "reset" };
+    platform.script.push({ result: lost, lands: true }, { result: lost });
+    const [row] = await outbox.deliver(reply("a", "first"));
+    await until(() => clock.waits.length > 0);
+    clock.pass(60_000);
+    await until(async () => (await rowOf(row!.id))?.state === "failed");
+    await sendAgain(row!.id);
+    await until(async () => (await rowOf(row!.id))?.state === "sent");
+    expect(platform.texts).toEqual(["first", "(possible repeat) first"]);
+    expect(await rowOf(row!.id)).toMatchObject({ isRepeat: true });
+  });
+
+  it("keeps the label to the journal where readers are not to see it", async () => {
+    const links = { link: () => link, limits: () => limits };
+    outbox = new Outbox({ journal: journal.outbox, links, log, clock, labelsRepeats: () => false });
+    const [planned] = await outbox.deliver(reply("a", "again", { isRepeat: true }));
+    platform.script.push(
+      { result: { kind: "sent", messageId: "x" } },
+      { result: { kind: "unknown", reason: "reset" } },
+    );
+    const [row] = await outbox.deliver(reply("b", "second"));
+    await until(() => clock.waits.length > 0);
+    clock.pass(60_000);
+    await until(async () => (await rowOf(row!.id))?.state === "sent");
+    expect(platform.calls.map(({ text }) => text)).toEqual(["again", "second", "second"]);
+    for (const { id } of [planned!, row!]) expect(await rowOf(id)).toMatchObject({ isRepeat: true });
+  });
+});

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { dropNow, runNow } from "../../src/dispatch/operator.ts";
+import { quiet, until } from "../outbox/stage.ts";
+import { type Boot, type Hall, message, openHall } from "./stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const drop = async (id: number) => {
+  const row = await boot.journal.messages.inboxRow(id);
+  return row && dropNow(row, boot.dispatch, boot.ports);
+};
+
+it("runs a message that nobody works on, once", async () => {
+  const [accepted] = await boot.journal.inbox.accept([message("hello")]);
+  const row = accepted!.row;
+  expect(await runNow(row, boot.dispatch, boot.ports)).toBe("begun");
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  expect(hall.platform.texts).toEqual(["echo: hello"]);
+});
+
+it("leaves a message alone that is in work or waits", async () => {
+  hall.rules = { queueMode: () => "followup" };
+  hall.model.answer(() => "hang");
+  const first = await boot.tell("first");
+  await hall.model.called(1);
+  const second = await boot.tell("second");
+  await until(() => boot.dispatch.standingOf(second));
+  expect(await runNow(first, boot.dispatch, boot.ports)).toBe("running");
+  expect(await runNow(second, boot.dispatch, boot.ports)).toBe("waiting");
+});
+
+it("runs a failed message again, as a turn of its own", async () => {
+  hall.gate = async () => ({ kind: "drop", why: "the sender is not in allowFrom" });
+  const row = await boot.tell("hello");
+  expect(await boot.outcome(row)).toMatchObject({ kind: "dropped" });
+  expect(await boot.journal.messages.inboxRow(row.id)).toMatchObject({ refused: "drop" });
+  hall.gate = async () => ({ kind: "pass", pending: [] });
+  const again = await boot.journal.messages.runAgain(row.id);
+  await runNow(again!, boot.dispatch, boot.ports);
+  expect(await boot.outcome(again!)).toEqual({ kind: "replied" });
+  expect(hall.platform.texts).toEqual(["echo: hello"]);
+});
+
+it("drops what runs, what waits, and what nobody works on", async () => {
+  hall.rules = { queueMode: () => "followup" };
+  hall.model.answer((call) => (call.said.includes("last") ? { text: "done" } : "hang"));
+  const first = await boot.tell("first");
+  await hall.model.called(1);
+  const second = await boot.tell("second");
+  const last = await boot.tell("last");
+  await until(() => boot.dispatch.standingOf(second));
+  const [idle] = await boot.journal.inbox.accept([message("idle")]);
+  expect(await drop(idle!.row.id)).toBe("idle");
+  expect(await drop(second.id)).toBe("waiting");
+  expect(await drop(first.id)).toBe("stopped");
+  expect(await boot.outcome(last)).toEqual({ kind: "replied" });
+  const dropped = { kind: "dropped", why: "by the operator" };
+  for (const row of [first, second, idle!.row]) expect(await boot.outcome(row)).toEqual(dropped);
+  await quiet();
+  expect(hall.platform.texts).toEqual(["done"]);
+});

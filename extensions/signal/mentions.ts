@@ -2,6 +2,8 @@ import { isSame, personOf } from "./people.ts";
 import type { Person } from "./people.ts";
 import type { Mention } from "./schema.ts";
 
+const PLACEHOLDER = "\uFFFC";
+
 /** Who is who where a text is read. */
 export interface Readers {
   readonly self: Person;
@@ -30,9 +32,10 @@ export function withNames(
     const person = personOf(mention.uuid, mention.number, mention.name);
     const isSelf = isSame(person, readers.self);
     named ||= isSelf;
-    const name = isSelf && mention.start === 0 ? "" : `@${shown(person, readers)}`;
+    if (text[mention.start] !== PLACEHOLDER) continue;
     const after = readable.slice(mention.start + mention.length);
-    readable = readable.slice(0, mention.start) + name + (name === "" ? after.trimStart() : after);
+    const isCall = isSelf && mention.start === 0 && after.trim() !== "";
+    readable = isCall ? after.trimStart() : readable.slice(0, mention.start) + `@${shown(person, readers)}` + after;
   }
   return { text: readable, named };
 }

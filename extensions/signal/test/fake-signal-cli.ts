@@ -1,0 +1,19 @@
+/**
+ * A program that takes signal-cli's arguments (man page signal-cli(1)) and serves the fake: `-a ACCOUNT daemon --http
+ * HOST:PORT …`. It says hello with its process id whenever somebody connects anew. Accounts that end in 0000 are unknown.
+ */
+import { SELF, startFakeSignal } from "./fake-signal.ts";
+
+const [flag, account = ""] = process.argv.slice(2);
+if (flag === "--version") {
+  process.stdout.write("signal-cli 0.13.18\n");
+} else if (account.endsWith("0000")) {
+  process.stderr.write("INFO  AccountHelper - looking\n");
+  process.stderr.write(`User ${account} is not registered.\n`);
+  process.exitCode = 1;
+} else {
+  const address = process.argv[process.argv.indexOf("--http") + 1] ?? "";
+  const fake = await startFakeSignal({ port: Number(address.split(":").at(-1)) });
+  process.stderr.write(`INFO  HttpServerHandler - Started HTTP server on ${address}\n`);
+  fake.say(`hello from ${process.pid} with ${process.argv.slice(2).join(" ")}`, {}, { account: SELF.number });
+}

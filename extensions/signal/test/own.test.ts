@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import { signal } from "../index.ts";
+import { SELF } from "./fake-signal.ts";
+import { DIRECT, signalPlatform } from "./platform.ts";
+
+let folder = "";
+let cliPath = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "signal-cli-"));
+  cliPath = path.join(folder, "signal-cli");
+  const program = path.join(import.meta.dirname, "fake-signal-cli.ts");
+  await writeFile(cliPath, `#!/bin/sh\nexec "${process.execPath}" --no-warnings "${program}" "$@"\n`);
+  await chmod(cliPath, 0o700);
+});
+afterEach(stopAll);
+afterAll(() => rm(folder, { recursive: true }));
+
+async function begin(more: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await signalPlatform();
+  return start({ ...platform, config: { account: SELF.number, cliPath, ...more } }, host);
+}
+const pidsIn = (host: Host): readonly number[] =>
+  host.received.map(({ text }) => Number(/^hello from (\d+)/.exec(text)?.[1]));
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe("a signal-cli of our own", () => {
+  test("is started with its options, heard, and ended", async () => {
+    const { host, link } = await begin({ ignoreAttachments: true, receiveMode: "on-start" });
+    const { text } = await host.heard("hello from");
+    expect(text).toMatch(
+      /-a \+15550009999 daemon --http 127\.0\.0\.1:\d+ --no-receive-stdout --receive-mode on-start --ignore-attachments --ignore-stories$/,
+    );
+    const [pid = 0] = pidsIn(host);
+    expect(isAlive(pid)).toBe(true);
+    await link.close();
+    expect(isAlive(pid)).toBe(false);
+    expect(host.lines.join("\n")).toContain("Started HTTP server on");
+  });
+
+  test("comes again when it ended; what is sent meanwhile is worth another try", async () => {
+    const { host, link } = await begin();
+    await host.heard("hello from");
+    const [pid = 0] = pidsIn(host);
+    process.kill(pid, "SIGKILL");
+    await expect.poll(() => host.lines.join("\n")).toContain('signal-cli ended {"code":null,"signal":"SIGKILL"}');
+    const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
+    expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("retry");
+    await host.until(() => host.received.length === 2);
+    expect(new Set(pidsIn(host)).size).toBe(2);
+    expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("sent");
+  });
+
+  test("takes a large file from the account's folder, which is empty afterwards", async () => {
+    const host = new Host();
+    host.media.set("m", new Uint8Array(14_000_001));
+    const { link } = await begin({}, host);
+    const media = { kind: "document", name: "big.bin", source: { at: "store", id: mediaId("m") } } as const;
+    expect(await link.send(DIRECT, { kind: "media", media }, { idempotencyKey: "k" })).toMatchObject({ kind: "sent" });
+    expect(await readdir(await host.folder())).toEqual([]);
+  });
+
+  test("one that an earlier gateway left behind is ended first; a stranger with its number is not", async () => {
+    const orphan = spawn(cliPath, ["-a", SELF.number, "daemon", "--http", "127.0.0.1:0"], { stdio: "ignore" });
+    const ended = once(orphan, "exit");
+    const host = new Host();
+    await host.notes.set("daemonPid", String(orphan.pid));
+    await begin({}, host);
+    await ended;
+    expect(host.lines.join("\n")).toContain("left behind");
+    await stopAll();
+
+    const stranger = spawn("sleep", ["60"], { stdio: "ignore" });
+    const next = new Host();
+    await next.notes.set("daemonPid", String(stranger.pid));
+    await begin({}, next);
+    expect(isAlive(stranger.pid ?? 0)).toBe(true);
+    stranger.kill();
+  });
+
+  test.each([
+    { what: "no program", config: { cliPath: "/nowhere/signal-cli" }, code: "CHANNEL_CONFIG" },
+    { what: "an unknown account", config: { account: "+15550000000" }, code: "CHANNEL_AUTH" },
+    { what: "no account", config: { account: undefined }, code: "CHANNEL_CONFIG" },
+  ])("$what is told at once", async ({ config, code }) => {
+    const parsed = signal.config.parse({ account: SELF.number, cliPath, ...config });
+    await expect(signal.connect(parsed, new Host())).rejects.toMatchObject({ code });
+  });
+
+  test("doctor hears its version", async () => {
+    const parsed = signal.config.parse({ account: SELF.number, cliPath });
+    expect(await signal.probe?.(parsed, AbortSignal.timeout(5000))).toBe(`${SELF.number}, signal-cli 0.13.18`);
+  });
+});

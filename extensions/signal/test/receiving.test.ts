@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { signal, signalAccounts } from "../index.ts";
+import { ADA, SELF, sender, startFakeSignal } from "./fake-signal.ts";
+import type { FakeOptions } from "./fake-signal.ts";
+import { GROUP, signalPlatform } from "./platform.ts";
+
+afterEach(stopAll);
+
+async function begin(config: Record<string, unknown> = {}, options: FakeOptions = {}, host = new Host()) {
+  const platform = await signalPlatform(options);
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  await started.host.until(() => host.reports.some((report) => report.kind === "alive"));
+  return { ...started, fake: platform.fake };
+}
+const mention = (start: number, who: { number: string | null; uuid: string }) => ({
+  name: who.number ?? who.uuid,
+  number: who.number,
+  uuid: who.uuid,
+  start,
+  length: 1,
+});
+const texts = (host: Host) => host.received.map(({ text }) => text);
+
+describe("a message", () => {
+  test("says who sent it, by id and number", async () => {
+    const { fake, host } = await begin();
+    const timestamp = fake.say("hi");
+    expect(await host.heard("hi")).toMatchObject({
+      id: `${timestamp}:${ADA.uuid}`,
+      eventKey: `${ADA.uuid}/1/${timestamp}`,
+      sender: { id: `uuid:${ADA.uuid}`, name: "Ada Byron", e164: ADA.number },
+      sentAt: timestamp,
+    });
+  });
+
+  test("of somebody who hides the number, or of an old version that knows nothing else", async () => {
+    const { fake, host } = await begin();
+    fake.say("hidden", {}, { source: ADA.uuid, sourceNumber: null });
+    fake.say("old", {}, { sourceNumber: null, sourceUuid: null });
+    expect((await host.heard("hidden")).sender).toEqual({ id: `uuid:${ADA.uuid}`, name: "Ada Byron" });
+    expect((await host.heard("old")).from.chat).toEqual({ kind: "direct", id: ADA.number });
+  });
+
+  test("shows names where people are mentioned; ours at the start goes away", async () => {
+    const { fake, host } = await begin();
+    const bob = { number: null, uuid: "22222222-2222-4222-8222-222222222222" };
+    fake.say("before", { groupInfo: GROUP });
+    fake.say("\uFFFC ask \uFFFC and \uFFFC 👍", {
+      groupInfo: GROUP,
+      mentions: [mention(0, SELF), mention(6, ADA), mention(12, bob)],
+    });
+    expect(await host.heard("ask")).toMatchObject({
+      text: `ask @Ada Byron and @${bob.uuid} 👍`,
+      mentionsBot: true,
+    });
+    fake.say("\uFFFC", { groupInfo: GROUP, mentions: [mention(0, SELF)] });
+    expect(await host.heard(`@${SELF.number}`)).toMatchObject({ mentionsBot: true });
+    fake.say("a broken one", { groupInfo: GROUP, mentions: [mention(50, ADA)] });
+    expect(await host.heard("a broken one")).toMatchObject({ mentionsBot: false });
+  });
+
+  test("carries contacts, polls and how it is to be kept as untrusted lines", async () => {
+    const { fake, host } = await begin();
+    fake.say("keep", {
+      expiresInSeconds: 60,
+      viewOnce: true,
+      contacts: [{ name: { given: "Bob", family: "Boole" }, phone: [{ value: "+1555", type: "MOBILE", label: null }] }],
+      pollCreate: { question: "Tea?", allowMultiple: false, options: ["yes", "no"] },
+    });
+    expect((await host.heard("keep")).untrusted).toEqual([
+      "Contact: Bob Boole, +1555",
+      "Poll: Tea? (yes / no)",
+      "To be viewed once",
+      "Disappears after 60 s",
+    ]);
+  });
+
+  test("with a sticker or a voice note brings it by reference", async () => {
+    const { fake, host, link } = await begin();
+    fake.attachments.set("abcd", Buffer.from("webp"));
+    fake.say(null, { sticker: { packId: "abcd", stickerId: 3 } });
+    fake.say("listen", { attachments: [{ contentType: "audio/aac", filename: null, id: "v.aac", size: 9 }] });
+    await host.heard("listen");
+    const [sticker, voice] = host.received.map(({ media }) => media[0]!);
+    expect(sticker).toMatchObject({ kind: "sticker", mime: "image/webp" });
+    expect(voice).toMatchObject({ kind: "voice", mime: "audio/aac", bytes: 9 });
+    const file = await link.download?.(sticker!);
+    expect(Buffer.from(file?.bytes ?? []).toString()).toBe("webp");
+    await expect(link.download?.(voice!)).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    await expect(link.download?.({ ...voice!, bytes: 200 * 1_048_576 })).rejects.toMatchObject({
+      code: "MEDIA_TOO_LARGE",
+    });
+  });
+
+  test("whose files are not loaded says so", async () => {
+    const { fake, host } = await begin({ ignoreAttachments: true });
+    fake.say("see", { attachments: [{ contentType: "image/png", filename: "a.png", id: "a.png", size: 9 }] });
+    expect(await host.heard("see")).toMatchObject({ media: [], untrusted: ["File, not loaded: a.png"] });
+  });
+
+  test("that Signal cut is whole, with its mentions; cut where the rest cannot be had", async () => {
+    const { fake, host } = await begin();
+    const whole = `\uFFFC ${"long ".repeat(600)}end`;
+    fake.attachments.set("long.txt", Buffer.from(whole));
+    const longText = (id: string) => ({
+      groupInfo: GROUP,
+      mentions: [mention(0, SELF)],
+      attachments: [{ contentType: "text/x-signal-plain", filename: null, id, size: whole.length }],
+    });
+    fake.say(whole.slice(0, 2000), longText("long.txt"));
+    const message = await host.heard("long");
+    expect(message).toMatchObject({ text: whole.slice(2), mentionsBot: true, media: [] });
+    fake.say("gone long", longText("gone.txt"));
+    await host.heard("gone long");
+    expect(host.lines.join("\n")).toContain("a long message is cut");
+  });
+});
+
+describe("what nobody wrote to the bot is left out", () => {
+  test("deletions, updates, receipts, typing, stories, our own words and other accounts", async () => {
+    const { fake, host } = await begin();
+    fake.say(null, { remoteDelete: { timestamp: 5 } });
+    fake.say(null, { groupInfo: { ...GROUP, type: "UPDATE" } });
+    fake.say(null, { expiresInSeconds: 60, isExpirationUpdate: true });
+    const at = fake.now();
+    fake.emit({ ...sender(at), receiptMessage: { when: at, isDelivery: true, isRead: false, timestamps: [5] } });
+    fake.emit({ ...sender(at), typingMessage: { action: "STARTED", timestamp: at } });
+    fake.emit({ ...sender(at), storyMessage: { allowsReplies: true } });
+    const own = { ...SELF, name: "Bot" };
+    fake.emit({ ...sender(fake.now(), own), dataMessage: { timestamp: at, message: "ours" } });
+    fake.emit({ ...sender(fake.now(), own), syncMessage: { sentMessage: sent(ADA, "to Ada") } });
+    fake.emit({ ...sender(fake.now(), own), syncMessage: { sentMessage: sent(SELF, "note") } });
+    fake.emit(
+      { ...sender(fake.now()), dataMessage: { timestamp: at, message: "theirs" } },
+      { account: "+15557777777" },
+    );
+    fake.say("to us");
+    await host.heard("to us");
+    expect(texts(host)).toEqual(["to us"]);
+  });
+
+  test("a note to self is heard where that is wanted", async () => {
+    const { fake, host } = await begin({ selfChatMode: true });
+    const own = { ...SELF, name: "Owner" };
+    fake.emit({ ...sender(fake.now(), own), syncMessage: { sentMessage: sent(ADA, "to Ada") } });
+    fake.emit({ ...sender(fake.now(), own), syncMessage: { sentMessage: sent(SELF, "note") } });
+    expect(await host.heard("note")).toMatchObject({ from: { chat: { kind: "direct", id: `uuid:${SELF.uuid}` } } });
+    expect(texts(host)).toEqual(["note"]);
+  });
+
+  test("what cannot be read holds up nothing, and is told", async () => {
+    const { fake, host } = await begin();
+    fake.raw("event:receive\ndata:{broken\n\n");
+    fake.raw('event:receive\ndata:{"envelope":{"timestamp":"soon"}}\n\n');
+    fake.emit({ ...sender(fake.now()) }, { exception: { type: "UntrustedIdentityException", message: "new key" } });
+    fake.raw(
+      `data:${JSON.stringify({ jsonrpc: "2.0", method: "receive", params: { envelope: wrapped("wrapped") } })}\n\n`,
+    );
+    await host.heard("wrapped");
+    const told = host.lines.join("\n");
+    expect(told.match(/could not be read/g)).toHaveLength(2);
+    expect(told).toContain(`trust -v <safety number> ${ADA.number}`);
+  });
+});
+
+const sent = (to: { number: string; uuid: string }, message: string) => ({
+  destination: to.number,
+  destinationNumber: to.number,
+  destinationUuid: to.uuid,
+  timestamp: 7,
+  message,
+  expiresInSeconds: 0,
+});
+const wrapped = (message: string) => ({ ...sender(8), dataMessage: { timestamp: 8, message } });
+
+describe("nothing is lost", () => {
+  test("a restart asks for what came after the last message in the journal", async () => {
+    const { fake, host, link, platform } = await begin();
+    fake.say("one");
+    await host.heard("one");
+    await link.close();
+    fake.say("two");
+    fake.say("three");
+    const next = new Host();
+    next.notes.get = host.notes.get;
+    next.notes.set = host.notes.set;
+    await start(platform, next);
+    await next.heard("three");
+    expect(texts(next)).toEqual(["two", "three"]);
+    expect(fake.listened.at(-1)?.after).toMatch(/^\d+-1$/);
+  });
+
+  test("a daemon that started anew gives what it holds, with the same keys", async () => {
+    const { fake, host, platform } = await begin();
+    const held = fake.say("held");
+    await host.heard("held");
+    const next = new Host();
+    await next.notes.set("lastEvent", "1234-77");
+    await start(platform, next);
+    expect((await next.heard("held")).eventKey).toBe(`${ADA.uuid}/1/${held}`);
+  });
+
+  test("a version without event ids is heard too", async () => {
+    const { fake, host, link, platform } = await begin({}, { withoutIds: true });
+    fake.say("one");
+    await host.heard("one");
+    await link.close();
+    await expect.poll(() => fake.listeners).toBe(0);
+    fake.say("two");
+    const { host: next } = await start(platform, new Host());
+    await next.heard("two");
+    expect(texts(next)).toEqual(["two"]);
+  });
+
+  test("read receipts follow the journal", async () => {
+    const { fake, host } = await begin({ sendReadReceipts: true });
+    const timestamp = fake.say("read me");
+    await host.heard("read me");
+    await expect
+      .poll(() => fake.calls.find(({ method }) => method === "sendReceipt")?.params)
+      .toMatchObject({
+        recipient: ADA.uuid,
+        targetTimestamp: [timestamp],
+        type: "read",
+      });
+  });
+
+  test("a silent stream is given up and opened again", async () => {
+    const { fake, host } = await begin({ stallThresholdMs: 1000 }, { keepAliveMs: 60_000 });
+    await host.until(() => host.reports.some((report) => report.kind === "trouble"));
+    expect(host.reports).toContainEqual(expect.objectContaining({ reason: "signal-cli was silent for 1 s" }));
+    fake.say("again");
+    await host.heard("again");
+  });
+});
+
+describe("who we are", () => {
+  test("a daemon of one account is told by the config, and asked for the id", async () => {
+    const fake = await startFakeSignal();
+    const config = { httpUrl: fake.url, account: SELF.number };
+    const { host } = await start({ ...(await signalPlatform()), config, close: () => fake.close() });
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    expect(fake.listened[0]?.query).toBe("?account=%2B15550009999");
+    fake.say("\uFFFC hey", { groupInfo: GROUP, mentions: [mention(0, { number: null, uuid: SELF.uuid })] });
+    expect((await host.heard("hey")).mentionsBot).toBe(true);
+  });
+
+  test.each([
+    { accounts: [], code: "CHANNEL_AUTH" },
+    { accounts: [{ number: SELF.number }, { number: ADA.number }], code: "CHANNEL_CONFIG" },
+    { accounts: undefined, code: "CHANNEL_CONFIG" },
+  ])("an account that cannot be told is $code", async ({ accounts, code }) => {
+    const fake = await startFakeSignal(accounts ? { accounts } : {});
+    const config = signal.config.parse({ httpUrl: fake.url });
+    await expect(signal.connect(config, new Host())).rejects.toMatchObject({ code });
+    await fake.close();
+  });
+
+  test("doctor gets the number, or hears why not", async () => {
+    const { fake } = await begin();
+    const httpUrl = fake.url;
+    const ask = (config: object) => signal.probe?.(signal.config.parse(config), AbortSignal.timeout(5000));
+    expect(await ask({ httpUrl })).toBe(SELF.number);
+    await expect(ask({ httpUrl, account: "+15550000000" })).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    await fake.close();
+    await expect(ask({ httpUrl })).rejects.toThrow("signal-cli cannot be reached");
+    await expect(ask({ account: SELF.number, cliPath: "/nowhere/signal-cli" })).rejects.toMatchObject({
+      code: "CHANNEL_CONFIG",
+    });
+  });
+
+  test("accounts take over the channel's keys", () => {
+    const accounts = { home: { account: SELF.number }, work: { account: ADA.number, httpPort: 9000 } };
+    expect(signalAccounts({ cliPath: "/opt/signal-cli", accounts })).toMatchObject([
+      { account: "home", config: { cliPath: "/opt/signal-cli", account: SELF.number } },
+      { account: "work", config: { cliPath: "/opt/signal-cli", httpPort: 9000 } },
+    ]);
+    expect(() => signalAccounts({ account: "015550009999" })).toThrow("country code");
+  });
+});

@@ -1,0 +1,170 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import type { OutboundPart } from "../../../src/types/reply.ts";
+import { openDaemon } from "../rpc.ts";
+import { ADA, SELF } from "./fake-signal.ts";
+import { CREW, DIRECT, GROUP, signalPlatform } from "./platform.ts";
+
+afterEach(stopAll);
+const KEY = { idempotencyKey: "k" };
+const plain = (body: string): OutboundPart & { kind: "text" } => ({
+  kind: "text",
+  body,
+  plain: body,
+  format: "signal-styled",
+});
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await signalPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...started, fake: platform.fake };
+}
+
+describe("a message", () => {
+  test("goes to a person by id or number, to a group by its id, with its styles in UTF-16 units", async () => {
+    const { link, fake } = await begin();
+    const part = { ...plain("👍 bold"), styles: [{ start: 3, length: 4, style: "BOLD" }] } as const;
+    await link.send(DIRECT, part, KEY);
+    await link.send({ ...DIRECT, chat: { kind: "direct", id: ADA.number } }, plain("number"), KEY);
+    await link.send(CREW, plain("all"), KEY);
+    const sends = fake.calls.filter(({ method }) => method === "send").map(({ params }) => params);
+    expect(sends).toEqual([
+      { account: SELF.number, recipient: [ADA.uuid], message: "👍 bold", textStyle: ["3:4:BOLD"] },
+      { account: SELF.number, recipient: [ADA.number], message: "number" },
+      { account: SELF.number, groupId: GROUP.groupId, message: "all" },
+    ]);
+  });
+
+  test("quotes with author and text, of others and of our own", async () => {
+    const { link, fake, host, platform } = await begin();
+    const id = platform.say(CREW, "what is it");
+    await host.heard("what is it");
+    await link.send(CREW, plain("this"), { ...KEY, replyTo: id });
+    await link.send(CREW, plain("and that"), { ...KEY, replyTo: String(fake.messages[0]?.timestamp) });
+    expect(fake.messages.map(({ params }) => params)).toMatchObject([
+      { quoteTimestamp: Number(id.split(":")[0]), quoteAuthor: ADA.uuid, quoteMessage: "what is it" },
+      { quoteTimestamp: fake.messages[0]?.timestamp, quoteAuthor: SELF.uuid },
+    ]);
+  });
+
+  test("is edited by its timestamp, and no more often than the apps take", async () => {
+    const { link, fake } = await begin();
+    const sent = await link.send(DIRECT, plain("0"), KEY);
+    const id = sent.kind === "sent" ? sent.messageId : "";
+    for (let n = 1; n <= 90; n += 1) expect((await link.edit?.(DIRECT, id, plain(`${n}`)))?.kind).toBe("sent");
+    expect(await link.edit?.(DIRECT, id, plain("91"))).toMatchObject({ kind: "refused" });
+    expect(fake.shown(ADA.uuid)).toEqual(["90"]);
+  });
+
+  test("of somebody else is neither edited nor removed", async () => {
+    const { link } = await begin();
+    expect(await link.edit?.(DIRECT, `5:${ADA.uuid}`, plain("no"))).toMatchObject({ kind: "refused" });
+    expect(await link.remove?.(DIRECT, `5:${ADA.uuid}`)).toMatchObject({ kind: "refused" });
+    expect(await link.react?.(DIRECT, "nonsense", "👍")).toMatchObject({ kind: "refused" });
+  });
+
+  test("a reaction names the author of what it is under", async () => {
+    const { link, fake } = await begin();
+    await link.react?.(CREW, `5:${ADA.uuid}`, "🎉");
+    await link.react?.(CREW, `5:${ADA.uuid}`, undefined);
+    const params = { groupId: GROUP.groupId, targetAuthor: ADA.uuid, targetTimestamp: 5, emoji: "🎉" };
+    expect(fake.calls.filter(({ method }) => method === "sendReaction").map((call) => call.params)).toMatchObject([
+      { ...params, remove: false },
+      { ...params, remove: true },
+    ]);
+  });
+});
+
+describe("a file", () => {
+  const file = (name: string, more: object = {}) =>
+    ({ kind: "media", media: { kind: "document", name, source: { at: "store", id: mediaId("m") } }, ...more }) as const;
+
+  test("goes inside the call, its name without what would end the address; a voice note as one", async () => {
+    const host = new Host();
+    host.media.set("m", new Uint8Array([1, 2, 3]));
+    const { link, fake } = await begin({}, host);
+    expect((await link.send(DIRECT, file("a;b,c/../ü.txt", { caption: "see" }), KEY)).kind).toBe("sent");
+    expect((await link.send(DIRECT, file("v.aac", { asVoice: true }), KEY)).kind).toBe("sent");
+    expect(fake.messages.map(({ attachments }) => attachments[0]?.uri)).toEqual([
+      "data:application/octet-stream;filename=a_b_c_.._ü.txt;base64,AQID",
+      "data:application/octet-stream;filename=v.aac;base64,AQID",
+    ]);
+    expect(fake.messages.map(({ params }) => params["voiceNote"])).toEqual([undefined, true]);
+  });
+
+  test("that is too large for a call to somebody else's signal-cli is refused with the reason", async () => {
+    const host = new Host();
+    host.media.set("m", new Uint8Array(14_000_001));
+    const { link } = await begin({}, host);
+    expect(await link.send(DIRECT, file("big.bin"), KEY)).toEqual({
+      kind: "refused",
+      reason: expect.stringContaining("autoStart"),
+    });
+  });
+});
+
+describe("what went wrong", () => {
+  test("a changed safety number is told to the operator with what to do", async () => {
+    const { link, fake, host } = await begin();
+    fake.fail("send", "untrusted");
+    expect(await link.send(DIRECT, plain("hi"), KEY)).toEqual({
+      kind: "refused",
+      reason: "the recipient's safety number has changed and is not trusted",
+    });
+    expect(host.lines.join("\n")).toContain(`signal-cli -a ${SELF.number} trust -v <safety number> ${ADA.uuid}`);
+  });
+
+  test("a captcha is told to the operator with what to do; the message waits as long as Signal says", async () => {
+    const { link, fake, host } = await begin();
+    fake.fail("send", "captcha");
+    expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({
+      kind: "retry",
+      rateLimited: true,
+      afterMs: 86_400_000,
+    });
+    expect(host.lines.join("\n")).toContain("submitRateLimitChallenge --challenge abc-challenge --captcha");
+  });
+
+  test("a message lost between signal-cli and Signal waits until Signal is there", async () => {
+    const { link, fake } = await begin();
+    fake.fail("send", "network");
+    expect((await link.send(DIRECT, plain("one"), KEY)).kind).toBe("unknown");
+    fake.fail("listDevices", "network", 2);
+    expect((await link.send(DIRECT, plain("one"), KEY)).kind).toBe("retry");
+    expect((await link.send(DIRECT, plain("one"), KEY)).kind).toBe("retry");
+    expect((await link.send(DIRECT, plain("one"), KEY)).kind).toBe("sent");
+    expect(fake.shown(ADA.uuid)).toEqual(["one"]);
+  });
+
+  test("a call that hangs ends, and nobody knows what became of it", async () => {
+    const { link, fake } = await begin({ timeoutSeconds: 1 });
+    fake.fail("send", "hang");
+    expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({ kind: "unknown" });
+    fake.fail("listDevices", "hang");
+    expect(await link.send(DIRECT, plain("hi"), KEY)).toMatchObject({ kind: "retry" });
+  });
+
+  test("an error without a report is judged by its number and its words", async () => {
+    const { outcomeOf } = await import("../failures.ts");
+    const kind = (code: number, message: string) => outcomeOf({ code, message }).kind;
+    expect(kind(-1, "Invalid group id")).toBe("refused");
+    expect(kind(-4, "untrusted")).toBe("refused");
+    expect(kind(-5, "limited")).toBe("retry");
+    expect(kind(-32_602, "Specified account does not exist")).toBe("refused");
+    expect(kind(-32_603, "Failed to send message: chat.signal.org (UnknownHostException)")).toBe("retry");
+    expect(kind(-32_603, "Failed to send message: [413] (RateLimitException)")).toBe("retry");
+    expect(kind(-32_603, "An internal server error has occurred.")).toBe("unknown");
+    expect(kind(-3, "Read timed out (SocketTimeoutException)")).toBe("unknown");
+  });
+
+  test("something else that answers at the address is told by its status", async () => {
+    const { fake } = await begin();
+    const daemon = openDaemon(() => `${fake.url}/elsewhere`, { timeoutMs: 1000, account: () => undefined });
+    expect(await daemon.call("send", {})).toEqual({
+      kind: "lost",
+      outcome: { kind: "refused", reason: "signal-cli answers 404" },
+    });
+    await expect(daemon.check()).rejects.toThrow("signal-cli answers 404");
+  });
+});

@@ -17,6 +17,19 @@ const FALLBACK = {
   agents: { defaults: { model: { primary: "fake/fake-1", fallbacks: ["fake/fake-2"] } } },
 };
 
+const SEEING = {
+  models: {
+    providers: {
+      fake: { models: [{ id: "fake-1", contextWindow: 100_000, maxTokens: 4096, input: ["text", "image"] }] },
+    },
+  },
+};
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const TOO_LARGE = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
+
 describe.concurrent("a model that", () => {
   test("refuses the key: the chat is told, and not with the provider's words", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
@@ -100,7 +113,68 @@ describe.concurrent("a model that", () => {
     expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
     expect((await gateway.logged("retry"))["remedy"]).toBe("fallback_model");
     expect(world.model.calls.map((call) => call.model)).toEqual(["fake-1", "fake-2"]);
-    expect(world.telegram.shown(1001)).toHaveLength(1);
+  });
+
+  test("is stood in for: the chat is told once, and `runs show` tells every try", async ({ world, expect }) => {
+    const { home } = await world.start(FALLBACK);
+    world.model.answer((call) =>
+      call.model === "fake-1"
+        ? { status: 402, message: "Insufficient credits" }
+        : { text: `from the other: ${call.said}` },
+    );
+    world.telegram.say("first words");
+    await world.told("in place of fake/fake-1");
+    world.telegram.say("second words");
+    await outcomesOf(home, 2);
+    const shown = world.telegram.shown(1001);
+    expect(shown).toEqual([
+      expect.stringContaining("first words"),
+      "↪️ Answered by fake/fake-2 in place of fake/fake-1: its account is out of credit.",
+      expect.stringContaining("second words"),
+    ]);
+
+    const listed = await home.run(["runs", "list", "--json"]);
+    expect(listed.code, listed.stderr).toBe(0);
+    const { runs } = JSON.parse(listed.stdout) as { runs: { runId: string }[] };
+    const texts = await Promise.all(runs.map(async ({ runId }) => (await home.run(["runs", "show", runId])).stdout));
+    const first = texts.find((text) => text.includes("Attempts:") && text.includes("fallback_model"));
+    expect(first).toMatch(/^1 +fake\/fake-1 +fake:config .* billing +fallback_model +.*Insufficient credits/m);
+    expect(first).toMatch(/^2 +fake\/fake-2 +fake:config .* replied/m);
+    const second = texts.find((text) => text.includes("Not asked:"));
+    expect(second).toMatch(/^fake\/fake-1 +fake:config +rests until .* after billing/m);
+  });
+
+  test("finds an image too large: the chat is told what it takes", async ({ world, expect }) => {
+    const { home } = await world.start(SEEING);
+    world.telegram.file("large", PNG);
+    world.model.answer((call) =>
+      call.images.length > 0 ? { status: 400, message: TOO_LARGE } : { text: `no image: ${call.said}` },
+    );
+    world.telegram.say("", {
+      more: {
+        photo: [{ file_id: "large", file_unique_id: "l", width: 10, height: 10, file_size: PNG.length }],
+        caption: "what is on it?",
+        text: undefined,
+      },
+    });
+    const notice = await world.told("image is too large");
+    expect(notice.text).toContain("Please send a smaller one. It takes at most 5 MB.");
+    expect((await outcomesOf(home, 1))[0]).toMatchObject({
+      kind: "failed",
+      why: expect.stringMatching(/^image_size: /),
+    });
+    expect(world.model.calls).toHaveLength(1);
+    world.telegram.say("never mind");
+    await world.told("no image:");
+  });
+
+  test("says nothing: it is asked again, and then the chat is told", async ({ world, expect }) => {
+    const { home } = await world.start();
+    always(world, { text: "" });
+    world.telegram.say("hello");
+    await world.told("Something went wrong");
+    expect((await outcomesOf(home, 1))[0]).toMatchObject({ kind: "failed" });
+    expect(world.model.calls).toHaveLength(2);
   });
 
   test("failed leaves the next message to be answered", async ({ world, expect }) => {

@@ -134,7 +134,7 @@ function quoteOf(message: WAMessage, context: WAContextInfo | undefined, view: V
   const author = context.participant ?? "";
   // In the chat of a number with itself the author says nothing.
   const fromBot = isSelf(author, view.self) && (!message.key.fromMe || isOwnId(context.stanzaId));
-  const isOthers = isGroup(message.key.remoteJid ?? "") && !fromBot && author !== "";
+  const isOthers = authorOf(message) !== undefined && !fromBot && author !== "";
   const text = textOf(unwrap(context.quotedMessage));
   return {
     id: messageId(context.stanzaId, isOthers ? author : undefined),

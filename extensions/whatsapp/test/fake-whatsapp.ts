@@ -1,0 +1,403 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import * as baileys from "@whiskeysockets/baileys";
+import type { AuthenticationCreds, BinaryNode, proto, WAMessageContent } from "@whiskeysockets/baileys";
+import { buffer } from "node:stream/consumers";
+import { WebSocketServer } from "ws";
+import type { WebSocket } from "ws";
+import { openAuth } from "../auth.ts";
+import { userOf } from "../jid.ts";
+import { ServerNoise } from "./noise.ts";
+import { Person } from "./person.ts";
+import { Pairing } from "./pairing.ts";
+import "./trust-fake.mjs";
+
+const SERVER = "s.whatsapp.net";
+export const DEVICE = { jid: `4915550001:1@${SERVER}`, lid: "900900:1@lid", name: "Claw" } as const;
+export const GROUP = "120363000000000001@g.us";
+
+/** A message of the bot as people see it. */
+export interface Shown {
+  readonly id: string;
+  readonly chat: string;
+  text: string;
+  readonly content: proto.IMessage;
+  readonly quoted?: string | undefined;
+}
+
+export type Fault = { readonly kind: "refuse"; readonly code: number } | { readonly kind: "drop" | "lose" };
+
+interface Queued {
+  readonly id: string;
+  readonly stanza: BinaryNode;
+}
+
+export type FakeWhatsApp = Awaited<ReturnType<typeof startFakeWhatsapp>>;
+
+/**
+ * A WhatsApp multi-device server that real Baileys talks to: Noise, binary nodes, Signal sessions of the people in it.
+ * There is no page that tells this protocol; the stanzas are those that Baileys 7.0.0-rc14 sends and reads
+ * (lib/Socket/*.js, lib/Utils/decode-wa-message.js). It outlives its clients: what they have not receipted comes again.
+ */
+export async function startFakeWhatsapp() {
+  const server = http.createServer((request, response) => {
+    const file = files.get(request.url ?? "");
+    if (request.method === "POST") return void receiveFile(request, response);
+    response.writeHead(file ? 200 : 404).end(file);
+  });
+  const sockets = new WebSocketServer({ server });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+
+  const files = new Map<string, Buffer>();
+  const uploads = new Map<string, Buffer>();
+  const queue: Queued[] = [];
+  const shown: Shown[] = [];
+  const reactions = new Map<string, string>();
+  const faults: Fault[] = [];
+  const read: string[] = [];
+  const refusedByClient: BinaryNode[] = [];
+  const people = [
+    new Person(`4917012345@${SERVER}`, "111111@lid", "Ada"),
+    new Person(`4917067890@${SERVER}`, "222222@lid", "Bob"),
+  ];
+  const ada = people[0]!;
+  const owner = new Person(DEVICE.jid, DEVICE.lid, DEVICE.name);
+  const typed: string[] = [];
+  let drops = 0;
+  let logins = 0;
+  let device: AuthenticationCreds | undefined;
+  let wire: Wire | undefined;
+  let last: BinaryNode | undefined;
+  let work: Promise<unknown> = Promise.resolve();
+  const pairing = new Pairing();
+  const standing = (line: Wire): void => void (wire = line);
+
+  class Wire {
+    readonly #noise = new ServerNoise();
+    readonly #socket: WebSocket;
+    #steps = 0;
+    #order: Promise<unknown> = Promise.resolve();
+    constructor(socket: WebSocket) {
+      this.#socket = socket;
+      socket.on("message", (data: Buffer) => {
+        for (const frame of this.#noise.frames(data)) this.#order = this.#order.then(() => this.#take(frame));
+      });
+    }
+    send(node: BinaryNode): void {
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(this.#noise.seal(node));
+    }
+    cut(): void {
+      this.#socket.terminate();
+    }
+    async #take(frame: Buffer): Promise<void> {
+      const step = this.#steps++;
+      if (step === 0) this.#socket.send(this.#noise.hello(frame));
+      else if (step === 1) await this.#login(this.#noise.finish(frame));
+      else await answer(this, await this.#noise.open(frame));
+    }
+    async #login(payload: proto.ClientPayload): Promise<void> {
+      if (payload.username == null) {
+        const { devicePairingData } = payload;
+        return pairing.begin(this, devicePairingData!);
+      }
+      if (fake.loggedOut) return this.send({ tag: "failure", attrs: { reason: "401" } });
+      standing(this);
+      logins++;
+      this.send({ tag: "success", attrs: { t: seconds(), lid: DEVICE.lid } });
+      for (const { stanza } of queue) this.send({ ...stanza, attrs: { ...stanza.attrs, offline: "0" } });
+      const count = String(queue.length);
+      this.send({ tag: "ib", attrs: {}, content: [{ tag: "offline", attrs: { count } }] });
+    }
+  }
+
+  sockets.on("connection", (socket) => {
+    if (drops > 0) {
+      drops--;
+      return socket.terminate();
+    }
+    // oxlint-disable-next-line no-new
+    new Wire(socket);
+  });
+
+  async function answer(from: Wire, node: BinaryNode): Promise<void> {
+    const { tag, attrs } = node;
+    if (tag === "iq") {
+      if (attrs["type"] === "result") return pairing.signed(from, node);
+      const content = await answerTo(node, port);
+      return from.send({ tag: "iq", attrs: { id: attrs["id"]!, type: "result", from: SERVER }, content });
+    }
+    if (tag === "message") return written(from, node);
+    if (tag === "chatstate") typed.push(userOf(attrs["to"]!));
+    const isNo = tag === "ack" && attrs["class"] === "message";
+    if (isNo) refusedByClient.push(node);
+    if (!isNo && (tag !== "receipt" || attrs["type"] === "retry")) return undefined;
+    if (attrs["type"] === "read") read.push(attrs["id"]!);
+    const at = queue.findIndex(({ id }) => id === attrs["id"]);
+    if (at >= 0) queue.splice(at, 1);
+    return undefined;
+  }
+
+  async function answerTo({ attrs, content }: BinaryNode, port: number): Promise<BinaryNode[]> {
+    const first = Array.isArray(content) ? content[0] : undefined;
+    switch (`${attrs["xmlns"]} ${first?.tag}`) {
+      case "encrypt count":
+        return [{ tag: "count", attrs: { value: "99" } }];
+      case "encrypt digest":
+        return [{ tag: "digest", attrs: {} }];
+      case "encrypt key":
+        return [{ tag: "list", attrs: {}, content: children(first).map(({ attrs }) => bundleOf(attrs["jid"]!)) }];
+      case "privacy privacy":
+        return [
+          { tag: "privacy", attrs: {}, content: [{ tag: "category", attrs: { name: "readreceipts", value: "all" } }] },
+        ];
+      case "usync usync":
+        return [directory(first!)];
+      case "w:g2 query":
+        return [groupNode()];
+      case "w:m media_conn":
+        return [mediaHosts(port)];
+      default:
+        return [];
+    }
+  }
+
+  const whoIs = (jid: string): Person | undefined =>
+    people.find(({ phone, lid }) => [phone, lid].some((own) => userOf(own) === userOf(jid)));
+  const bundleOf = (jid: string): BinaryNode => (whoIs(jid) ?? owner).bundle(jid);
+
+  function directory(usync: BinaryNode): BinaryNode {
+    const list = children(usync).find(({ tag }) => tag === "list");
+    const users = children(list).map(({ attrs }) => {
+      const jid = attrs["jid"]!;
+      const known = whoIs(jid);
+      const devices = known
+        ? [{ tag: "device", attrs: { id: "0" } }]
+        : [{ tag: "device", attrs: { id: "1", "key-index": "1" } }];
+      const lid = known?.lid ?? DEVICE.lid.replace(":1", "");
+      return {
+        tag: "user",
+        attrs: { jid },
+        content: [
+          { tag: "devices", attrs: {}, content: [{ tag: "device-list", attrs: {}, content: devices }] },
+          { tag: "lid", attrs: { val: lid } },
+        ],
+      };
+    });
+    return { tag: "usync", attrs: {}, content: [{ tag: "list", attrs: {}, content: users }] };
+  }
+
+  /** The bot sends something. */
+  async function written(from: Wire, node: BinaryNode): Promise<void> {
+    const id = node.attrs["id"]!;
+    const fault = faults.shift();
+    const reply = (error: Record<string, string> = {}): void =>
+      from.send({ tag: "ack", attrs: { class: "message", id, from: node.attrs["to"]!, t: seconds(), ...error } });
+    if (fault?.kind === "refuse") return reply({ error: String(fault.code) });
+    if (fault?.kind === "drop") return from.cut();
+    await show(node);
+    return fault?.kind === "lose" ? from.cut() : reply();
+  }
+
+  async function show(node: BinaryNode): Promise<void> {
+    const { id, to } = node.attrs;
+    const group = to!.endsWith("@g.us") ? to : undefined;
+    const reader = (group === undefined ? whoIs(to!) : undefined) ?? ada;
+    let content: proto.IMessage = {};
+    for (const sealed of envelopes(node, reader)) content = await reader.open(DEVICE.lid, sealed, group);
+    apply(id!, group ?? userOf(reader.phone), content);
+  }
+
+  function apply(id: string, chat: string, content: proto.IMessage): void {
+    const { protocolMessage: change, reactionMessage: reaction } = content;
+    const target = shown.findIndex((message) => message.id === (change?.key?.id ?? ""));
+    if (reaction) {
+      if (reaction.text) reactions.set(reaction.key!.id!, reaction.text);
+      else reactions.delete(reaction.key!.id!);
+    } else if (change?.editedMessage) {
+      if (target >= 0) shown[target]!.text = textIn(change.editedMessage);
+    } else if (change) {
+      if (target >= 0) shown.splice(target, 1);
+    } else if (!shown.some((message) => message.id === id)) {
+      const quoted = content.extendedTextMessage?.contextInfo?.stanzaId ?? undefined;
+      shown.push({ id, chat, text: textIn(content), content, quoted });
+    }
+  }
+
+  /** Somebody sends something. */
+  function say(content: WAMessageContent, how: Saying = {}): string {
+    const id = how.id ?? randomBytes(8).toString("hex").toUpperCase();
+    const by = how.by ?? ada;
+    work = work.then(async () => {
+      const stanza = await stanzaOf(id, by, content, how);
+      last = stanza;
+      queue.push({ id, stanza });
+      wire?.send(stanza);
+    });
+    return id;
+  }
+
+  async function stanzaOf(
+    id: string,
+    by: Person,
+    content: WAMessageContent,
+    { group, addressing }: Saying,
+  ): Promise<BinaryNode> {
+    const isLid = addressing === "lid";
+    const [own, alt] = isLid ? [by.lid, by.phone] : [by.phone, by.lid];
+    const suffix = isLid ? "pn" : "lid";
+    const attrs = { id, t: seconds(), type: "text", notify: by.name, addressing_mode: isLid ? "lid" : "pn" };
+    const enc = ({ type, bytes }: { type: string; bytes: Uint8Array }): BinaryNode => ({
+      tag: "enc",
+      attrs: { v: "2", type },
+      content: bytes,
+    });
+    if (group === undefined) {
+      const sealed = await by.seal(DEVICE.lid, device!, content);
+      return { tag: "message", attrs: { ...attrs, from: own, [`sender_${suffix}`]: alt }, content: [enc(sealed)] };
+    }
+    const sealed = await by.sealForGroup(group, content);
+    const key = await by.seal(DEVICE.lid, device!, sealed.key);
+    const where = { from: group, participant: own, [`participant_${suffix}`]: alt };
+    return { tag: "message", attrs: { ...attrs, ...where }, content: [enc(key), enc(sealed)] };
+  }
+
+  async function receiveFile(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const path = new URL(request.url!, "http://x").pathname;
+    uploads.set(path, body);
+    response.end(JSON.stringify({ url: `https://mmg.whatsapp.net${path}`, direct_path: path }));
+  }
+
+  const fake = {
+    url: `ws://127.0.0.1:${port}/ws/chat`,
+    mediaUrl: `http://127.0.0.1:${port}`,
+    port,
+    ada,
+    bob: people[1]!,
+    pairing,
+    shown,
+    queue,
+    reactions,
+    read,
+    refusedByClient,
+    loggedOut: false,
+    say,
+    /** Resolves when everything said so far has been sent. */
+    async settled(): Promise<void> {
+      await work;
+    },
+    /** The last message once more. */
+    redeliver(): void {
+      work = work.then(() => last && wire?.send(last));
+    },
+    fail: (fault: Fault, count = 1): void => void faults.push(...Array.from({ length: count }, () => fault)),
+    /** Cuts the connection, and the next ones when they are made. */
+    drop(count = 1): void {
+      drops += count - 1;
+      wire?.cut();
+    },
+    /** Ends the stream with a code, as the server does: 515, 440, 401 … */
+    endStream(code: number): void {
+      wire?.send({ tag: "stream:error", attrs: { code: String(code) } });
+    },
+    typed: (chat: string): number => typed.filter((user) => user === userOf(chat)).length,
+    get logins(): number {
+      return logins;
+    },
+    /** Makes a folder that of a linked account. */
+    async link(folder: string): Promise<void> {
+      const auth = await openAuth(folder, baileys);
+      const empty = Buffer.alloc(8);
+      const account = { details: empty, accountSignature: empty, accountSignatureKey: empty, deviceSignature: empty };
+      Object.assign(auth.creds, {
+        me: { id: DEVICE.jid, lid: DEVICE.lid, name: DEVICE.name },
+        account,
+        registered: true,
+      });
+      auth.save();
+      device = auth.creds;
+      auth.close();
+    },
+    /** What the bot uploaded. */
+    openUpload({ directPath, mediaKey }: Located, info: string): Buffer {
+      const sealed = uploads.get(directPath ?? "")!;
+      const { iv, key } = fileKeys(mediaKey!, info);
+      const cipher = createDecipheriv("aes-256-cbc", key, iv);
+      return Buffer.concat([cipher.update(sealed.subarray(0, -10)), cipher.final()]);
+    },
+    /** A file on the platform; what a message says of it. */
+    sealFile(bytes: Uint8Array, info: string) {
+      const mediaKey = randomBytes(32);
+      const { iv, key, macKey } = fileKeys(mediaKey, info);
+      const cipher = createCipheriv("aes-256-cbc", key, iv);
+      const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
+      const mac = createHmac("sha256", macKey).update(iv).update(body).digest().subarray(0, 10);
+      const directPath = `/v/t62/${randomBytes(6).toString("hex")}.enc`;
+      files.set(directPath, Buffer.concat([body, mac]));
+      return { mediaKey, directPath, url: `https://mmg.whatsapp.net${directPath}`, fileLength: bytes.length };
+    },
+    async close(): Promise<void> {
+      for (const client of sockets.clients) client.terminate();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return fake;
+}
+
+export interface Saying {
+  readonly id?: string;
+  readonly by?: Person;
+  readonly group?: string;
+  /** Whether the sender is named by number or by LID. */
+  readonly addressing?: "pn" | "lid";
+}
+
+interface Located {
+  readonly directPath?: string | null;
+  readonly mediaKey?: Uint8Array | null;
+}
+
+function fileKeys(mediaKey: Uint8Array, info: string) {
+  const keys = Buffer.from(hkdfSync("sha256", mediaKey, new Uint8Array(0), `WhatsApp ${info} Keys`, 112));
+  return { iv: keys.subarray(0, 16), key: keys.subarray(16, 48), macKey: keys.subarray(48, 80) };
+}
+
+const seconds = (): string => String(Math.floor(Date.now() / 1000));
+const children = (node: BinaryNode | undefined): readonly BinaryNode[] =>
+  Array.isArray(node?.content) ? node.content : [];
+
+/** What a reader gets of a stanza: its key first, then the message for all. */
+function envelopes(node: BinaryNode, reader: Person): readonly { type: string; bytes: Uint8Array }[] {
+  const parts = children(node);
+  const own = children(parts.find(({ tag }) => tag === "participants")).find(({ attrs }) =>
+    [reader.phone, reader.lid].some((jid) => userOf(jid) === userOf(attrs["jid"]!)),
+  );
+  return [...children(own), ...parts]
+    .filter(({ tag }) => tag === "enc")
+    .map(({ attrs, content }) => ({ type: attrs["type"]!, bytes: content as Uint8Array }));
+}
+
+const textIn = (content: proto.IMessage): string =>
+  content.conversation ||
+  content.extendedTextMessage?.text ||
+  (content.imageMessage ?? content.videoMessage ?? content.documentMessage)?.caption ||
+  "";
+
+function groupNode(): BinaryNode {
+  const people = [`4917012345@${SERVER}`, `4917067890@${SERVER}`].map((jid) => ({
+    tag: "participant",
+    attrs: { jid },
+  }));
+  const attrs = { id: userOf(GROUP), subject: "Crew", s_t: "1", creation: "1", addressing_mode: "pn" };
+  return { tag: "group", attrs, content: people };
+}
+
+function mediaHosts(port: number): BinaryNode {
+  const attrs = { hostname: `127.0.0.1:${port}`, maxContentLengthBytes: "104857600" };
+  return { tag: "media_conn", attrs: { auth: "a", ttl: "300" }, content: [{ tag: "host", attrs }] };
+}

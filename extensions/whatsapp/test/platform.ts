@@ -1,0 +1,140 @@
+import https from "node:https";
+import fs from "node:fs/promises";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import type { Host, Platform } from "../../../test/contracts/channel.ts";
+import type { ChannelAdapter, ChannelHost } from "../../../src/types/channel.ts";
+import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/message.ts";
+import { whatsapp } from "../index.ts";
+import { userOf } from "../jid.ts";
+import { DEVICE, GROUP, startFakeWhatsapp } from "./fake-whatsapp.ts";
+import type { Fault, FakeWhatsApp, Saying, Shown } from "./fake-whatsapp.ts";
+
+const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
+  limited: { kind: "refuse", code: 429 },
+  broken: { kind: "refuse", code: 503 },
+  dropped: { kind: "drop" },
+  lost: { kind: "lose" },
+  forbidden: { kind: "refuse", code: 403 },
+};
+const where = { channel: whatsapp.id, account: DEFAULT_ACCOUNT };
+const OLD_OWN = "3EB0AAAAAAAAAAAAAAAAAA";
+
+/** WhatsApp's side of the contract, and the fake behind it. */
+export async function whatsappPlatform(): Promise<Platform & { readonly fake: FakeWhatsApp; readonly folder: string }> {
+  const fake = await startFakeWhatsapp();
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-"));
+  await fake.link(folder);
+  let closed = false;
+  const config = { waWebSocketUrl: fake.url, mediaUrl: fake.mediaUrl };
+  return {
+    fake,
+    folder,
+    adapter: inFolder(folder, fake),
+    config,
+    wrongConfig: { ...config, notLinked: true },
+    direct: { ...where, chat: { kind: "direct", id: "+4917012345" } },
+    group: { ...where, chat: { kind: "group", id: GROUP, title: "Crew" } },
+    say: (to, text, more = {}) => spoken(to, fake.say(contentOf(text, more), sayingOf(to))),
+    shown: (peer) => of(fake, peer).map(({ text }) => text),
+    failSends: (how, count) => fake.fail(FAULTS[how], count),
+    failReceive: (count) => fake.drop(count),
+    unacknowledged: () => fake.queue.length,
+    tellsWait: false,
+    knowsKeys: true,
+    ...people(fake),
+    ...sights(fake),
+    redeliver: () => fake.redeliver(),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await fake.close();
+      await fs.rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The keys of an account outlive a host of the tests. */
+function inFolder(folder: string, fake: FakeWhatsApp): ChannelAdapter {
+  return {
+    ...(whatsapp as ChannelAdapter),
+    async connect(config, host) {
+      uploadsTo(fake);
+      if (!(config as { notLinked?: boolean }).notLinked)
+        (host as Host & { folder: ChannelHost["folder"] }).folder = async () => folder;
+      return whatsapp.connect(config as Parameters<typeof whatsapp.connect>[0], host);
+    },
+  };
+}
+
+/** Baileys uploads over TLS alone; here its sockets lead to the fake in the clear. */
+function uploadsTo(fake: FakeWhatsApp): void {
+  https.globalAgent.createConnection = (() =>
+    net.connect(fake.port, "127.0.0.1")) as typeof https.globalAgent.createConnection;
+}
+
+/** In groups the core's id of a message names its author as well. */
+const spoken = (to: Peer, id: string): string => (to.chat.kind === "group" ? `${id}/4917012345@s.whatsapp.net` : id);
+const sayingOf = (to: Peer): Saying => (to.chat.kind === "group" ? { group: to.chat.id } : {});
+
+function contentOf(text: string, { naming, replyingToBot }: { naming?: boolean; replyingToBot?: boolean }) {
+  const bot = DEVICE.jid.replace(":1", "");
+  const body = naming ? `${text} @${userOf(bot)}` : text;
+  const contextInfo = {
+    ...(naming && { mentionedJid: [bot] }),
+    ...(replyingToBot && { stanzaId: OLD_OWN, participant: bot, quotedMessage: { conversation: "before" } }),
+  };
+  return naming || replyingToBot ? { extendedTextMessage: { text: body, contextInfo } } : { conversation: body };
+}
+
+const of = (fake: FakeWhatsApp, peer: Peer): readonly Shown[] =>
+  fake.shown.filter(({ chat }) => chat === (peer.chat.kind === "group" ? peer.chat.id : userOf(peer.chat.id.slice(1))));
+
+const INFOS = {
+  image: "Image",
+  sticker: "Image",
+  voice: "Audio",
+  audio: "Audio",
+  video: "Video",
+  document: "Document",
+};
+
+/** What people do beside writing. */
+function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "attach"> {
+  return {
+    change(to, messageId, text) {
+      const key = { id: messageId.split("/")[0]!, fromMe: true, remoteJid: DEVICE.jid };
+      fake.say({ protocolMessage: { type: 14, key, editedMessage: { conversation: text } } }, sayingOf(to));
+    },
+    react(to, messageId, emoji, how = {}) {
+      // From where the sender sits, the bot's message is not theirs.
+      const key = { id: messageId, fromMe: false, remoteJid: DEVICE.jid.replace(":1", "") };
+      fake.say({ reactionMessage: { key, text: how.removed ? "" : emoji } }, sayingOf(to));
+    },
+    attach(to, text, file) {
+      const sealed = fake.sealFile(file.bytes, INFOS[file.kind]);
+      const mimetype = file.mime ?? "application/octet-stream";
+      return spoken(to, fake.say({ imageMessage: { ...sealed, mimetype, caption: text } }, sayingOf(to)));
+    },
+  };
+}
+
+/** What people see beside texts. */
+function sights(fake: FakeWhatsApp): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+  return {
+    typed: (peer) => fake.typed(peer.chat.id.replace("+", "")),
+    reactions: (_peer, messageId) =>
+      [fake.reactions.get(messageId.split("/")[0]!)].filter((emoji) => emoji !== undefined),
+    answers: (peer) => of(fake, peer).map(({ quoted }) => quoted),
+    files: (peer) =>
+      of(fake, peer).flatMap(({ content, text }) => {
+        const image = content.imageMessage;
+        if (!image) return [];
+        return [
+          { kind: "image" as const, bytes: fake.openUpload(image, "Image"), ...(text !== "" && { caption: text }) },
+        ];
+      }),
+  };
+}

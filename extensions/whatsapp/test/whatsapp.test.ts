@@ -1,0 +1,220 @@
+import fs from "node:fs/promises";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { text } from "../../../test/contracts/running.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import { isOwnId } from "../jid.ts";
+import { GROUP } from "./fake-whatsapp.ts";
+import { whatsappPlatform } from "./platform.ts";
+
+afterEach(stopAll);
+
+const KEY = { idempotencyKey: "reply-1" };
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await whatsappPlatform();
+  const running = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...running, platform, fake: platform.fake };
+}
+
+const reportsOf = (host: Host, kind: string) => host.reports.filter((report) => report.kind === kind);
+
+describe("taking messages", () => {
+  test("a message is receipted only after it is stored", async () => {
+    const host = new Host();
+    const { fake } = await begin({}, host);
+    const seen: number[] = [];
+    const store = host.receive.bind(host);
+    host.receive = async (messages) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      seen.push(fake.queue.length);
+      await store(messages);
+    };
+    fake.say({ conversation: "first" });
+    fake.say({ conversation: "second" });
+    await host.heard("second");
+    expect(seen).toEqual([2, 1]);
+    await expect.poll(() => fake.queue.length).toBe(0);
+  });
+
+  test("a message that was stored when the connection went is not lost, and comes under the same key at most", async () => {
+    const host = new Host();
+    const { fake } = await begin({}, host);
+    const store = host.receive.bind(host);
+    let cuts = 1;
+    host.receive = async (messages) => {
+      await store(messages);
+      if (cuts-- > 0) fake.drop();
+    };
+    fake.say({ conversation: "at the edge" });
+    fake.say({ conversation: "behind it" });
+    await host.heard("behind it");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(2);
+  });
+
+  test("people who write under a LID are known by their number", async () => {
+    const { fake, host, platform } = await begin();
+    fake.say({ conversation: "from a lid" }, { addressing: "lid" });
+    const heard = await host.heard("from a lid");
+    expect(heard.from).toEqual(platform.direct);
+    expect(heard.sender).toEqual({ id: "+4917012345", name: "Ada", e164: "+4917012345" });
+    fake.say({ conversation: "in the group" }, { addressing: "lid", group: GROUP, by: fake.bob });
+    const other = await host.heard("in the group");
+    expect(other.sender).toMatchObject({ e164: "+4917067890", name: "Bob" });
+    expect(other.from.chat).toEqual({ kind: "group", id: GROUP, title: "Crew" });
+  });
+
+  test("mentions are readable, our own counts under both names", async () => {
+    const { fake, host } = await begin();
+    fake.say({ conversation: "I am Bob" }, { by: fake.bob });
+    await host.heard("I am Bob");
+    const mentionedJid = ["900900@lid", fake.bob.phone];
+    const words = "@900900 ask @4917067890";
+    fake.say({ extendedTextMessage: { text: words, contextInfo: { mentionedJid } } }, { group: GROUP });
+    expect(await host.heard("ask")).toMatchObject({ text: "@Claw ask @Bob", mentionsBot: true });
+  });
+
+  test("what is no chat, and what we sent ourselves, is not told", async () => {
+    const { fake, host } = await begin();
+    fake.say({ protocolMessage: { type: 0, key: { id: "X" } } });
+    fake.say({ senderKeyDistributionMessage: {} });
+    fake.say({ conversation: "but this" });
+    await host.heard("but this");
+    expect(host.received).toHaveLength(1);
+  });
+});
+
+describe("sending", () => {
+  test("the id of a message is made of its key, and is known as ours again", async () => {
+    const { link, platform, fake } = await begin();
+    const sent = await link.send(platform.direct, text("hello"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    expect(isOwnId(sent.messageId)).toBe(true);
+    expect(fake.shown.map(({ id }) => id)).toEqual([sent.messageId]);
+    expect(await link.send(platform.direct, text("hello"), { idempotencyKey: "reply-2" })).not.toEqual(sent);
+  });
+
+  test("a chat is read when the gateway turns to it, and not before", async () => {
+    const { link, platform, fake, host } = await begin();
+    const id = fake.say({ conversation: "are you there" });
+    await host.heard("are you there");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    expect(fake.read).toEqual([]);
+    await link.typing?.(platform.direct);
+    await expect.poll(() => fake.read).toEqual([id]);
+  });
+
+  test("no read receipts where they are not wanted", async () => {
+    const { link, platform, fake, host } = await begin({ sendReadReceipts: false });
+    fake.say({ conversation: "are you there" });
+    await host.heard("are you there");
+    await link.send(platform.direct, text("yes"), KEY);
+    expect(fake.read).toEqual([]);
+  });
+
+  test("in a group the quote, the mention and the reaction name their people", async () => {
+    const { link, platform, fake, host } = await begin();
+    fake.say({ conversation: "who knows" }, { group: GROUP });
+    const { id } = await host.heard("who knows");
+    const answer = { ...text("ask @+4917067890"), format: "whatsapp" as const };
+    expect(await link.send(platform.group, answer, { ...KEY, replyTo: id })).toMatchObject({ kind: "sent" });
+    const context = fake.shown[0]?.content.extendedTextMessage?.contextInfo;
+    expect(fake.shown[0]?.text).toBe("ask @4917067890");
+    expect(context).toMatchObject({
+      participant: "4917012345@s.whatsapp.net",
+      mentionedJid: ["4917067890@s.whatsapp.net"],
+    });
+    expect(context?.quotedMessage?.conversation).toBe("who knows");
+    expect(await link.react?.(platform.group, id, "👍")).toEqual({ kind: "sent", messageId: id });
+    expect(fake.reactions.get(id.split("/")[0]!)).toBe("👍");
+  });
+
+  test("a voice note is one, other sounds are not, and captions go before them", async () => {
+    const host = new Host();
+    const { link, platform, fake } = await begin({}, host);
+    host.media.set("v1", new Uint8Array([1, 2, 3]));
+    const source = { at: "store", id: mediaId("v1") } as const;
+    const voice = { kind: "voice", mime: "audio/ogg", durationSeconds: 4.2, source } as const;
+    await link.send(platform.direct, { kind: "media", media: voice, asVoice: true, caption: "listen" }, KEY);
+    const music = { kind: "audio", mime: "audio/mpeg", source } as const;
+    await link.send(platform.direct, { kind: "media", media: music, asVoice: true }, { idempotencyKey: "2" });
+    const [caption, note, song] = fake.shown;
+    expect(caption?.text).toBe("listen");
+    expect(note?.content.audioMessage).toMatchObject({ ptt: true, seconds: 4, mimetype: "audio/ogg; codecs=opus" });
+    expect(song?.content.audioMessage).toMatchObject({ ptt: false, mimetype: "audio/mpeg" });
+  });
+
+  test("what nobody knows the age of is not changed", async () => {
+    const { link, platform } = await begin();
+    const edited = await link.edit?.(platform.direct, "3EB0AAAAAAAAAAAAAAAAAA", text("too late"));
+    expect(edited).toMatchObject({ kind: "refused" });
+  });
+});
+
+describe("endings", () => {
+  test("515 is answered with a new connection at once", async () => {
+    const { host, fake } = await begin();
+    host.reports.length = 0;
+    fake.endStream(515);
+    await host.until(() => reportsOf(host, "alive").length > 0);
+    expect(reportsOf(host, "trouble")).toMatchObject([{ retryInMs: 0 }]);
+    expect(fake.logins).toBe(2);
+  });
+
+  test("another program on the same link is left alone for a while", async () => {
+    const { host, fake } = await begin();
+    fake.endStream(440);
+    await host.until(() => reportsOf(host, "trouble").length > 0);
+    const [report] = reportsOf(host, "trouble");
+    expect(report).toMatchObject({ reason: expect.stringContaining("another program") });
+    expect(report?.kind === "trouble" && report.retryInMs).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test("a device that was logged out is dead, with what to do", async () => {
+    const { host, fake, link, platform } = await begin();
+    fake.endStream(401);
+    await host.until(() => reportsOf(host, "dead").length > 0);
+    expect(reportsOf(host, "dead")).toEqual([
+      { kind: "dead", reason: expect.stringContaining("logged out"), fix: expect.stringContaining("login") },
+    ]);
+    await link.close();
+    const again = new Host();
+    fake.loggedOut = true;
+    await expect(start(platform, again)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    await again.clean();
+  });
+
+  test("a server that is not there is tried again", async () => {
+    const platform = await whatsappPlatform();
+    await platform.fake.close();
+    const { host } = await start(platform);
+    await host.until(() => reportsOf(host, "trouble").length > 1);
+    expect(reportsOf(host, "dead")).toEqual([]);
+  });
+
+  test("the address is really dialled, and silence behind it ends in another try", async () => {
+    const { host } = await begin({ waWebSocketUrl: "ws://127.0.0.1:9/ws" });
+    await host.until(() => reportsOf(host, "trouble").length > 0);
+    expect(reportsOf(host, "alive")).toEqual([]);
+  });
+});
+
+describe("the folder", () => {
+  test("holds the keys for nobody else", async () => {
+    const { platform } = await begin();
+    for (const name of await fs.readdir(platform.folder)) {
+      expect((await fs.stat(path.join(platform.folder, name))).mode & 0o077).toBe(0);
+    }
+  });
+
+  test("of another kind of file is told", async () => {
+    const platform = await whatsappPlatform();
+    await fs.writeFile(path.join(platform.folder, "auth.sqlite"), "x".repeat(5000));
+    await fs.rm(path.join(platform.folder, "auth.sqlite-wal"), { force: true });
+    const host = new Host();
+    await expect(start(platform, host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    await platform.close();
+  });
+});

@@ -16,7 +16,7 @@ const force = release || process.argv.includes("--force");
 const staleAfterMs = 24 * 3600 * 1000;
 
 // Native or optional modules: asked for at run time where installed, never part of a bundle.
-const external = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep"];
+const external = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", "@whiskeysockets/baileys"];
 
 /**
  * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the

@@ -25,6 +25,10 @@ const BUNDLED: Readonly<Record<string, Bundled>> = {
     config: async () => (await import("../../../extensions/telegram/config.ts")).telegramConfig,
     adapter: async () => (await import("../../../extensions/telegram/index.ts")).telegram,
   },
+  whatsapp: {
+    config: async () => (await import("../../../extensions/whatsapp/config.ts")).whatsappConfig,
+    adapter: async () => (await import("../../../extensions/whatsapp/index.ts")).whatsapp,
+  },
 };
 
 const rowOf = (id: string): Bundled | undefined => (Object.hasOwn(BUNDLED, id) ? BUNDLED[id] : undefined);

@@ -132,7 +132,7 @@ const isDirect = ({ data }: Written): boolean => !data.groupInfo;
 function quoteOf(quote: Quote, view: View): QuotedMessage {
   const author = personOf(quote.authorUuid, quote.authorNumber, quote.author);
   const { text } = withNames(quote.text, quote.mentions, view);
-  const sender = view.nameOf(author);
+  const sender = view.nameOf(author) ?? author.number;
   return {
     id: refOf(author, quote.id, view),
     ...(sender !== undefined && { sender }),

@@ -67,7 +67,8 @@ async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts
   return readFile(file);
 }
 
-function kindOf(mime: string, asVoice: boolean): MediaKind {
+/** What a file is to a chat. */
+export function kindOf(mime: string, asVoice: boolean): MediaKind {
   const [family] = mime.split("/");
   if (family === "audio") return asVoice ? "voice" : "audio";
   return family === "image" || family === "video" ? family : "document";

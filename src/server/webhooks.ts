@@ -75,7 +75,7 @@ export class Webhooks implements WebhookPaths {
     return [...this.#counts].map(([name, value]) => {
       const [path, status]: readonly unknown[] = JSON.parse(name);
       return {
-        name: "openclaw_webhook_requests_total",
+        name: "openclaw_channel_webhook_requests_total",
         help: "Requests of platforms, by path and status.",
         type: "counter",
         value,

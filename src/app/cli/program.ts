@@ -3,6 +3,7 @@ import { defineAgent } from "./define/agent.ts";
 import { defineConfig } from "./define/config.ts";
 import { defineGateway } from "./define/gateway.ts";
 import { defineLooks } from "./define/looks.ts";
+import { defineMessage } from "./define/message.ts";
 import { defineRooms } from "./define/rooms.ts";
 import { defineRuns } from "./define/runs.ts";
 import type { Act } from "./define/act.ts";
@@ -28,6 +29,7 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
   defineAgent(program, act);
   defineLooks(program, act);
   defineRooms(program, act);
+  defineMessage(program, act);
   defineRuns(program, act);
   defineConfig(program, act);
   return { program, exitCode: () => code };

@@ -57,6 +57,11 @@ export class ChannelRoom {
     return limits && lowerLimits(limits, accountOf(this.#live.config, to));
   }
 
+  /** As `surroundings().links.limits`. */
+  limits(to: Peer): ChannelLimits | undefined {
+    return this.#limitsOf(to);
+  }
+
   connectTo(core: Core): void {
     this.#core = core;
     this.#notices = new DiskNotices((to) => this.#channels?.link(to.channel, to.account), this.#log);

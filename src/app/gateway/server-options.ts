@@ -14,6 +14,7 @@ import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { metricsText } from "./metrics.ts";
 import { runMethods } from "./run-methods.ts";
+import { sendMethods } from "./send-methods.ts";
 import { statusOf } from "./status.ts";
 
 /** Events beside those of runs. */
@@ -35,7 +36,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     allowedOrigins: gateway.controlUi.allowedOrigins,
     rateLimit: gateway.auth.rateLimit,
     handshakeMs: gateway.handshakeTimeoutMs,
-    methods: [...channels.methods(), ...configMethods(parts), ...runMethods(parts)],
+    methods: [...channels.methods(), ...configMethods(parts), ...runMethods(parts), ...sendMethods(parts)],
     events: (signal) => events.watch(signal),
     eventNames: EVENT_NAMES,
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),

@@ -1,0 +1,114 @@
+import { channelIn, parseTarget } from "../../channels/target.ts";
+import { attach, kindOf } from "../../dispatch/attach.ts";
+import type { Reply } from "../../outbox/deliver.ts";
+import { accountId, channelId } from "../../types/ids.ts";
+import type { OutboxRow } from "../../types/journal.ts";
+import type { Peer } from "../../types/message.ts";
+import { MethodError } from "../../types/method.ts";
+import type { ReplyBlock } from "../../types/reply.ts";
+import { FetchRefused, safeFetch } from "../../utils/safe-fetch.ts";
+import { defaultAccountOf } from "../accounts.ts";
+import type { Parts } from "./parts.ts";
+
+/** A message that an operator sends into a chat, past any agent. */
+export interface Outgoing {
+  readonly to: string;
+  readonly channel?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly message?: string | undefined;
+  /** Web addresses, or files of the default agent's workspace. */
+  readonly media: readonly string[];
+  /** A file itself. */
+  readonly file?: { readonly bytes: Uint8Array; readonly name?: string | undefined } | undefined;
+  readonly asVoice?: boolean | undefined;
+  readonly replyToId?: string | undefined;
+  readonly idempotencyKey: string;
+}
+
+/** The chat that is meant. Throws `MethodError` when it cannot be told. */
+export function peerOf({ to, channel: named, accountId: account, threadId }: Outgoing, parts: Parts): Peer {
+  const known = [...new Set(parts.channels.status().map((row) => String(row.channel)))];
+  const channel = named ?? channelIn(to, known) ?? (known.length === 1 ? known[0] : undefined);
+  if (channel === undefined) throw refused(`name a channel: ${known.join(", ") || "none is switched on"}`);
+  const target = parseTarget(to, channel);
+  if (!target) throw refused(`"${to}" names no chat`);
+  const sender = account ?? defaultAccountOf(parts.live.config, channel);
+  const rows = parts.channels.status().filter((row) => row.channel === channel);
+  if (!rows.some((row) => row.accountId === sender && row.enabled)) {
+    throw refused(`there is no account ${sender} of ${channel} at work`);
+  }
+  const thread = threadId ?? target.thread;
+  return {
+    channel: channelId(channel),
+    account: accountId(sender),
+    chat: target.chat,
+    ...(thread !== undefined && { thread }),
+  };
+}
+
+/** What is said, as blocks; files are fetched and kept. Throws `MethodError` when one cannot be had. */
+export async function blocksOf(outgoing: Outgoing, to: Peer, parts: Parts): Promise<readonly ReplyBlock[]> {
+  const { message = "", media, file, asVoice = false } = outgoing;
+  const limits = parts.channels.limits(to);
+  const mostBytes = limits?.media ?? 0;
+  const files: ReplyBlock[] = file ? [await keep(file, asVoice, parts)] : [];
+  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes }, parts));
+  const text: readonly ReplyBlock[] = message.trim() === "" ? [] : [{ kind: "text", markdown: message }];
+  if (text.length + files.length === 0) throw refused("there is nothing to send: give a message or a file");
+  return [...text, ...files];
+}
+
+async function fetchOne(ref: string, how: { asVoice: boolean; mostBytes: number }, parts: Parts): Promise<ReplyBlock> {
+  if (/^https?:\/\//i.test(ref)) {
+    try {
+      return await keep(await safeFetch(ref, { maxBytes: how.mostBytes }), how.asVoice, parts);
+    } catch (error) {
+      if (error instanceof FetchRefused) throw refused(`the file cannot be had: ${error.message}`);
+      throw error;
+    }
+  }
+  const { core, live } = parts;
+  const { media, closedPaths } = core.ports;
+  const ports = { media, closedPaths, workspace: live.defaultAgent.workspace, mostBytes: how.mostBytes };
+  const [block] = await attach([ref], how.asVoice, ports);
+  if (block?.kind === "media") return block;
+  throw refused(block ? block.markdown.replace(/^⚠️ /, "") : `${ref} is no file`);
+}
+
+async function keep(
+  { bytes, name, mime }: { bytes: Uint8Array; name?: string | undefined; mime?: string },
+  asVoice: boolean,
+  { core }: Parts,
+): Promise<ReplyBlock> {
+  const facts = { ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
+  const stored = await core.media.put(bytes, facts);
+  const media = {
+    kind: kindOf(stored.mime, asVoice),
+    mime: stored.mime,
+    bytes: stored.bytes,
+    source: { at: "store", id: stored.id },
+    ...(name !== undefined && { name }),
+  } as const;
+  return { kind: "media", media, ...(asVoice && { asVoice }) };
+}
+
+const FIRST_LOOK_MS = 20;
+const LONGEST_LOOK_MS = 1000;
+
+/**
+ * Puts the reply into the outbox and waits until each of its messages has arrived or never will, at most `ms`. The same
+ * `replyKey` again sends nothing twice and tells how it stands.
+ */
+export async function deliverAndWait(reply: Reply, ms: number, { core }: Parts): Promise<readonly OutboxRow[]> {
+  const { clock } = core.ports;
+  const end = clock.now() + ms;
+  for (let pause = FIRST_LOOK_MS; ; pause = Math.min(LONGEST_LOOK_MS, pause * 2)) {
+    const rows = await core.outbox.deliver(reply);
+    const left = end - clock.now();
+    if (left <= 0 || rows.every(({ state }) => state === "sent" || state === "failed")) return rows;
+    await new Promise<void>((resolve) => clock.after(Math.min(pause, left), resolve));
+  }
+}
+
+export const refused = (message: string): MethodError => new MethodError("INVALID_REQUEST", message);

@@ -1,0 +1,85 @@
+import { z } from "zod";
+import type { OutboxRow } from "../../types/journal.ts";
+import type { Peer } from "../../types/message.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "./outgoing.ts";
+import type { Parts } from "./parts.ts";
+
+const text = z.string().min(1);
+
+const sendParams = z.looseObject({
+  to: text,
+  message: z.string().optional(),
+  mediaUrl: text.optional(),
+  mediaUrls: z.array(text).max(10).optional(),
+  /** A file as base64. */
+  buffer: z.base64().optional(),
+  filename: text.optional(),
+  asVoice: z.boolean().optional(),
+  channel: text.optional(),
+  accountId: text.optional(),
+  replyToId: text.optional(),
+  threadId: text.optional(),
+  idempotencyKey: text.max(200),
+  /** Looks whether it could be sent, and sends nothing. */
+  dryRun: z.boolean().optional(),
+  /** What the platform refuses is an answer with the state `failed`, instead of an error. */
+  tellFailure: z.boolean().optional(),
+  /** How long to wait for the platform; after it the answer says `queued`. */
+  timeoutMs: z.int().min(0).max(120_000).default(20_000),
+});
+
+/** A message into a chat, past any agent. */
+export function sendMethods(parts: Parts): readonly Method[] {
+  return [
+    defineMethod({
+      name: "send",
+      scope: "operator.write",
+      params: sendParams,
+      idempotencyKey: "idempotencyKey",
+      run: (params) => send(params, parts),
+    }),
+  ];
+}
+
+async function send(params: z.output<typeof sendParams>, parts: Parts) {
+  const { mediaUrl, mediaUrls = [], buffer, filename, idempotencyKey, timeoutMs } = params;
+  const outgoing: Outgoing = {
+    ...params,
+    media: [...(mediaUrl === undefined ? [] : [mediaUrl]), ...mediaUrls],
+    file: buffer === undefined ? undefined : { bytes: Buffer.from(buffer, "base64"), name: filename },
+  };
+  const to = peerOf(outgoing, parts);
+  const about = { runId: idempotencyKey, ...describe(to) };
+  const blocks = await blocksOf(outgoing, to, parts);
+  if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
+  const replyKey = `send:${idempotencyKey}`;
+  const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
+  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo }, timeoutMs, parts);
+  const failed = rows.find((row) => row.state === "failed");
+  if (!failed) return { ...about, ...outcomeOf(rows) };
+  const reason = failed.error ?? "unknown";
+  if (params.tellFailure === true) return { ...about, state: "failed", reason };
+  const details = { code: "SEND_FAILED", reason };
+  throw new MethodError("UNAVAILABLE", `${to.channel} did not take the message: ${reason}`, { details });
+}
+
+const describe = ({ channel, account, chat, thread }: Peer) => ({
+  channel,
+  accountId: account,
+  chatId: chat.id,
+  chatKind: chat.kind,
+  ...(thread !== undefined && { threadId: thread }),
+});
+
+function outcomeOf(rows: readonly OutboxRow[]) {
+  const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
+  const waiting = rows.find((row) => row.state !== "sent");
+  return {
+    state: waiting ? "queued" : "sent",
+    ...(messageIds[0] !== undefined && { messageId: messageIds[0] }),
+    messageIds,
+    ...(waiting?.error !== undefined && { reason: waiting.error }),
+    ...(rows.some((row) => row.isRepeat === true) && { possibleRepeat: true }),
+  };
+}

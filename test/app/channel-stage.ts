@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
+import { channelSchemas } from "../../src/app/gateway/extensions.ts";
+import { startGateway } from "../../src/app/gateway/gateway.ts";
+import { Live } from "../../src/app/live.ts";
+import { openLog } from "../../src/app/log/log.ts";
+import { type FakeTelegram, startFakeTelegram } from "../fakes/telegram.ts";
+import { until } from "../outbox/stage.ts";
+import { run, type Ended } from "./cli/cli.ts";
+
+export const TOKEN = "token-of-the-channel-stage";
+
+/** A gateway of this process with a Telegram account at a fake, and commands that ask it. */
+export interface ChannelStage {
+  readonly dir: string;
+  readonly telegram: FakeTelegram;
+  readonly http: string;
+  /** One command line against this gateway. */
+  cli(...args: readonly string[]): Promise<Ended>;
+  /** The same, its output read as JSON. */
+  json(...args: readonly string[]): Promise<Record<string, unknown>>;
+  config(): string;
+  close(): Promise<void>;
+}
+
+export async function startChannelStage(account: Record<string, unknown> = {}): Promise<ChannelStage> {
+  const dir = mkdtempSync(join(tmpdir(), "channel-stage-"));
+  const telegram = await startFakeTelegram();
+  const config = {
+    gateway: { port: 0, auth: { token: TOKEN }, reload: { debounceMs: 10 } },
+    models: { mode: "replace", providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "fake-1" }] } } },
+    logging: { level: "silent", consoleLevel: "silent" },
+    channels: { telegram: { botToken: telegram.token, apiRoot: telegram.url, ...account } },
+  };
+  writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config, null, 2));
+  const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
+  await makeStateDirs(paths);
+  const schemas = await channelSchemas();
+  const load = () => loadConfig({ path: paths.configPath, env: {}, channelSchemas: schemas });
+  const live = new Live(paths, dir, await load());
+  const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const gateway = await startGateway(live, { log, load });
+  const env = {
+    OPENCLAW_STATE_DIR: dir,
+    OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}`,
+    OPENCLAW_GATEWAY_TOKEN: TOKEN,
+  };
+  const cli = (...args: readonly string[]) => run(args, env);
+  const stage: ChannelStage = {
+    dir,
+    telegram,
+    http: `http://127.0.0.1:${gateway.port}`,
+    cli,
+    async json(...args) {
+      const { out, err } = await cli(...args, "--json");
+      if (out === "") throw new Error(err);
+      return JSON.parse(out) as Record<string, unknown>;
+    },
+    config: () => readFileSync(join(dir, "openclaw.json"), "utf8"),
+    async close() {
+      await gateway.close(0);
+      await telegram.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  await until(async () => (await cli("channels", "status")).out.includes("running"), "the channel");
+  return stage;
+}

@@ -227,6 +227,8 @@ class Runner {
   #end(result: RunResult): void {
     const endedAt = this.#deps.clock.now();
     const receipt = this.#receipt(endedAt);
+    const { engineDegraded: text } = receipt;
+    if (text !== undefined) this.log.emit({ type: "notice", because: "engine", text });
     this.log.emit({ type: "run_end", result, receipt, endedAt });
     const { hooks } = this.#deps;
     if (hooks)

@@ -162,7 +162,7 @@ export function outboundFeatures(open: Open): void {
     const typed = observer(context, { what: "typing", link: link.typing, fake: platform.typed?.bind(platform) });
     const where = platform.typedIn ?? platform.direct;
     await link.typing?.(where);
-    expect(typed(where)).toBeGreaterThan(0);
+    await expect.poll(() => typed(where)).toBeGreaterThan(0);
   });
 
   test("a reaction is put, put again and taken away", async (context) => {

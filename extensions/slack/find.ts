@@ -2,15 +2,19 @@ import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugi
 import type { SlackMessage } from "./events.ts";
 import { reasonOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-import { MARK, threadFor } from "./send.ts";
+import { MARK } from "./send.ts";
 import { isOwn, messagesOf } from "./threads.ts";
 import { findFile } from "./upload.ts";
 
 /** Messages of one page, and pages that are read at most. */
 const PAGE = 200;
 const PAGES = 3;
+/** Threads below a chat's messages that are looked into; an answer may have begun one. */
+const THREADS = 20;
+/** Nobody asks for a send of longer ago. */
+const LOOK_BACK_SECONDS = 2 * 24 * 60 * 60;
 
-type Key = Pick<SendOptions, "idempotencyKey" | "replyTo">;
+type Key = Pick<SendOptions, "idempotencyKey">;
 
 /** Looks for a send with unknown end in the chat's own history. Never rejects. */
 export async function find(room: Room, to: Peer, part: OutboundPart, options: Key): Promise<SendResult> {
@@ -22,12 +26,14 @@ export async function find(room: Room, to: Peer, part: OutboundPart, options: Ke
   }
 }
 
-async function findText(room: Room, to: Peer, options: Key): Promise<SendResult> {
+async function findText(room: Room, to: Peer, { idempotencyKey }: Key): Promise<SendResult> {
   const self = room.self();
   if (!self) return { kind: "unknown", reason: "Slack has not told yet who the bot is" };
-  const { messages, isWhole } = await recent(room, await room.channelIds.of(to), threadFor(to, options.replyTo));
+  const channel = await room.channelIds.of(to);
+  const { messages, isWhole } =
+    to.thread === undefined ? await everywhere(room, channel) : await recent(room, channel, to.thread);
   const mine = messages.filter((message) => isOwn(message, self));
-  const found = mine.find((message) => keyOf(message) === options.idempotencyKey);
+  const found = mine.find((message) => keyOf(message) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
   // One of ours without its key could be the one: the app may lack the scope that shows keys.
   const isTold = mine.every((message) => keyOf(message) !== undefined || message.files != null);
@@ -38,27 +44,35 @@ async function findText(room: Room, to: Peer, options: Key): Promise<SendResult>
 const keyOf = ({ metadata }: SlackMessage): unknown =>
   metadata?.event_type === MARK ? metadata.event_payload["key"] : undefined;
 
-/** The newest messages of a chat, or of a thread in it. `isWhole`: what was sent of late is certainly among them. */
-async function recent(
-  { slack }: Room,
-  channel: string,
-  thread: string | undefined,
-): Promise<{ messages: readonly SlackMessage[]; isWhole: boolean }> {
+interface Read {
+  readonly messages: readonly SlackMessage[];
+  /** What was sent of late is certainly among them. */
+  readonly isWhole: boolean;
+}
+
+/** The main stream of a chat, and the threads below its messages. */
+async function everywhere(room: Room, channel: string): Promise<Read> {
+  const main = await recent(room, channel, undefined);
+  const parents = main.messages.filter(({ latest_reply: latest }) => latest != null);
+  const threads = await Promise.all(parents.slice(0, THREADS).map(({ ts }) => recent(room, channel, ts)));
+  return {
+    messages: [main, ...threads].flatMap(({ messages }) => messages),
+    isWhole: parents.length <= THREADS && [main, ...threads].every(({ isWhole }) => isWhole),
+  };
+}
+
+/** The messages of the last days, of a chat's main stream or of a thread in it. */
+async function recent({ slack }: Room, channel: string, thread: string | undefined): Promise<Read> {
   const { history, replies } = slack.calls.conversations;
+  const oldest = String(Date.now() / 1000 - LOOK_BACK_SECONDS);
   const messages: SlackMessage[] = [];
   let cursor = "";
   for (let page = 0; page < PAGES; page++) {
-    const request = { channel, limit: PAGE, include_all_metadata: true, ...(cursor !== "" && { cursor }) };
+    const request = { channel, oldest, limit: PAGE, include_all_metadata: true, ...(cursor !== "" && { cursor }) };
     const answer = await (thread === undefined ? history(request) : replies({ ...request, ts: thread }));
     messages.push(...messagesOf(answer.messages));
     cursor = answer.response_metadata?.next_cursor ?? "";
     if (cursor === "") return { messages, isWhole: true };
-    // The newest come first here; those of a thread come last.
-    if (thread === undefined && isLongAgo(messages.at(-1))) return { messages, isWhole: true };
   }
   return { messages, isWhole: false };
 }
-
-/** Nobody asks for a send of more than a day ago. */
-const isLongAgo = (message: SlackMessage | undefined): boolean =>
-  message !== undefined && Number(message.ts) * 1000 < Date.now() - 24 * 60 * 60_000;

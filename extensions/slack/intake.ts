@@ -52,8 +52,8 @@ export class Intake {
   }
 
   async #store(batch: readonly Waiting[]): Promise<boolean> {
-    const messages: InboundMessage[] = [];
-    for (const { delivery } of batch) messages.push(...(await this.#read(delivery)));
+    // Names are asked for all at once, as Slack waits for its acknowledgements.
+    const messages = (await Promise.all(batch.map(({ delivery }) => this.#read(delivery)))).flat();
     const { host, signal } = this.#ports;
     for (let failures = 0; !signal.aborted; failures++) {
       try {

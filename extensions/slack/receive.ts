@@ -45,12 +45,15 @@ function serve(account: Account, intake: Intake, signal: AbortSignal): Promise<v
     );
     return isReady && intake.offer(delivery);
   };
+  let isDead = false;
   const reply = async (request: WebhookRequest): Promise<WebhookAnswer> => {
-    if (signal.aborted) return { status: 503 };
+    if (signal.aborted || isDead) return { status: 503 };
     return answer(request, { secret, take, alive: () => account.alive() });
   };
   host.serve(config.webhookPath, reply);
-  return pulse(account, signal);
+  return pulse(account, signal).then(() => {
+    isDead = true;
+  });
 }
 
 /** Until the signal aborts or Slack refuses the token. Never rejects. */

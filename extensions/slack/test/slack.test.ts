@@ -237,6 +237,9 @@ describe("what goes out", () => {
     const sent = await link.send(topic, part, KEY);
     expect(await link.find?.(topic, part, KEY)).toEqual(sent);
     expect(await link.find?.(topic, part, other)).toMatchObject({ kind: "retry" });
+    const asked = fake.say("D1", "question", {}, true);
+    const below = await link.send(direct, part, { idempotencyKey: "below", replyTo: asked });
+    expect(await link.find?.(direct, part, { idempotencyKey: "below" })).toEqual(below);
     fake.say("D1", "of us, without a key", { user: fake.self.userId, bot_id: fake.self.botId }, true);
     expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "unknown" });
     fake.fail("conversations.history", "500");

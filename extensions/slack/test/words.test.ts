@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import { emojiOf, nameOf } from "../emoji.ts";
+import { slackConfig } from "../config.ts";
+import { readDelivery } from "../inbound.ts";
 import { escapeText, isNamed, readable } from "../words.ts";
 
 const nobody = { user: async () => undefined, channel: async () => undefined };
@@ -36,6 +39,43 @@ describe("readable", () => {
     expect(isNamed("x <@U1|bot>", "U1")).toBe(true);
     expect(isNamed("x <@U12>", "U1")).toBe(false);
   });
+});
+
+const view = {
+  account: DEFAULT_ACCOUNT,
+  self: { userId: "UBOT", botId: "BBOT", teamId: "T1", name: "bot", team: "", scopes: [] },
+  config: slackConfig.parse({}),
+  people: { ...nobody, sender: async (id: string) => ({ id }) },
+  threads: { read: async () => undefined, isFirstSight: () => true, hasBot: async () => false, join: () => undefined },
+  commands: [],
+  now: () => 0,
+};
+
+test("nothing that Slack could deliver makes reading fail, and what is read is plain data", async () => {
+  const text = fc.option(fc.string());
+  const event = fc.record(
+    {
+      type: fc.constantFrom("message", "app_mention", "reaction_added"),
+      subtype: fc.constantFrom(undefined, "message_changed", "file_share", "bot_message"),
+      channel: fc.constantFrom("D1", "C1"),
+      user: text,
+      text,
+      ts: fc.constant("1.000001"),
+      thread_ts: fc.constantFrom(undefined, "1.000001", "0.000001"),
+      files: fc.option(fc.array(fc.record({ id: fc.string(), mode: text, mimetype: text }), { maxLength: 2 })),
+      message: fc.option(fc.record({ ts: fc.constant("1.000002"), text, edited: fc.constant({ ts: "2.0" }) })),
+      item: fc.anything(),
+    },
+    { requiredKeys: ["type"] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(event, fc.anything()), async (payload) => {
+      const message = await readDelivery({ kind: "events_api", payload: { event: payload } }, view);
+      expect(JSON.parse(JSON.stringify(message ?? null))).toEqual(message ?? null);
+      expect(await readDelivery({ kind: "interactive", payload }, view)).toBeUndefined();
+      expect(await readDelivery({ kind: "slash_commands", payload }, view)).toBeUndefined();
+    }),
+  );
 });
 
 test("emoji have names, and names emoji", () => {

@@ -52,7 +52,12 @@ export interface Surroundings {
 export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
   const { paths } = live;
   const clock = systemClock;
-  const journal = await openJournal({ path: join(paths.stateSub, "journal.sqlite"), bootId: randomUUID(), log });
+  const journal = await openJournal({
+    path: join(paths.stateSub, "journal.sqlite"),
+    bootId: randomUUID(),
+    sync: live.config.journal.fsync,
+    log,
+  });
   const sessions = await openSessions({
     dir: paths.sessionsDir,
     cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
@@ -68,6 +73,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     links: around.links,
     log,
     clock,
+    labelsRepeats: () => live.config.messages.labelRepeats,
     ...(around.onSent && { onSent: around.onSent }),
   });
   const ports: DispatchPorts = {

@@ -58,6 +58,39 @@ export const messagesConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Group chats", "Behaviour in groups.")),
+  labelRepeats: z
+    .boolean()
+    .default(true)
+    .meta(
+      about(
+        "Label repeats",
+        "A message that may be in the chat already begins with `(possible repeat) `. The journal knows it either way.",
+      ),
+    ),
+  recovery: z
+    .strictObject({
+      maxAgeHours: z
+        .number()
+        .min(0.1)
+        .max(8760)
+        .default(6)
+        .meta(
+          about(
+            "Age",
+            "Hours since a message came; after a start older ones are not answered, and their chats are told.",
+          ),
+        ),
+      maxRows: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(200)
+        .meta(
+          about("Count", "Messages that a start answers at most; of more, the oldest are told like those too old."),
+        ),
+    })
+    .prefault({})
+    .meta(about("Recovery", "What becomes of messages that an outage left unanswered.")),
   ackReaction: z
     .string()
     .default("")

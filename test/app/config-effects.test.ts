@@ -262,6 +262,18 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   "src/app/prompting.ts": ["skills.load.extraDirs", "skills.entries.enabled"],
+  "src/app/core.ts": ["journal.fsync", "messages.labelRepeats"],
+  "src/app/gateway/gateway.ts": ["messages.recovery.maxAgeHours", "messages.recovery.maxRows"],
+  "src/app/gateway/upkeep.ts": [
+    "retention.rowsDays",
+    "retention.strangersDays",
+    "retention.dedupeDays",
+    "retention.journalMaxMb",
+    "retention.mediaDays",
+    "retention.mediaMaxMb",
+    "retention.logsDays",
+    "retention.logsMaxMb",
+  ],
   "src/app/gateway/run.ts": ["logging.level", "logging.file", "logging.consoleLevel", "logging.consoleStyle"],
   "src/app/config/env-vars.ts": ["env.vars"],
   "extensions/telegram/api.ts": [

@@ -46,3 +46,32 @@ it("removes old logs and received files, and nothing else", async () => {
   expect(await readdir(join(dir, "media"))).toEqual(["new.png"]);
   expect(await readdir(join(dir, "sessions"))).toContain("a.jsonl");
 });
+
+it("removes the oldest files beyond the size, but none of the last day", async () => {
+  const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };
+  const paths = resolvePaths(env);
+  await writeFile(paths.configPath, JSON.stringify({ retention: { mediaMaxMb: 1, logsMaxMb: 1 } }));
+  const half = "x".repeat(600_000);
+  for (const [name, days] of [
+    ["a.png", 9],
+    ["b.png", 5],
+    ["c.png", 2],
+    ["d.png", 0],
+    ["e.png", 0],
+  ] as const) {
+    await put("media", name, days);
+    await writeFile(join(dir, "media", name), half);
+    const then = new Date(Date.now() - days * 24 * 3600 * 1000);
+    await utimes(join(dir, "media", name), then, then);
+  }
+  const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env }));
+  const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const core = await openCore(live, log, {
+    links: { link: () => undefined, limits: () => undefined },
+    gate: async () => ({ kind: "drop", why: "test" }),
+    statusLines: () => [],
+  });
+  await clearAway({ live, core, log });
+  await core.close();
+  expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
+});

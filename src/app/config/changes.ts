@@ -23,6 +23,7 @@ const LIVE = [
   "models",
   "auth",
   "skills",
+  "retention",
   "logging.level",
   "logging.consoleLevel",
 ];

@@ -9,6 +9,7 @@ import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";
 import { gatewayConfig } from "../../server/config.ts";
 import { sessionConfig } from "../../sessions/config.ts";
+import { journalConfig, retentionConfig } from "../../store/config.ts";
 import { toolsConfig } from "../../tools/config.ts";
 import { about } from "../../utils/config.ts";
 import { envConfig, loggingConfig } from "./base.ts";
@@ -38,6 +39,10 @@ export const configSchema = z.strictObject({
     .meta(about("Bindings", "Which agent answers where; the default agent everywhere else.")),
   skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
   plugins: pluginsConfig.prefault({}).meta(about("Plugins", "What plugins do.")),
+  journal: journalConfig.prefault({}).meta(about("Journal", "How messages on their way are kept.")),
+  retention: retentionConfig
+    .prefault({})
+    .meta(about("Retention", "How long what is done is kept, and how much of it.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });

@@ -6,9 +6,8 @@ import { startServer } from "../../server/server.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
-import { openCore, type Core } from "../core.ts";
+import { openCore } from "../core.ts";
 import type { Live } from "../live.ts";
-import type { OpenLog } from "../log/log.ts";
 import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
 import type { Parts, StartOptions } from "./parts.ts";
@@ -52,7 +51,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const server = await startServer(await serverOptions(parts, chat, options));
   log.info("listening", { host: server.host, port: server.port });
   await channels.start();
-  await takeUp(core, log, left);
+  await takeUp(parts, left);
   channels.open();
   void followConfig(parts, options.load, stop.signal);
   void watchDisk(parts, stop.signal);
@@ -74,10 +73,11 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
 }
 
 /** Replies first: what was already said must not wait behind new runs. */
-async function takeUp(core: Core, log: OpenLog, left: readonly InboxRow[]): Promise<void> {
+async function takeUp({ core, live, log }: Parts, left: readonly InboxRow[]): Promise<void> {
   const replies = await core.outbox.recover();
   if (replies > 0) log.info("replies taken up again", { count: replies });
-  await recover(core.dispatch, core.ports, left);
+  const { maxAgeHours, maxRows } = live.config.messages.recovery;
+  await recover(core.dispatch, core.ports, left, { maxAgeMs: maxAgeHours * HOUR_MS, maxRows });
 }
 
 /** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
@@ -108,5 +108,6 @@ async function closeGateway(
   parts.events.close();
 }
 
+const HOUR_MS = 3_600_000;
 const SEND_GRACE_MS = 5000;
 const CLOSE_MS = 1000;

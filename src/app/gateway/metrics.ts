@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import type { JournalCounts } from "../../store/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
 import type { Parts } from "./parts.ts";
 
@@ -24,6 +25,24 @@ export function metricsText(parts: Parts): string {
     gauge("runs_active", "Runs under way.", core.dispatch.lanes.runs().length),
     gauge("messages_waiting", "Messages that wait in their session's lane.", core.dispatch.lanes.waiting),
     gauge("approvals_waiting", "Commands that wait for a person.", core.dispatch.approvals.list().length),
+    ...pathMetrics(core.journal.counts(), gauge),
     ...channels.metrics(),
   ]);
+}
+
+type Gauge = (name: string, help: string, value: number) => MetricRow;
+
+/** Messages and replies between the platforms and the agents. */
+function pathMetrics(counts: JournalCounts, gauge: Gauge): readonly MetricRow[] {
+  const age = (at: number | undefined): number => (at === undefined ? 0 : Math.round((Date.now() - at) / 1000));
+  return [
+    gauge("inbox_open", "Messages without an outcome.", counts.openInbox),
+    gauge("inbox_oldest_seconds", "Age of the oldest message without an outcome.", age(counts.oldestInboxAt)),
+    gauge("inbox_unclaimed", "Messages without an outcome that no run has taken.", counts.unclaimedInbox),
+    gauge("inbox_stale_day", "Messages of the last day that were too old to be answered.", counts.staleLastDay),
+    gauge("outbox_open", "Chunks of replies that are neither sent nor given up.", counts.openOutbox),
+    gauge("outbox_oldest_seconds", "Age of the oldest chunk that is not sent.", age(counts.oldestOutboxAt)),
+    gauge("outbox_unknown", "Chunks of which nobody knows whether they arrived.", counts.unknownOutbox),
+    gauge("outbox_failed_day", "Chunks of the last day that were given up.", counts.failedOutboxLastDay),
+  ];
 }

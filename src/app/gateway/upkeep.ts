@@ -6,9 +6,6 @@ import type { Parts } from "./parts.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The first one waits until the start is long over. */
 const FIRST_MS = 60_000;
-/** Days that finished messages, log files and received files are kept. Transcripts are never touched. */
-export const KEPT_DAYS = { journal: 30, logs: 30, media: 90 } as const;
-
 /** Clears away, once a day, what nobody will ask for any more. */
 export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_MS; !signal.aborted; wait = DAY_MS) {
@@ -18,28 +15,52 @@ export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal
   }
 }
 
-/** One round. What cannot be removed is told and tried again the next day. */
+/** One round, by `retention`. What cannot be removed is told and tried again the next day. Transcripts are never touched. */
 export async function clearAway({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
+  const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
   try {
-    const rows = await core.journal.prune({ rowsDays: KEPT_DAYS.journal });
-    const logs = await removeOld(live.paths.logs, KEPT_DAYS.logs, /^openclaw-\d{4}-\d{2}-\d{2}\.log$/);
-    const media = await removeOld(live.paths.media, KEPT_DAYS.media, /^\w/);
+    const rows = await core.journal.prune({ rowsDays, strangersDays, dedupeDays, maxBytes: journalMaxMb * MIB });
+    const logs = await removeFiles(live.paths.logs, DAILY_LOG, { days: files.logsDays, maxMb: files.logsMaxMb });
+    const media = await removeFiles(live.paths.media, /^\w/, { days: files.mediaDays, maxMb: files.mediaMaxMb });
     if (rows + logs + media > 0) log.info("cleared away", { rows, logs, media });
   } catch (error) {
     log.warn("upkeep failed", { error });
   }
 }
 
-/** Removes files of a folder by their age; a folder that is not there has none. */
-async function removeOld(dir: string, days: number, names: RegExp): Promise<number> {
-  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+const MIB = 1_048_576;
+const DAILY_LOG = /^openclaw-\d{4}-\d{2}-\d{2}\.log$/;
+
+interface KeptFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly at: number;
+}
+
+/** Files that are too old, then the oldest beyond the size; what is younger than a day may be in use and stays. */
+async function removeFiles(dir: string, names: RegExp, keep: { days: number; maxMb: number }): Promise<number> {
+  const files = (await filesIn(dir, names)).toSorted((a, b) => b.at - a.at);
+  const now = Date.now();
+  let bytes = 0;
   let removed = 0;
-  for (const entry of entries) {
-    if (!entry.isFile() || !names.test(entry.name)) continue;
-    const path = join(dir, entry.name);
-    if (Date.now() - (await stat(path)).mtimeMs < days * DAY_MS) continue;
-    await rm(path, { force: true });
+  for (const file of files) {
+    bytes += file.bytes;
+    const age = now - file.at;
+    if (age < keep.days * DAY_MS && (bytes <= keep.maxMb * MIB || age < DAY_MS)) continue;
+    await rm(file.path, { force: true });
     removed += 1;
   }
   return removed;
+}
+
+/** A folder that is not there has none. */
+async function filesIn(dir: string, names: RegExp): Promise<readonly KeptFile[]> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  const paths = entries.filter((entry) => entry.isFile() && names.test(entry.name)).map(({ name }) => join(dir, name));
+  return Promise.all(
+    paths.map(async (path) => {
+      const { size, mtimeMs } = await stat(path);
+      return { path, bytes: size, at: mtimeMs };
+    }),
+  );
 }

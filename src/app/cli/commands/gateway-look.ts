@@ -21,7 +21,15 @@ export const statusShape = z.looseObject({
     .optional(),
   channels: z.array(account).optional(),
   config: z.looseObject({ problems: z.array(problem).optional() }).optional(),
-  journal: z.looseObject({ openInbox: z.number(), unknownOutbox: z.number() }).optional(),
+  journal: z
+    .looseObject({
+      openInbox: z.number(),
+      unknownOutbox: z.number(),
+      oldestInboxAt: z.number().optional(),
+      staleLastDay: z.number().optional(),
+      failedOutboxLastDay: z.number().optional(),
+    })
+    .optional(),
   lastDay: z
     .looseObject({ runs: z.number(), failed: z.number(), input: z.number(), output: z.number(), costUsd: z.number() })
     .optional(),

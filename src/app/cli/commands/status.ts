@@ -68,6 +68,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayLook): Rows {
     ["Model", modelText(told)],
     ["Channels", channelsText(told)],
     ["Work", workText(told)],
+    ["Messages", messagesText(told)],
     ["Last day", dayText(told)],
   ];
 }
@@ -91,6 +92,22 @@ function workText({ activeRuns, journal, sessions, connections }: GatewayStatus)
   ] as const;
   return counts.flatMap(([count, word]) => (count === undefined ? [] : `${count} ${word}`)).join(", ");
 }
+
+/** Only what an operator should look at. */
+function messagesText({ journal }: GatewayStatus): string | undefined {
+  if (!journal) return undefined;
+  const { oldestInboxAt, staleLastDay = 0, failedOutboxLastDay = 0 } = journal;
+  const age = oldestInboxAt === undefined ? 0 : Date.now() - oldestInboxAt;
+  const words = [
+    age < LATE_MS ? [] : `one without an outcome for ${showDuration(age)}: openclaw inbox list`,
+    staleLastDay === 0 ? [] : `${staleLastDay} too old to be answered after an outage: openclaw inbox list --all`,
+    failedOutboxLastDay === 0 ? [] : `${failedOutboxLastDay} replies given up: openclaw outbox list`,
+  ].flat();
+  return words.length === 0 ? undefined : words.join("; ");
+}
+
+/** Longer than a run may take by default. */
+const LATE_MS = 15 * 60_000;
 
 function dayText({ lastDay }: GatewayStatus): string | undefined {
   if (!lastDay) return undefined;

@@ -1,4 +1,4 @@
-import { orphanPlan, type EndedHow } from "../history/orphans.ts";
+import { orphanPlan, trailingUserTurns, type EndedHow } from "../history/orphans.ts";
 import { progressOf } from "../harness/resume.ts";
 import type { Log } from "../types/log.ts";
 import type { Journal } from "../types/journal.ts";
@@ -19,6 +19,8 @@ const LOOKED_AT = 40;
 export async function tidyOrphans(session: Session, turnId: string, { journal, log }: OrphanPorts): Promise<void> {
   if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
   const entries = await session.newest(LOOKED_AT);
+  // The journal is asked only then: a question commits what waits for its neighbours.
+  if (trailingUserTurns(entries).length === 0) return;
   const plan = orphanPlan(entries, await endedHow(session, journal));
   if (!plan) return;
   const { entryIds } = plan;

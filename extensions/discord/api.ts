@@ -41,10 +41,10 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   const rest = new REST({
     api: config.apiUrl,
     version: "10",
-    // Waiting and trying again are the core's, which knows what a send was and what is behind it.
+    // Waiting and trying again are the core's, which knows what a send was and what is behind it. A question just waits.
     retries: 0,
     offset: 0,
-    rejectOnRateLimit: () => true,
+    rejectOnRateLimit: ({ method }) => method !== "GET",
     timeout: config.timeoutSeconds * 1000,
   }).setToken(token);
   const request = async (method: Method, fullRoute: `/${string}`, call: Call = {}): Promise<string> => {

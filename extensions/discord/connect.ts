@@ -44,7 +44,8 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   };
 }
 
-function furnish(
+/** What one account starts with. */
+export function furnish(
   api: Api,
   { config, host, signal, self }: Pick<Room, "config" | "host" | "signal"> & { self: Self | undefined },
 ): Room {

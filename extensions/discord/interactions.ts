@@ -19,17 +19,22 @@ const QUIETLY = { type: 6 };
  * Tells Discord within its three seconds that we are at it. That acknowledges nothing: the event stays in the session until
  * it is stored.
  */
-export async function defer(interaction: APIInteraction, room: Room): Promise<void> {
+export function defer(interaction: APIInteraction, room: Room): void {
   const { id, token, type, application_id: application, channel } = interaction;
   if (type !== COMMAND && type !== COMPONENT) return;
+  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, room);
+  if (type !== COMMAND || channel === undefined) return;
+  const route = `/webhooks/${application}/${token}/messages/@original` as const;
+  room.slots.set(channel.id, { route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
+}
+
+async function callBack(route: `/${string}`, body: { type: number }, room: Room): Promise<boolean> {
   try {
-    const body = type === COMMAND ? THINKING : QUIETLY;
-    await room.api.act("POST", `/interactions/${id}/${token}/callback`, { body });
-    if (type !== COMMAND || channel === undefined) return;
-    const route = `/webhooks/${application}/${token}/messages/@original` as const;
-    room.slots.set(channel.id, { route, until: timeOf(id) + GOOD_FOR_MS });
+    await room.api.act("POST", route, { body });
+    return true;
   } catch (error) {
     room.host.log.info("an interaction was not acknowledged", { reason: reasonOf(error) });
+    return false;
   }
 }
 

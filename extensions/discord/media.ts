@@ -58,8 +58,8 @@ export async function download(room: Room, file: MediaItem): Promise<FetchedFile
   try {
     return await fetchFrom(room, url);
   } catch (error) {
-    const isStale = error instanceof OpenClawError && error.code === "MEDIA_UNAVAILABLE";
-    const fresh = isStale && where !== undefined ? await newUrl(room, where) : undefined;
+    const isTooLarge = error instanceof OpenClawError && error.code === "MEDIA_TOO_LARGE";
+    const fresh = isTooLarge || where === undefined ? undefined : await newUrl(room, where);
     if (fresh === undefined || fresh === url) throw error;
     return fetchFrom(room, fresh);
   }

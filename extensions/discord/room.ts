@@ -11,6 +11,8 @@ export interface Slot {
   readonly route: `/webhooks/${string}`;
   /** Epoch milliseconds. */
   readonly until: number;
+  /** Whether Discord shows it; never rejects. */
+  readonly isOpen: Promise<boolean>;
   /** The send that put its text in; it may do so again. */
   filledBy?: string;
 }

@@ -42,13 +42,38 @@ export async function changing(
   return change(target).catch(outcomeOf);
 }
 
-/** Sends one message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
+/** Sends a message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
 export async function send(to: Peer, part: OutboundPart, options: SendOptions, room: Room): Promise<SendResult> {
   const opened = part.kind === "media" ? await open(part.media, room) : undefined;
   if (opened?.kind === "refused") return opened;
-  const content = { body: bodyOf(part, options, room), files: opened ? [opened.file] : [] };
+  const texts = textsOf(part);
+  const last = texts.at(-1);
+  for (const [index, text] of texts.slice(0, -1).entries()) {
+    const before = { ...options, idempotencyKey: `${options.idempotencyKey}/${index}` };
+    const told = await sendOne(to, { body: bodyOf(text, before, room), files: [] }, { options: before, room });
+    if (told.kind !== "sent") return told;
+  }
+  const content = { body: bodyOf(last, options, room), files: opened ? [opened.file] : [] };
+  return sendOne(to, content, { options, room });
+}
+
+/** The core cuts texts; a caption that is too long goes before its file. */
+function textsOf(part: OutboundPart): readonly (string | undefined)[] {
+  if (part.kind === "text") return [part.body];
+  const { caption = "" } = part;
+  if (caption.length <= CONTENT_UNITS) return [caption === "" ? undefined : caption];
+  const pieces = Math.ceil(caption.length / CONTENT_UNITS);
+  const cut = Array.from({ length: pieces }, (_, n) => caption.slice(n * CONTENT_UNITS, (n + 1) * CONTENT_UNITS));
+  return [...cut, undefined];
+}
+
+async function sendOne(
+  to: Peer,
+  content: Content,
+  { options, room }: { options: SendOptions; room: Room },
+): Promise<SendResult> {
   return changing(to, room, async (target) => {
-    const slot = slotFor(target, options.idempotencyKey, room);
+    const slot = await slotFor(target, options.idempotencyKey, room);
     const filled = slot && (await fill(slot, content, { room, target }));
     const message = filled ?? (await post(target, { ...content, options }, room));
     room.own.set(message.id, true);
@@ -75,11 +100,11 @@ async function post(target: string, what: Content & { options: SendOptions }, ro
 }
 
 /** A slot is filled by one send, which may do it again. */
-function slotFor(target: string, key: string, room: Room): Slot | undefined {
+async function slotFor(target: string, key: string, room: Room): Promise<Slot | undefined> {
   const slot = room.slots.get(target);
   if (!slot || slot.until < Date.now() || (slot.filledBy ?? key) !== key) return undefined;
   slot.filledBy = key;
-  return slot;
+  return (await slot.isOpen) ? slot : undefined;
 }
 
 /** Undefined when Discord has forgotten the command. */
@@ -97,10 +122,9 @@ async function fill(
   }
 }
 
-function bodyOf(part: OutboundPart, options: Partial<SendOptions>, { config }: Room): Body {
+function bodyOf(content: string | undefined, options: Partial<SendOptions>, { config }: Room): Body {
   const { silent, buttons } = options;
   const flags = (config.suppressEmbeds ? SUPPRESS_EMBEDS : 0) | (silent === true ? SUPPRESS_NOTIFICATIONS : 0);
-  const content = part.kind === "text" ? part.body : part.caption?.slice(0, CONTENT_UNITS);
   return {
     allowed_mentions: NO_MENTIONS,
     ...(content !== undefined && { content }),

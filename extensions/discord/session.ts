@@ -139,7 +139,7 @@ export class Session {
     this.#heard = event.sequence;
     this.#room.places.learn(payload, this.#room.self.known?.id);
     this.#inbox.push(event);
-    if (payload.t === "INTERACTION_CREATE") void defer(payload.d, this.#room);
+    if (payload.t === "INTERACTION_CREATE") defer(payload.d, this.#room);
     if (payload.t === "GUILD_CREATE" && this.#missing.delete(payload.d.id) && this.#missing.size === 0) this.#alive();
     if (payload.t === "RESUMED") this.#alive();
   }

@@ -1,0 +1,280 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import type { OutboundPart } from "../../../src/types/reply.ts";
+import { discordAccounts, discordConfig } from "../config.ts";
+import { discord } from "../index.ts";
+import { nonceOf, rowsOf } from "../send.ts";
+import { textIn } from "./fake-world.ts";
+import type { Json } from "./fake-world.ts";
+import { discordPlatform } from "./platform.ts";
+
+afterEach(stopAll);
+const KEY = { idempotencyKey: "k" };
+const says = (body: string): OutboundPart & { kind: "text" } => ({
+  kind: "text",
+  body,
+  plain: body,
+  format: "discord",
+});
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await discordPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const { fake, direct, group } = platform;
+  const posts = () => fake.calls.filter(({ method, path }) => method === "POST" && path.endsWith("/messages"));
+  return { ...started, platform, fake, world: fake.world, direct, group, topic: platform.topic!, posts };
+}
+
+describe("sending", () => {
+  test("thread, reply, silence, buttons and nonce reach Discord, and nobody is called", async () => {
+    const { link, topic, posts, fake } = await begin({ suppressEmbeds: true });
+    const asked = fake.say("903", "question");
+    const buttons = Array.from({ length: 6 }, (_, n) => ({ label: `B${n}`, command: `/do ${n}` }));
+    const tooLong = { label: "no", command: "x".repeat(101) };
+    const options = { ...KEY, replyTo: asked, silent: true, buttons: [...buttons, tooLong, buttons[0]!] };
+    expect(await link.send(topic, says("@everyone <@1001>"), options)).toMatchObject({ kind: "sent" });
+    const [post] = posts();
+    expect(post?.path).toBe("/channels/903/messages");
+    expect(post?.body).toMatchObject({
+      content: "@everyone <@1001>",
+      allowed_mentions: { parse: [], replied_user: true },
+      flags: 4 | 4096,
+      nonce: nonceOf("k"),
+      enforce_nonce: true,
+      message_reference: { message_id: asked, fail_if_not_exists: false },
+    });
+    const rows = post?.body["components"] as { components: Json[] }[];
+    expect(rows.map(({ components }) => components.length)).toEqual([5, 1]);
+    expect(rows[0]?.components[0]).toEqual({ type: 2, style: 2, label: "B0", custom_id: "/do 0" });
+  });
+
+  test("the chat with a person is opened when it is not known; one who takes no messages is the end of it", async () => {
+    const { link, direct, fake } = await begin();
+    await link.send(direct, says("one"), KEY);
+    await link.send(direct, says("two"), { idempotencyKey: "k2" });
+    expect(fake.calls.filter(({ path }) => path === "/users/@me/channels")).toHaveLength(1);
+    const nobody = { ...direct, chat: { kind: "direct", id: "666" } } as const;
+    expect(await link.send(nobody, says("hi"), KEY)).toEqual({
+      kind: "refused",
+      reason: "Discord answers 403: Cannot send messages to this user (50007)",
+    });
+    fake.fail("drop", { fits: /users\/@me\/channels/ });
+    const other = { ...direct, chat: { kind: "direct", id: "1002" } } as const;
+    expect(await link.send(other, says("hi"), KEY)).toMatchObject({ kind: "retry" });
+  });
+
+  test("a gateway error in front of Discord leaves it open whether the message arrived", async () => {
+    const { link, direct, fake } = await begin();
+    fake.fail("502");
+    expect(await link.send(direct, says("hi"), KEY)).toEqual({ kind: "unknown", reason: "Discord answers 502" });
+  });
+
+  test("a token that was reset meanwhile is no reason to give a message up", async () => {
+    const { link, group, fake } = await begin();
+    Object.assign(fake, { token: "another" });
+    expect(await link.send(group, says("hi"), KEY)).toEqual({
+      kind: "retry",
+      reason: "Discord refuses the bot token",
+    });
+    expect(await link.send(group, says("hi"), KEY)).toMatchObject({ kind: "retry" });
+  });
+
+  test("a caption that is too long goes before its file, whole", async () => {
+    const host = new Host();
+    host.media.set("m", new Uint8Array([1, 2, 3]));
+    const { link, direct, posts } = await begin({}, host);
+    const caption = "c".repeat(4100);
+    const media = { kind: "audio", mime: "audio/mpeg", source: { at: "store", id: mediaId("m") } } as const;
+    expect(await link.send(direct, { kind: "media", media, caption }, KEY)).toMatchObject({ kind: "sent" });
+    expect(
+      posts()
+        .map(({ body }) => textIn(body, "content"))
+        .join(""),
+    ).toBe(caption);
+    expect(posts().at(-1)?.files).toEqual([{ name: "audio.mp3", bytes: new Uint8Array([1, 2, 3]) }]);
+  });
+
+  test("a new reaction takes the place of the last; after a restart Discord is asked which it was", async () => {
+    const { link, platform, direct, fake, host } = await begin();
+    const id = platform.say(direct, "hm");
+    await host.heard("hm");
+    await link.react?.(direct, id, "👀");
+    await link.react?.(direct, id, "✅");
+    expect(platform.reactions?.(direct, id)).toEqual(["✅"]);
+    await link.close();
+    const { link: second } = await start(platform, new Host(host));
+    await second.react?.(direct, id, undefined);
+    expect(platform.reactions?.(direct, id)).toEqual([]);
+    expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 204 });
+  });
+
+  test("keys become nonces that Discord takes, each its own", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (one, other) => {
+        expect(nonceOf(one)).toMatch(/^[\w-]{25}$/);
+        expect(nonceOf(one) === nonceOf(other)).toBe(one === other);
+      }),
+    );
+  });
+
+  test("no list of buttons is more than Discord takes", () => {
+    const button = fc.record({ label: fc.string({ maxLength: 200 }), command: fc.string({ maxLength: 200 }) });
+    fc.assert(
+      fc.property(fc.array(button, { maxLength: 60 }), (buttons) => {
+        const rows = rowsOf(buttons) as readonly { components: { label: string; custom_id: string }[] }[];
+        const keys = rows.flatMap(({ components }) => components);
+        expect(rows.length).toBeLessThanOrEqual(5);
+        expect(rows.every(({ components }) => components.length > 0 && components.length <= 5)).toBe(true);
+        expect(keys.every(({ label, custom_id: id }) => label.length <= 80 && id.length <= 100)).toBe(true);
+        expect(new Set(keys.map((key) => key.custom_id)).size).toBe(keys.length);
+      }),
+    );
+  });
+});
+
+describe("a send with unknown end", () => {
+  test("is known from the gateway's echo, also where the history has no nonces", async () => {
+    const { link, direct, fake, world } = await begin();
+    world.tellsNonces = false;
+    fake.fail("lost");
+    expect(await link.send(direct, says("did it"), KEY)).toMatchObject({ kind: "unknown" });
+    fake.say(world.direct("1001"), "wake");
+    await expect.poll(async () => (await link.find?.(direct, says("did it"), KEY))?.kind).toBe("sent");
+  });
+
+  test("is left open when the same words stand there, and sent again when they do not", async () => {
+    const { link, direct, world } = await begin();
+    world.tellsNonces = false;
+    world.write(world.direct("1001"), "Done.", { from: world.self });
+    expect(await link.find?.(direct, says("Done."), KEY)).toMatchObject({ kind: "unknown" });
+    expect(await link.find?.(direct, says("Done, too."), KEY)).toMatchObject({ kind: "retry" });
+  });
+
+  test("is left open when the history does not reach back far enough", async () => {
+    const { link, group, fake } = await begin();
+    for (let number = 0; number < 100; number++) fake.say("901", `line ${number}`);
+    expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "unknown" });
+  });
+});
+
+describe("the command menu", () => {
+  test("holds the gateway's commands, and is put there once", async () => {
+    const { world, fake, host, platform, link } = await begin();
+    await fake.waitFor(({ method }) => method === "PUT");
+    expect(world.commands).toEqual([
+      {
+        name: "status",
+        type: 1,
+        description: "How the gateway is.",
+        options: [{ type: 3, name: "args", description: "What follows the command.", required: false }],
+      },
+    ]);
+    await expect.poll(() => host.notes.get("menu")).toBeDefined();
+    await link.close();
+    await start(platform, new Host(host));
+    expect(fake.calls.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  });
+
+  test("is left alone when the config says so", async () => {
+    const { fake } = await begin({ commands: { native: false } });
+    expect(fake.calls.some(({ path }) => path.startsWith("/applications"))).toBe(false);
+  });
+
+  test("a command is text for the gateway, and its answer takes the place of the waiting one", async () => {
+    const { link, group, world, fake, host, posts, platform } = await begin();
+    const data = { id: "1", name: "think", type: 1, options: [{ type: 3, name: "args", value: "high" }] };
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+    expect(await host.heard("/think high")).toMatchObject({ event: "command", from: group, guildId: "900" });
+    expect(await link.send(group, says("thinking high"), KEY)).toMatchObject({ kind: "sent" });
+    expect(world.callbacks).toEqual([{ type: 5 }]);
+    expect(posts()).toEqual([]);
+    await link.send(group, says("thinking high"), KEY);
+    await link.send(group, says("and more"), { idempotencyKey: "k2" });
+    expect(platform.shown(group)).toEqual(["thinking high", "and more"]);
+    expect(posts()).toHaveLength(1);
+  });
+
+  test("an answer that comes too late is a message of its own", async () => {
+    const { link, group, world, fake, host, platform } = await begin();
+    const data = { id: "1", name: "status", type: 1 };
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, token: "forgotten" }));
+    await host.heard("/status");
+    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(platform.shown(group)).toEqual(["fine"]);
+  });
+
+  test("a command that could not be acknowledged is answered all the same", async () => {
+    const { link, group, world, fake, host, platform } = await begin();
+    fake.fail("500", { fits: /callback$/ });
+    const data = { id: "1", name: "status", type: 1 };
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+    await host.heard("/status");
+    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(platform.shown(group)).toEqual(["fine"]);
+  });
+
+  test("a pressed button stops spinning", async () => {
+    const { link, platform, direct, world, fake } = await begin();
+    const sent = await link.send(direct, says("Run it?"), { ...KEY, buttons: [{ label: "Yes", command: "/yes" }] });
+    if (sent.kind !== "sent") throw new Error("not sent");
+    platform.press?.(direct, sent.messageId, "/yes");
+    await fake.waitFor(({ path }) => path.endsWith("/callback"));
+    expect(world.callbacks).toEqual([{ type: 6 }]);
+  });
+});
+
+describe("files", () => {
+  test("one whose address has run out is asked for anew", async () => {
+    const { link, platform, group, world, host } = await begin();
+    const id = platform.attach?.(group, "file", { kind: "image", bytes: new Uint8Array([7]), name: "a.png" }) ?? "";
+    const { media } = await host.heard("file");
+    const [old] = world.files.keys();
+    const fresh = "/attachments/fresh";
+    world.files.set(fresh, world.files.get(old!)!);
+    world.files.delete(old!);
+    const [attachment] = (world.find("901", id)?.["attachments"] ?? []) as Json[];
+    attachment!["url"] = world.url + fresh;
+    expect((await link.download?.(media[0]!))?.bytes).toEqual(new Uint8Array([7]));
+  });
+
+  test("one that is gone or too large is told as such", async () => {
+    const { link, platform, group, world, host } = await begin({ mediaMaxMb: 0.00001 });
+    platform.attach?.(group, "big", { kind: "image", bytes: new Uint8Array(100), name: "a.png" });
+    const { media: big } = await host.heard("big");
+    await expect(link.download?.(big[0]!)).rejects.toMatchObject({ code: "MEDIA_TOO_LARGE" });
+    platform.attach?.(group, "gone", { kind: "image", bytes: new Uint8Array(1), name: "b.png" });
+    const { media: gone } = await host.heard("gone");
+    world.files.clear();
+    await expect(link.download?.(gone[0]!)).rejects.toThrow();
+  });
+});
+
+describe("the settings", () => {
+  test("accounts take over the channel's keys", () => {
+    const accounts = discordAccounts({ token: "a", mediaMaxMb: 3, accounts: { one: {}, two: { token: "b" } } });
+    expect(accounts.map(({ account, config }) => [account, config.token?.reveal(), config.mediaMaxMb])).toEqual([
+      ["one", "a", 3],
+      ["two", "b", 3],
+    ]);
+  });
+
+  test("an account without a token is told how to get one", async () => {
+    await expect(discord.connect(discordConfig.parse({}), new Host())).rejects.toMatchObject({
+      code: "CHANNEL_CONFIG",
+      fix: expect.stringMatching(/developer portal/),
+    });
+  });
+
+  test("the probe tells the bot's name, or what is wrong", async () => {
+    const { fake } = await begin();
+    const probe = async (more: Record<string, unknown> = {}) =>
+      discord.probe?.(discordConfig.parse({ ...fake.config, ...more }), AbortSignal.timeout(2000));
+    expect(await probe()).toBe("test_bot");
+    await expect(probe({ token: "wrong" })).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    fake.world.flags = 0;
+    await expect(probe()).rejects.toMatchObject({ code: "CHANNEL_CONFIG", fix: /Message Content Intent/ });
+    await expect(probe({ apiUrl: "http://127.0.0.1:1" })).rejects.toThrow("Discord cannot be reached (ECONNREFUSED)");
+  });
+});

@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { ADA } from "./fake-world.ts";
+import type { Json } from "./fake-world.ts";
+import { discordPlatform } from "./platform.ts";
+
+afterEach(stopAll);
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await discordPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...started, platform, fake: platform.fake, gateway: platform.fake.gateway, world: platform.fake.world };
+}
+
+/** The operations of IDENTIFY and RESUME that a client sent. */
+const greetings = (said: readonly Json[]) => said.map(({ op }) => op).filter((op) => op === 2 || op === 6);
+const troubles = (host: Host) => host.reports.filter((report) => report.kind === "trouble");
+
+describe("a session", () => {
+  test("asks for the intents that are needed, and no others", async () => {
+    const { gateway } = await begin();
+    const identify = gateway.said.find(({ op }) => op === 2)?.["d"] as Json;
+    expect(identify["intents"]).toBe(1 + 512 + 1024 + 4096 + 8192 + 32_768);
+  });
+
+  test("goes on after a restart, with what was not stored before", async () => {
+    const platform = await discordPlatform();
+    const { fake, direct } = platform;
+    const first = new Host();
+    const { link } = await start(platform, first);
+    platform.say(direct, "stored");
+    await first.heard("stored");
+    first.refuse = 1000;
+    platform.say(direct, "not stored");
+    await first.until(() => first.offered > 1);
+    await link.close();
+    platform.say(direct, "while away");
+    const { host } = await start(platform, new Host(first));
+    await host.heard("while away");
+    expect(host.received.map(({ text }) => text)).toEqual(["not stored", "while away"]);
+    expect(greetings(fake.gateway.said)).toEqual([2, 6]);
+  });
+
+  test("is begun anew when Discord has forgotten it, and what was missed is asked for", async () => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    const { link } = await start(platform, first);
+    platform.say(platform.direct, "one");
+    await first.heard("one");
+    await link.close();
+    platform.fake.gateway.forget();
+    platform.say(platform.direct, "two");
+    platform.say(platform.group, "three");
+    const { host, link: second } = await start(platform, new Host(first));
+    expect(troubles(host)).toHaveLength(1);
+    await host.until(() => host.reports.some((report) => report.kind === "alive"));
+    const missed = await second.missedSince?.(Date.now() - 60_000);
+    expect(missed?.map(({ text }) => text)).toEqual(["one", "two", "three"]);
+    expect(missed?.at(-1)).toMatchObject({ guildId: "900", sender: { name: "Ada of Crew", roles: ["950"] } });
+    expect(greetings(platform.fake.gateway.said)).toEqual([2, 6, 2]);
+  });
+
+  test("changes its connection without trouble when Discord asks for that", async () => {
+    const { platform, gateway, host } = await begin();
+    gateway.rotate();
+    platform.say(platform.direct, "in between");
+    await host.heard("in between");
+    await host.until(() => greetings(gateway.said).length === 2);
+    platform.say(platform.direct, "after");
+    await host.heard("after");
+    expect(host.received.map(({ text }) => text)).toEqual(["in between", "after"]);
+    expect(troubles(host)).toEqual([]);
+  });
+
+  test("leaves a connection on which heartbeats are not answered", async () => {
+    const platform = await discordPlatform();
+    platform.fake.gateway.heartbeatMs = 40;
+    const { host } = await start(platform);
+    await host.until(() => platform.fake.gateway.said.some(({ op }) => op === 1));
+    platform.fake.gateway.isDeaf = true;
+    await host.until(() => troubles(host).length > 0);
+    platform.fake.gateway.isDeaf = false;
+    expect(troubles(host)[0]).toMatchObject({ reason: "the gateway answers no heartbeats" });
+    platform.say(platform.direct, "still there");
+    await host.heard("still there");
+  });
+
+  test("heartbeats tell life, and the last event that was stored", async () => {
+    const platform = await discordPlatform();
+    platform.fake.gateway.heartbeatMs = 30;
+    const { host } = await start(platform);
+    platform.say(platform.direct, "x");
+    await host.heard("x");
+    host.reports.length = 0;
+    await host.until(() => host.reports.filter(({ kind }) => kind === "alive").length > 2);
+    expect(platform.fake.gateway.said.findLast(({ op }) => op === 1)).toEqual({ op: 1, d: 3 });
+  });
+
+  test.each([
+    [4004, /token/, /Reset Token/],
+    [4014, /text of messages/, /Message Content Intent/],
+    [4011, /too many guilds/, /2,500/],
+  ])("close code %i ends the account, and says what to do", async (code, reason, fix) => {
+    const platform = await discordPlatform();
+    platform.fake.gateway.closeWith = code;
+    const { host } = await start(platform);
+    expect(host.reports.at(-1)).toEqual({
+      kind: "dead",
+      reason: expect.stringMatching(reason),
+      fix: expect.stringMatching(fix),
+    });
+  });
+
+  test("a server that comes back is found again", async () => {
+    const { platform, fake, host } = await begin();
+    await fake.goDown();
+    await host.until(() => troubles(host).length >= 2);
+    await fake.comeBack();
+    platform.say(platform.direct, "back");
+    await host.heard("back");
+    expect(greetings(fake.gateway.said)).toEqual([2, 6]);
+  });
+
+  test("an event that Discord can explain later waits for that, in its place", async () => {
+    const { platform, fake, host } = await begin();
+    fake.fail("500", { fits: /^GET \/channels\/8\d+$/ });
+    platform.say(platform.direct, "first");
+    platform.say(platform.group, "second");
+    await host.heard("second");
+    expect(host.received.map(({ text }) => text)).toEqual(["first", "second"]);
+    expect(troubles(host)).toHaveLength(1);
+  });
+});
+
+describe("what was missed", () => {
+  test("is read page by page, threads and all", async () => {
+    const { link, platform, world, fake, host } = await begin();
+    for (let number = 0; number < 230; number++) platform.sayUnheard?.(platform.group, `line ${number}`);
+    platform.sayUnheard?.(platform.topic!, "in the thread");
+    fake.gateway.dispatch("THREAD_UPDATE", world.channel("903"));
+    fake.gateway.dispatch("CHANNEL_UPDATE", world.channel("901"));
+    platform.say(platform.direct, "that was all");
+    await host.heard("that was all");
+    const missed = await link.missedSince?.(Date.now() - 60_000);
+    expect(missed?.filter(({ from, guildId }) => guildId === "900" && from.thread === undefined)).toHaveLength(230);
+    expect(missed?.find(({ from }) => from.thread !== undefined)).toMatchObject({
+      text: "in the thread",
+      from: platform.topic,
+    });
+    expect(fake.calls.filter(({ path }) => path.startsWith("/guilds/900/members/"))).toHaveLength(1);
+  });
+
+  test("is asked for again when Discord does not answer, and not where the bot may not read", async () => {
+    const { link, platform, host, fake } = await begin();
+    platform.say(platform.direct, "known");
+    await host.heard("known");
+    fake.fail("500", { fits: /^GET \/channels\/\d+\/messages$/ });
+    await expect(link.missedSince?.(0)).rejects.toThrow();
+    fake.fail("403", { fits: /^GET \/channels\/\d+\/messages$/ });
+    expect(await link.missedSince?.(0)).toEqual([]);
+    expect((await link.missedSince?.(0))?.map(({ sender }) => sender.id)).toEqual([ADA.id]);
+  });
+});

@@ -30,7 +30,7 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
       await own?.close();
       throw error;
     }
-    host.report({ kind: "trouble", reason: error.message });
+    if (!signal.aborted) host.report({ kind: "trouble", reason: error.message });
   }
   const receiving = receive(room);
   return {
@@ -38,7 +38,8 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
     download: (item) => download(room.daemon, config, item),
     async close() {
       end.abort();
-      await Promise.all([receiving, own?.close()]);
+      await receiving;
+      await own?.close();
     },
   };
 }
@@ -58,7 +59,7 @@ function openRoom(
     signal,
     names: new Recent(2000),
     texts: new Recent(500),
-    ready: async () => own?.ready(() => daemon.check()),
+    ready: async () => own?.ready(() => daemon.check(signal)),
     self: undefined,
   };
   return room;
@@ -86,7 +87,7 @@ export async function askName(config: SignalConfig, signal: AbortSignal): Promis
   if (isOwn(config)) return `${config.account ?? "no account"}, ${await versionOf(config, signal)}`;
   const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => config.account };
   const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
-  await daemon.check();
-  const { number, uuid } = await findSelf(daemon, config);
+  await daemon.check(signal);
+  const { number, uuid } = await findSelf(daemon, config, signal);
   return number ?? uuid ?? "an account without a number";
 }

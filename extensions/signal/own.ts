@@ -51,6 +51,7 @@ export function ownDaemon(config: SignalConfig, host: ChannelHost, signal: Abort
       if (!child) {
         await endOrphan(account, host);
         port = (Number(at?.port) || config.httpPort) ?? (await freePort(hostname));
+        if (signal.aborted) throw new Trouble("signal-cli was not started: the channel stops");
         child = start(config, { account, address: `${hostname}:${port}`, host });
         await host.notes.set(NOTE, String(child.process.pid ?? ""));
       }

@@ -46,8 +46,8 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** Learns who we are, once. Throws as `findSelf` does. */
 export async function identify(room: Room): Promise<void> {
   if (room.self !== undefined) return;
-  const self = await findSelf(room.daemon, room.config);
-  room.self = await withUuid(self, room.daemon, room.host);
+  const self = await findSelf(room.daemon, room.config, room.signal);
+  room.self = await withUuid(self, room);
 }
 
 /** One stream of events. Always ends with a throw. */
@@ -55,7 +55,7 @@ async function listen(room: Room, onSign: () => void): Promise<never> {
   const end = new AbortController();
   const signal = AbortSignal.any([room.signal, end.signal]);
   try {
-    await room.daemon.check();
+    await room.daemon.check(room.signal);
     const cursor = await room.host.notes.get(CURSOR);
     const body = await room.daemon.events(cursor ?? BEGINNING, signal);
     alive(room);

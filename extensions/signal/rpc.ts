@@ -1,7 +1,7 @@
 import { answeredOutcome, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { sendReport, Trouble } from "./failures.ts";
+import { badConfig, sendReport, Trouble, unknownAccount } from "./failures.ts";
 import type { CallError, Unsent } from "./failures.ts";
 
 /** What became of a call. `lost`: no answer of signal-cli, with what that means for a send. */
@@ -13,11 +13,17 @@ export type Answer =
 /** A `signal-cli daemon --http` (its man page signal-cli-jsonrpc(5) has the three addresses). */
 export interface Daemon {
   /** One JSON-RPC call. Never rejects. */
-  call(method: string, params: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<Answer>;
+  call(method: string, params: Readonly<Record<string, unknown>>, ends?: Ends): Promise<Answer>;
   /** Throws `Trouble` when nobody answers. */
-  check(): Promise<void>;
-  /** The stream of events behind an id. Throws `Trouble` when it cannot be had. */
+  check(signal: AbortSignal): Promise<void>;
+  /** The stream of events behind an id. Throws `Trouble`, or `OpenClawError` when signal-cli will never give it. */
   events(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+}
+
+/** When a call is given up; the configured time unless given. */
+export interface Ends {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 const CHECK_MS = 5000;
@@ -46,18 +52,18 @@ export interface DaemonOptions {
 export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
   let number = 0;
   return {
-    async call(method, params, timeoutMs = options.timeoutMs) {
+    async call(method, params, { timeoutMs = options.timeoutMs, signal } = {}) {
       const account = options.account();
       const named = account === undefined ? params : { account, ...params };
       const body = JSON.stringify({ jsonrpc: "2.0", id: ++number, method, params: named });
       try {
-        return await post(`${base()}/api/v1/rpc`, body, timeoutMs);
+        return await post(`${base()}/api/v1/rpc`, body, inTime(timeoutMs, signal));
       } catch (error) {
         return { kind: "lost", outcome: lost(error) };
       }
     },
-    async check() {
-      const answer = await reach(`${base()}/api/v1/check`, { signal: AbortSignal.timeout(CHECK_MS) });
+    async check(signal) {
+      const answer = await reach(`${base()}/api/v1/check`, { signal: inTime(CHECK_MS, signal) });
       if (!answer.ok) throw new Trouble(`signal-cli answers ${answer.status}`);
     },
     async events(after, signal) {
@@ -65,7 +71,7 @@ export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
       const query = account === undefined ? "" : `?account=${encodeURIComponent(account)}`;
       const headers = { accept: "text/event-stream", "last-event-id": after };
       const answer = await reach(`${base()}/api/v1/events${query}`, { headers, signal });
-      if (!answer.ok || answer.body === null) throw new Trouble(`signal-cli gives no events (${answer.status})`);
+      if (!answer.ok || answer.body === null) throw whyNoEvents(answer.status);
       return answer.body;
     },
   };
@@ -74,12 +80,23 @@ export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
 // A connection of its own for each call: one kept open that the daemon has just closed would look like a lost answer.
 const CLOSE = { connection: "close" };
 
-async function post(url: string, body: string, timeoutMs: number): Promise<Answer> {
+const inTime = (ms: number, signal: AbortSignal | undefined): AbortSignal =>
+  AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
+
+/** 400: the account is not there (any more). 421: the address is not the one that it was told to listen at. */
+function whyNoEvents(status: number): Error {
+  if (status === 400) return unknownAccount("signal-cli does not know this account.");
+  if (status !== 421) return new Trouble(`signal-cli gives no events (${status})`);
+  const fix = "Start it with --http and the host and port of channels.signal.httpUrl.";
+  return badConfig("signal-cli takes no requests for the host in channels.signal.httpUrl.", fix);
+}
+
+async function post(url: string, body: string, signal: AbortSignal): Promise<Answer> {
   const answer = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", ...CLOSE },
     body,
-    signal: AbortSignal.timeout(timeoutMs),
+    signal,
   });
   if (!answer.ok) {
     await answer.body?.cancel();

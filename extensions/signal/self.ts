@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
 import type { Person } from "./people.ts";
+import type { Room } from "./room.ts";
 import type { Daemon } from "./rpc.ts";
 
 const accountList = z.array(z.looseObject({ number: z.string().nullish(), aci: z.string().nullish() }));
@@ -15,14 +15,16 @@ const NOTE = "accountUuid";
  * Asks signal-cli which account is ours. Throws `OpenClawError` when it has none such or the config must choose,
  * `Trouble` when it does not answer.
  */
-export async function findSelf(daemon: Daemon, config: SignalConfig): Promise<Person> {
-  const answer = await daemon.call("listAccounts", {});
+export async function findSelf(daemon: Daemon, config: SignalConfig, signal: AbortSignal): Promise<Person> {
+  const answer = await daemon.call("listAccounts", {}, { signal });
   if (answer.kind === "lost") throw new Trouble(answer.outcome.reason);
   if (answer.kind === "error") {
     if (answer.error.code === METHOD_NOT_FOUND) return onlyAccount(config);
     throw new Trouble(`signal-cli: ${answer.error.message}`);
   }
-  return choose(accountList.parse(answer.result).map(toPerson), config);
+  const { success, data: accounts } = accountList.safeParse(answer.result);
+  if (!success) throw new Trouble("what answers is no signal-cli: it gives no list of accounts");
+  return choose(accounts.map(toPerson), config);
 }
 
 const toPerson = ({
@@ -61,20 +63,19 @@ function choose(accounts: readonly Person[], { account, accountUuid }: SignalCon
 /** The same with its id in Signal, by which groups mention it, as far as that can be learnt. Never rejects. */
 export async function withUuid(
   self: Person,
-  daemon: Daemon,
-  host: Pick<ChannelHost, "notes" | "log">,
+  { daemon, host, signal }: Pick<Room, "daemon" | "host" | "signal">,
 ): Promise<Person> {
   if (self.uuid !== undefined || self.number === undefined) return self;
   const known = await host.notes.get(NOTE);
   if (known?.startsWith(`${self.number} `)) return { ...self, uuid: known.slice(self.number.length + 1) };
-  const answer = await daemon.call("getUserStatus", { recipient: [self.number] }, STATUS_MS);
+  const answer = await daemon.call("getUserStatus", { recipient: [self.number] }, { timeoutMs: STATUS_MS, signal });
   const uuid = answer.kind === "done" ? userStatus.safeParse(answer.result).data?.[0]?.uuid : undefined;
-  if (!uuid) {
+  if (!uuid && !signal.aborted) {
     host.log.warn("the account's id is not known: mentions of it are seen by its number alone", {
       fix: "Set channels.signal.accountUuid.",
     });
-    return self;
   }
+  if (!uuid) return self;
   await host.notes.set(NOTE, `${self.number} ${uuid}`);
   return { ...self, uuid };
 }

@@ -129,7 +129,7 @@ export function signs(room: Room, outgoing: Outgoing): Signs {
       return { kind: "sent", messageId };
     },
     async typing(to) {
-      const answer = await room.daemon.call("sendTyping", target(to), TYPING_MS);
+      const answer = await room.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
       if (answer.kind === "done") return;
       const reason = answer.kind === "error" ? answer.error.message : answer.outcome.reason;
       room.host.log.info("typing was not shown", { reason });

@@ -165,6 +165,6 @@ describe("what went wrong", () => {
       kind: "lost",
       outcome: { kind: "refused", reason: "signal-cli answers 404" },
     });
-    await expect(daemon.check()).rejects.toThrow("signal-cli answers 404");
+    await expect(daemon.check(AbortSignal.timeout(1000))).rejects.toThrow("signal-cli answers 404");
   });
 });

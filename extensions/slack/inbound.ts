@@ -48,13 +48,18 @@ export async function readMessage(
   { channel, teamId }: Where,
   view: View,
 ): Promise<InboundMessage | undefined> {
-  if (isOwn(message, view.self) || !SUBTYPES.has(message.subtype)) return undefined;
+  const thread = threadOf(message);
+  if (isOwn(message, view.self)) {
+    // Slack may tell what people answer before it answers our own call.
+    if (thread !== undefined) view.threads.join(channel, thread);
+    return undefined;
+  }
+  if (!SUBTYPES.has(message.subtype)) return undefined;
   const files = message.files ?? [];
   const words = await readable(wordsOf(message), view.self.userId, view.people);
   const untrusted = [...shared(message), ...fileLines(files)];
   const media = mediaOf(files);
   if (words === "" && media.length === 0 && untrusted.length === 0) return undefined;
-  const thread = threadOf(message);
   const from = await peerOf(channel, thread, view);
   const around = await surroundings(message, from, view);
   const lines = [...untrusted, ...around.earlier];

@@ -8,13 +8,10 @@ import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
 import { identify, receive } from "./receive.ts";
 import type { Room } from "./room.ts";
-import { openDaemon } from "./rpc.ts";
+import { openDaemon, USUAL_URL } from "./rpc.ts";
 import { findSelf } from "./self.ts";
 import { Outgoing, quoted, signs, target, written } from "./send.ts";
 import { sendFile } from "./upload.ts";
-
-/** Where `signal-cli daemon --http` listens when nothing else is said. */
-const USUAL_URL = "http://127.0.0.1:8080";
 
 /** Begins to listen. Throws `OpenClawError` when signal-cli is not there or does not know the account. */
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {

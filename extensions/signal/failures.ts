@@ -7,6 +7,8 @@ export class Trouble extends Error {
   override readonly name = "Trouble";
 }
 
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 export type Unsent = Exclude<SendResult, { kind: "sent" }>;
 
 const recipientResult = z.looseObject({

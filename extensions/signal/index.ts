@@ -24,6 +24,10 @@ export const signal: ChannelAdapter<SignalConfig> = {
     const { connect } = await import("./connect.ts");
     return connect(config, host);
   },
+  async login(config, desk) {
+    const { link } = await import("./login.ts");
+    return link(config, desk);
+  },
   async probe(config, ending) {
     const { askName } = await import("./connect.ts");
     return askName(config, ending);

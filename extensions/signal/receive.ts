@@ -1,6 +1,6 @@
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { Trouble, untrusted } from "./failures.ts";
+import { reasonOf, Trouble, untrusted } from "./failures.ts";
 import { readEnvelope } from "./inbound.ts";
 import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "./people.ts";
@@ -40,8 +40,6 @@ export async function receive(room: Room): Promise<void> {
     }
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Learns who we are, once. Throws as `findSelf` does. */
 export async function identify(room: Room): Promise<void> {

@@ -10,6 +10,10 @@ export type Answer =
   | { readonly kind: "error"; readonly error: CallError }
   | { readonly kind: "lost"; readonly outcome: Unsent };
 
+/** Why a call gave no result. */
+export const whyNot = (answer: Exclude<Answer, { kind: "done" }>): string =>
+  answer.kind === "error" ? answer.error.message : answer.outcome.reason;
+
 /** A `signal-cli daemon --http` (its man page signal-cli-jsonrpc(5) has the three addresses). */
 export interface Daemon {
   /** One JSON-RPC call. Never rejects. */
@@ -25,6 +29,9 @@ export interface Ends {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
+
+/** Where `signal-cli daemon --http` listens when nothing else is said. */
+export const USUAL_URL = "http://127.0.0.1:8080";
 
 const CHECK_MS = 5000;
 

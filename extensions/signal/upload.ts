@@ -3,6 +3,7 @@ import path from "node:path";
 import { randomUUID } from "node:crypto";
 import type { MediaItem, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
+import { reasonOf } from "./failures.ts";
 import type { Room } from "./room.ts";
 import { quoted, target } from "./send.ts";
 import type { Outgoing } from "./send.ts";
@@ -40,7 +41,7 @@ type Opened =
   | Extract<SendResult, { kind: "refused" | "retry" }>;
 
 async function open(room: Room, item: MediaItem): Promise<Opened> {
-  const bytes = await room.host.openMedia(item).catch((error: unknown) => reason(error));
+  const bytes = await room.host.openMedia(item).catch((error: unknown) => reasonOf(error));
   if (typeof bytes === "string") return { kind: "refused", reason: `the file cannot be read: ${bytes}` };
   if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
   if (!isOwn(room.config)) {
@@ -52,11 +53,9 @@ async function open(room: Room, item: MediaItem): Promise<Opened> {
     await fs.writeFile(file, bytes, { mode: 0o600 });
     return { attachment: file, file };
   } catch (error) {
-    return { kind: "retry", reason: `the file cannot be laid down for signal-cli: ${reason(error)}` };
+    return { kind: "retry", reason: `the file cannot be laid down for signal-cli: ${reasonOf(error)}` };
   }
 }
-
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** As RFC 2397 has it, with the name that signal-cli reads beside the type. */
 const dataUri = (item: MediaItem, bytes: Uint8Array): string =>

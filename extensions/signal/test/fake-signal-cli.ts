@@ -1,4 +1,5 @@
 /**
+ * `link` shows an address and is linked at once; with LINK=refused the phone says no.
  * A program that takes signal-cli's arguments (man page signal-cli(1)) and serves the fake: `-a ACCOUNT daemon --http
  * HOST:PORT …`. It says hello with its process id whenever somebody connects anew. Accounts that end in 0000 are unknown.
  */
@@ -7,6 +8,10 @@ import { SELF, startFakeSignal } from "./fake-signal.ts";
 const [flag, account = ""] = process.argv.slice(2);
 if (flag === "--version") {
   process.stdout.write("signal-cli 0.13.18\n");
+} else if (flag === "link") {
+  process.stdout.write("sgnl://linkdevice?uuid=X&pub_key=X\n");
+  if (process.env["LINK"] === "refused") process.stderr.write("Link request error: Connection closed!\n");
+  else process.stdout.write(`Associated with: ${SELF.number}\n`);
 } else if (account.endsWith("0000")) {
   process.stderr.write("INFO  AccountHelper - looking\n");
   process.stderr.write(`User ${account} is not registered.\n`);

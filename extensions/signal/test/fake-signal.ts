@@ -258,6 +258,8 @@ export class FakeSignal {
       if (!accounts) throw new RpcError(-32_601, "Method not implemented");
       return accounts;
     }
+    if (accounts && method === "startLink") return { deviceLinkUri: "sgnl://linkdevice?uuid=X&pub_key=X" };
+    if (accounts && method === "finishLink") return { number: SELF.number, aci: SELF.uuid };
     if (accounts && !accounts.some(({ number, aci }) => [number, aci].includes(String(params["account"])))) {
       throw new RpcError(-32_602, "Specified account does not exist");
     }

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import type { LoginStep } from "../../../src/types/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { signal } from "../index.ts";
-import { SELF } from "./fake-signal.ts";
+import { SELF, startFakeSignal } from "./fake-signal.ts";
 import { DIRECT, signalPlatform } from "./platform.ts";
 
 let folder = "";
@@ -36,6 +37,13 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
+
+function openDesk() {
+  const steps: LoginStep[] = [];
+  const { account, log, folder } = new Host();
+  const show = (step: LoginStep): void => void steps.push(step);
+  return { steps, desk: { account, log, folder, show, signal: new AbortController().signal } };
+}
 
 describe("a signal-cli of our own", () => {
   test("is started with its options, heard, and ended", async () => {
@@ -98,6 +106,38 @@ describe("a signal-cli of our own", () => {
   ])("$what is told at once", async ({ config, code }) => {
     const parsed = signal.config.parse({ account: SELF.number, cliPath, ...config });
     await expect(signal.connect(parsed, new Host())).rejects.toMatchObject({ code });
+  });
+
+  test("is linked by a code that the phone scans", async () => {
+    const { steps, desk } = openDesk();
+    const parsed = signal.config.parse({ cliPath });
+    expect(await signal.login?.(parsed, desk)).toEqual({ id: SELF.number, name: SELF.number });
+    expect(steps).toContainEqual({ kind: "qr", text: "sgnl://linkdevice?uuid=X&pub_key=X" });
+  });
+
+  test("that was not linked says why", async () => {
+    const { desk } = openDesk();
+    process.env["LINK"] = "refused";
+    const refused = signal.login?.(signal.config.parse({ cliPath }), desk);
+    await expect(refused).rejects.toMatchObject({ code: "CHANNEL_AUTH", message: expect.stringContaining("closed!") });
+    delete process.env["LINK"];
+    const missing = signal.login?.(signal.config.parse({ cliPath: "/nowhere/signal-cli" }), desk);
+    await expect(missing).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
+    const given = signal.login?.(signal.config.parse({ cliPath }), { ...desk, signal: AbortSignal.abort() });
+    await expect(given).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+  });
+
+  test("elsewhere is linked the same way, if it takes accounts", async () => {
+    const { steps, desk } = openDesk();
+    const { fake } = await signalPlatform();
+    expect(await signal.login?.(signal.config.parse({ httpUrl: fake.url }), desk)).toMatchObject({ id: SELF.number });
+    expect(steps).toContainEqual({ kind: "qr", text: "sgnl://linkdevice?uuid=X&pub_key=X" });
+    await fake.close();
+    const single = await startFakeSignal();
+    await expect(signal.login?.(signal.config.parse({ httpUrl: single.url }), desk)).rejects.toMatchObject({
+      code: "CHANNEL_CONFIG",
+    });
+    await single.close();
   });
 
   test("doctor hears its version", async () => {

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { LoginDesk } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { isOwn } from "./config.ts";
+import type { SignalConfig } from "./config.ts";
+import { badConfig, unknownAccount } from "./failures.ts";
+import { openDaemon, USUAL_URL } from "./rpc.ts";
+import type { Answer } from "./rpc.ts";
+
+/** What the phone shows among its linked devices. */
+const DEVICE_NAME = "openclaw";
+/** Signal keeps the code no longer. */
+const LINK_MS = 5 * 60_000;
+
+const started = z.looseObject({ deviceLinkUri: z.string() });
+const finished = z.looseObject({ number: z.string().nullish(), aci: z.string().nullish() });
+
+export interface Linked {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Makes signal-cli one more device of an account: its owner scans the code. Throws `OpenClawError`. */
+export async function link(config: SignalConfig, desk: LoginDesk): Promise<Linked> {
+  desk.show({
+    kind: "told",
+    text: "On the phone: Signal, Settings, Linked devices, Link a new device. Scan this code.",
+  });
+  const account = isOwn(config) ? await linkHere(config, desk) : await linkThere(config, desk);
+  desk.show({ kind: "told", text: `Linked. Set channels.signal.account to ${account}.` });
+  return { id: account, name: account };
+}
+
+/** signal-cli's own command: it prints the address, waits for the phone, and prints whose device it is. */
+async function linkHere({ cliPath }: SignalConfig, desk: LoginDesk): Promise<string> {
+  const child = spawn(cliPath, ["link", "-n", DEVICE_NAME], { stdio: ["ignore", "pipe", "pipe"], signal: desk.signal });
+  const ended = once(child, "close");
+  let account: string | undefined;
+  let lastLine = "";
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    if (/^(?:sgnl|tsdevice):/.test(line)) desk.show({ kind: "qr", text: line });
+    account = /^Associated with: (\S+)/.exec(line)?.[1] ?? account;
+  });
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    lastLine = line;
+  });
+  await ended.catch((cause: unknown) => {
+    if (desk.signal.aborted) throw unknownAccount("The account was not linked: it was given up.");
+    throw badConfig(`${cliPath} cannot be run.`, "Install signal-cli and Java, or set channels.signal.cliPath.", cause);
+  });
+  if (account === undefined) throw unknownAccount(`The account was not linked. ${lastLine}`.trim());
+  return account;
+}
+
+async function linkThere(config: SignalConfig, { signal, show }: LoginDesk): Promise<string> {
+  const options = { timeoutMs: LINK_MS, account: () => undefined };
+  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
+  const { deviceLinkUri } = started.parse(resultOf(await daemon.call("startLink", {}, { signal })));
+  show({ kind: "qr", text: deviceLinkUri });
+  const answer = await daemon.call("finishLink", { deviceLinkUri, deviceName: DEVICE_NAME }, { signal });
+  const { number, aci } = finished.parse(resultOf(answer));
+  const account = number ?? aci;
+  if (!account) throw unknownAccount("signal-cli does not say which account it linked.");
+  return account;
+}
+
+function resultOf(answer: Answer): unknown {
+  if (answer.kind === "done") return answer.result;
+  const reason = answer.kind === "error" ? answer.error.message : answer.outcome.reason;
+  throw badConfig(
+    `signal-cli cannot link an account: ${reason}.`,
+    "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw beside it.",
+  );
+}

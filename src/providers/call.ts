@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
-import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
+import { endingOf, errorIn, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, soFar, Growth } from "./call/message.ts";
 import { Wire } from "./call/wire.ts";
@@ -30,6 +30,7 @@ export function callModel(handle: ModelHandle, context: PiContext, options: Call
   return call.out;
 }
 
+const CUT = "The stream ended without a finish reason.";
 /** The SDK's words for a stream that the provider ended with a reason it has no name for. */
 const NAMELESS = "An unknown error occurred";
 
@@ -94,7 +95,7 @@ class Call {
     const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
     const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
-    if (ending === "cut" || isHalf) return this.#fail("The stream ended without a finish reason.");
+    if (ending === "cut" || isHalf) return this.#fail(this.#explain(errorIn(this.#wire.tail() ?? "") ?? CUT));
     if (typeof ending === "object") return this.#fail(`The provider refused: ${ending.refused}.`);
     if (isWindowFull(message, this.#handle.pi.contextWindow))
       return this.#fail("The context window was full before the model could answer.");

@@ -118,11 +118,14 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
 
 /** Names a provider's error by its words, else by its status. A wait is taken from `facts`, else from the text. */
 export function classifyFailure(text: string, facts: { status?: number; retryAfterMs?: number } = {}): Failure {
-  const status = facts.status ?? statusIn(text);
+  // An answer that began well may still fail, and then its text says with what.
+  const status = isFine(facts.status) ? (statusIn(text) ?? facts.status) : facts.status;
   const kind = kindOf(text, status);
   const retryAfterMs = facts.retryAfterMs ?? waitIn(text);
   return { kind, message: messageOf(text, kind, status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+const isFine = (status: number | undefined): boolean => status === undefined || status < 400;
 
 function kindOf(text: string, status: number | undefined): FailureKind {
   const [kind] = FAILURE_WORDS.find(([, words]) => words.test(text)) ?? [];

@@ -1,7 +1,8 @@
 import type { Remedy } from "../../src/harness/policy.ts";
 import type { FailureKind } from "../../src/types/run.ts";
 import type { ModelReply } from "../fakes/model.ts";
-import { errorOf, type WireApi } from "./wires.ts";
+import { completionsVoice, googleVoice, messagesVoice, responsesVoice, type Voice } from "../fakes/model-voices.ts";
+import { errorOf, REFS, type WireApi } from "./wires.ts";
 
 /** What it ends as, what is done before that, how long is waited, and whether another model is asked. */
 type Row = readonly [kind: FailureKind, remedies: readonly Remedy[], waits: readonly number[], isHandedOn: boolean];
@@ -106,6 +107,52 @@ const POOR: Readonly<Record<WireApi, readonly [string, string]>> = {
   "google-generative-ai": ["Billing is not enabled for this project.", "FAILED_PRECONDITION"],
 };
 const inSeconds = (seconds: number) => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
+
+const VOICES: Readonly<Record<WireApi, (model: string) => Voice>> = {
+  "openai-completions": completionsVoice,
+  "openai-responses": responsesVoice,
+  "anthropic-messages": messagesVoice,
+  "google-generative-ai": googleVoice,
+};
+/** Words, and then one more event. */
+const streamed =
+  (last: Readonly<Partial<Record<WireApi, object>>>, words = WORDS) =>
+  (api: WireApi): ModelReply | undefined => {
+    const event = last[api];
+    if (!event) return undefined;
+    const voice = VOICES[api](REFS[api].id);
+    const type = "type" in event ? `event: ${String(event.type)}\n` : "";
+    const body = `${voice.begin()}${words === "" ? "" : voice.word(words)}${type}data: ${JSON.stringify(event)}\n\n`;
+    return { raw: { status: 200, headers: { "content-type": "text/event-stream" }, body } };
+  };
+const stopped = (reason: string) => ({
+  "anthropic-messages": { type: "message_delta", delta: { stop_reason: reason }, usage: { output_tokens: 1 } },
+  "google-generative-ai": { candidates: [{ content: { parts: [], role: "model" }, finishReason: reason }] },
+  "openai-completions": { choices: [{ index: 0, delta: {}, finish_reason: reason }] },
+});
+const BUSY_IN_STREAM = {
+  "anthropic-messages": { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
+  "openai-completions": { error: { code: 503, message: "Service Unavailable: the model is overloaded" } },
+  "openai-responses": {
+    type: "response.failed",
+    response: {
+      id: "r",
+      status: "failed",
+      error: { code: "server_is_overloaded", message: "The server is overloaded" },
+    },
+  },
+  "google-generative-ai": { error: { code: 503, status: "UNAVAILABLE", message: "The model is overloaded." } },
+};
+const HURT_IN_STREAM = {
+  "anthropic-messages": { type: "error", error: { type: "api_error", message: "Internal server error" } },
+  "openai-completions": { error: { code: 500, message: "Internal Server Error" } },
+  "openai-responses": {
+    type: "error",
+    code: "server_error",
+    message: "An error occurred while processing your request.",
+  },
+  "google-generative-ai": { error: { code: 500, status: "INTERNAL", message: "An internal error has occurred." } },
+};
 
 export const CASES: readonly Case[] = [
   { name: "401", reply: says(401, NO_KEY), ends: ["auth", [], waits(), true] },
@@ -232,6 +279,26 @@ export const CASES: readonly Case[] = [
     name: "400 without a reason",
     reply: (api) => errorOf(api, 400, { message: "Bad request" }),
     ends: ["format", ["strict_history"], waits(), true],
+  },
+  { name: "an overload in mid-text", reply: streamed(BUSY_IN_STREAM), ends: BUSY },
+  { name: "an overload before the first word", reply: streamed(BUSY_IN_STREAM, ""), ends: BUSY },
+  { name: "a server's error in mid-text", reply: streamed(HURT_IN_STREAM), ends: CUT },
+  {
+    name: "a stop for a full window",
+    reply: (api) =>
+      api === "anthropic-messages" ? streamed(stopped("model_context_window_exceeded"), "")(api) : undefined,
+    ends: FULL,
+  },
+  {
+    name: "a stop for a call that it could not write",
+    reply: (api) =>
+      api === "google-generative-ai" ? streamed(stopped("MALFORMED_FUNCTION_CALL"), "")(api) : undefined,
+    ends: ["unknown", ["wait"], waits(1000), true],
+  },
+  {
+    name: "a stop for an error",
+    reply: (api) => (api === "openai-completions" ? streamed(stopped("error"))(api) : undefined),
+    ends: ["unknown", ["wait"], waits(1000), true],
   },
   { name: "a refusal", reply: always({ text: "", reason: "refusal" }), ends: ["refusal", [], waits(), false] },
   {

@@ -1,9 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runId } from "../../src/types/ids.ts";
 import type { ModelCall } from "../fakes/model.ts";
 import { done, eventsOf, makeTool, openedByPi, openStage, settingsFor, turn, type Stage } from "./stage.ts";
 import { CASES } from "./wire-cases.ts";
 import { APIS, errorOf, faultsEverywhere, nextTo, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
+
+/** A client's first call takes long: it is loaded. */
+beforeAll(async () => {
+  stage = await openStage();
+  clock = skippingClock();
+  for (const api of APIS) await scene(api).ask("warm", `turn-${api}`);
+  await stage.close();
+});
 
 let stage: Stage;
 let clock: ReturnType<typeof skippingClock>;
@@ -22,7 +30,7 @@ const shownIn = (events: Events) =>
   events.flatMap((event) => (event.type === "message_end" ? [event.text] : [])).at(-1) ?? "";
 
 /** How a test asks: which models, and a tool that others would notice being used. */
-function scene(api: WireApi, options: { readonly isDead?: boolean | undefined } = {}) {
+function scene(api: WireApi, options: { readonly isDead?: boolean | undefined; readonly isSilent?: boolean } = {}) {
   const wired = wire(stage.model, options.isDead === true ? { deadApi: api } : {});
   let sendings = 0;
   const send = makeTool(
@@ -41,7 +49,7 @@ function scene(api: WireApi, options: { readonly isDead?: boolean | undefined } 
         tools: [send],
         thinking: "low",
         candidates: [REFS[api]],
-        settings: { ...settingsFor(stage.dir), idleTimeoutMs: 60 },
+        settings: { ...settingsFor(stage.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
         turn: turn(words, id),
         ...more,
       }).stream,
@@ -76,7 +84,8 @@ const rows = APIS.flatMap((api) =>
 describe("every failure ends in one visible outcome, and the next turn is answered", () => {
   it.each(rows)("$api: $name, with no other model", async ({ api, reply, ends, isDead }) => {
     const [kind, remedies, pauses] = ends;
-    const { ask, sent, faults, sendings } = scene(api, { isDead });
+    const isSilent = ends[0] === "timeout";
+    const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
     stage.model.answer(reply);
     const events = await ask("please", "turn-1");
     expect(resultOf(events)).toMatchObject([{ kind: "failed", failure: { kind } }]);
@@ -97,7 +106,8 @@ describe("every failure ends in one visible outcome, and the next turn is answer
     "$api: $name, behind a tool and with a fallback",
     async ({ api, reply, ends, isDead }) => {
       const [kind, , , isHandedOn] = ends;
-      const { ask, sent, faults, sendings } = scene(api, { isDead });
+      const isSilent = ends[0] === "timeout";
+      const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
       const spare = REFS[nextTo(api)];
       const isMine = (call: ModelCall) => call.model === REFS[api].id;
       let own = 0;
@@ -120,7 +130,10 @@ describe("every failure ends in one visible outcome, and the next turn is answer
       expect(sendings()).toBe(used);
 
       stage.model.answer(() => ({ text: "here again" }));
-      const next = await ask("and now", "turn-2", { candidates: [REFS[api], spare] });
+      const next = await ask("and now", "turn-2", {
+        candidates: [REFS[api], spare],
+        settings: settingsFor(stage.dir),
+      });
       expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
       expect(shownIn(next)).toBe("here again");
       expect(faults()).toEqual([]);

@@ -59,6 +59,7 @@ export async function startFakeWhatsapp() {
   const reactions = new Map<string, string>();
   const faults: Fault[] = [];
   const read: string[] = [];
+  const unlinked: string[] = [];
   const refusedByClient: BinaryNode[] = [];
   const people = [
     new Person(`4917012345@${SERVER}`, "111111@lid", "Ada"),
@@ -150,6 +151,9 @@ export async function startFakeWhatsapp() {
         return [{ tag: "digest", attrs: {} }];
       case "encrypt key":
         return [{ tag: "list", attrs: {}, content: children(first).map(({ attrs }) => bundleOf(attrs["jid"]!)) }];
+      case "md remove-companion-device":
+        unlinked.push(first!.attrs["jid"]!);
+        return [];
       case "privacy privacy":
         return [
           { tag: "privacy", attrs: {}, content: [{ tag: "category", attrs: { name: "readreceipts", value: "all" } }] },
@@ -283,6 +287,7 @@ export async function startFakeWhatsapp() {
     queue,
     reactions,
     read,
+    unlinked,
     refusedByClient,
     loggedOut: false,
     say,

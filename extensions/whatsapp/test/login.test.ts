@@ -1,0 +1,102 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
+import type { LoginDesk, LoginStep } from "../../../src/types/channel.ts";
+import { Host } from "../../../test/contracts/channel.ts";
+import { whatsapp, whatsappConfig } from "../index.ts";
+import { DEVICE, startFakeWhatsapp } from "./fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake-whatsapp.ts";
+
+let fake: FakeWhatsApp;
+let folder: string;
+beforeEach(async () => {
+  fake = await startFakeWhatsapp();
+  folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-login-"));
+});
+afterEach(async () => {
+  await fake.close();
+  await fs.rm(folder, { recursive: true, force: true });
+});
+
+const config = () => whatsappConfig.parse({ waWebSocketUrl: fake.url });
+const stopper = () => new AbortController();
+
+function deskOf(show: (step: LoginStep) => void, more: Partial<LoginDesk> = {}): LoginDesk {
+  const log = { info: () => undefined, warn: () => undefined };
+  return { account: DEFAULT_ACCOUNT, signal: stopper().signal, log, folder: async () => folder, show, ...more };
+}
+
+test("a scanned code links the account, over the new connection that WhatsApp asks for", async () => {
+  const steps: LoginStep[] = [];
+  const desk = deskOf((step) => {
+    steps.push(step);
+    if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
+  });
+  expect(await whatsapp.login?.(config(), desk)).toEqual({ id: "+4915550001", name: expect.any(String) });
+  expect(steps.map(({ kind }) => kind)).toEqual(["qr", "told"]);
+  expect(fake.logins).toBe(1);
+
+  const host = new Host();
+  host.folder = async () => folder;
+  const link = await whatsapp.connect(config(), host);
+  expect(host.reports).toMatchObject([{ kind: "alive", self: { id: "+4915550001" } }]);
+  await link.close();
+});
+
+test("a number asks for a code to type instead", async () => {
+  const stop = stopper();
+  const steps: LoginStep[] = [];
+  const desk = deskOf(
+    (step) => {
+      steps.push(step);
+      stop.abort();
+    },
+    { phone: "+49 155 50001", signal: stop.signal },
+  );
+  await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+  expect(steps).toEqual([{ kind: "code", code: expect.stringMatching(/^[0-9A-Z]{8}$/) }]);
+});
+
+test("a login that is given up ends at once", async () => {
+  const stop = stopper();
+  const desk = deskOf(() => stop.abort(), { signal: stop.signal });
+  await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+});
+
+test("a device that was logged out is linked anew", async () => {
+  await fake.link(folder);
+  fake.loggedOut = true;
+  const desk = deskOf((step) => {
+    fake.loggedOut = false;
+    if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
+  });
+  expect(await whatsapp.login?.(config(), desk)).toMatchObject({ id: "+4915550001" });
+});
+
+test("a logout is told to WhatsApp, and forgets the keys", async () => {
+  await fake.link(folder);
+  await whatsapp.logout?.(
+    config(),
+    deskOf(() => undefined),
+  );
+  await expect.poll(() => fake.unlinked).toEqual([DEVICE.jid]);
+  const host = new Host();
+  host.folder = async () => folder;
+  await expect(whatsapp.connect(config(), host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+});
+
+test("a logout without a network forgets the keys all the same", async () => {
+  await fake.link(folder);
+  await fake.close();
+  const steps: LoginStep[] = [];
+  await whatsapp.logout?.(
+    config(),
+    deskOf((step) => steps.push(step)),
+  );
+  expect(steps).toMatchObject([{ kind: "told" }]);
+  const host = new Host();
+  host.folder = async () => folder;
+  await expect(whatsapp.connect(config(), host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+});

@@ -5,12 +5,12 @@ import { estimateTextTokens } from "../sessions/tokens.ts";
 import { readHistory } from "./context.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
 
-/** What hooks add to this run; undefined when there are none. */
+/** What hooks add to this run; undefined when nobody listens. */
 export async function askHooks(
   request: RunRequest,
   { hooks, models }: Pick<RunDeps, "hooks" | "models">,
 ): Promise<PromptAdditions | undefined> {
-  if (!hooks) return undefined;
+  if (hooks?.shapesPrompts !== true) return undefined;
   const [first] = request.candidates;
   const handle = first && (await models.find(first));
   const messages = handle && !("missing" in handle) ? await readHistory(handle, request) : [];

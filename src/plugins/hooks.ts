@@ -62,6 +62,10 @@ export class Hooks implements RunHooks {
     };
   }
 
+  get shapesPrompts(): boolean {
+    return this.#table.before_prompt_build.length > 0 || this.#table.before_agent_start.length > 0;
+  }
+
   async beforePrompt(event: PromptEvent, context: HookContext): Promise<PromptAdditions> {
     const now = await this.#ask("before_prompt_build", event, context);
     const before = await this.#ask("before_agent_start", event, context);

@@ -31,6 +31,8 @@ export interface AgentEnd {
 
 /** The hooks of a run. None of it rejects: a hook that throws or takes too long is passed by and logged. */
 export interface RunHooks {
+  /** Somebody listens to `beforePrompt`: only then the conversation is read for it. */
+  readonly shapesPrompts: boolean;
   /** `before_prompt_build`, and `before_agent_start` as it was called before. */
   beforePrompt(
     event: { readonly prompt: string; readonly messages: readonly ChatMessage[] },

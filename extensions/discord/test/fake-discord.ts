@@ -172,8 +172,9 @@ class Fake implements FakeDiscord {
       answer.destroy();
       return;
     }
-    answer.writeHead(result.status, { "content-type": "application/json" });
-    answer.end(result.json === undefined ? undefined : JSON.stringify(result.json));
+    const isEmpty = result.json === undefined;
+    answer.writeHead(result.status, isEmpty ? {} : { "content-type": "application/json" });
+    answer.end(isEmpty ? undefined : JSON.stringify(result.json));
   }
 
   #do(call: RestCall, isKnown: boolean): RestResult {

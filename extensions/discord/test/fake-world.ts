@@ -130,6 +130,7 @@ export class FakeWorld {
       id: this.nextId(),
       type: replyTo === undefined ? 0 : 19,
       channel_id: channel,
+      channel_type: this.#channels.get(channel)?.["type"],
       author: from,
       content: text,
       timestamp: new Date().toISOString(),
@@ -165,12 +166,14 @@ export class FakeWorld {
     const token = `interaction-${id}`;
     this.#interactions.set(token, { channel });
     const place = this.#channels.get(channel);
+    const around = { locale: "en-US", app_permissions: "442368", entitlements: [], authorizing_integration_owners: {} };
     const who = this.isDirect(channel) ? { user: ADA } : { guild_id: "900", member: { ...MEMBER, user: ADA } };
     return {
       id,
       application_id: this.applicationId,
       token,
       version: 1,
+      ...around,
       channel_id: channel,
       channel: place,
       ...who,

@@ -44,6 +44,19 @@ describe("the socket", () => {
     while (fake.sockets > 1 || fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
+  test("that drops again and again loses nothing, and the order is kept", async () => {
+    const { fake, host } = await begin();
+    for (let number = 0; number < 60; number++) {
+      fake.say("D1", `message ${number};`);
+      if (number % 20 === 10) fake.cut();
+      await new Promise((resolve) => setTimeout(resolve, number % 20 === 19 ? 300 : 1));
+    }
+    await host.heard("message 59;");
+    const firsts = [...new Set(host.received.map(({ text }) => text))];
+    expect(firsts).toEqual(Array.from({ length: 60 }, (_, number) => `message ${number};`));
+    expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(60);
+  });
+
   test("is opened anew when nothing comes over it any more", async () => {
     const { fake, host } = await begin({ socketMode: { serverPingTimeout: 1000 } });
     fake.freeze();

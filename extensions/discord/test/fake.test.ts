@@ -1,5 +1,5 @@
 import { Client, Events, GatewayIntentBits, Partials } from "discord.js";
-import type { Message } from "discord.js";
+import type { Interaction, Message } from "discord.js";
 import { afterEach, expect, test } from "vitest";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord } from "./fake-discord.ts";
@@ -57,13 +57,12 @@ test("discord.js goes on after a break, and answers a direct message and a comma
   expect(message.guildId).toBe(null);
   await message.reply("what?");
   expect(fake.shown(direct)).toEqual(["what?"]);
-  client.on(Events.InteractionCreate, async (interaction) => {
-    if (!interaction.isChatInputCommand()) return;
-    await interaction.deferReply();
-    await interaction.editReply(`${interaction.commandName} done`);
-  });
+  const called = new Promise<Interaction>((resolve) => client.once(Events.InteractionCreate, resolve));
   const data = { id: "1", name: "status", type: 1 };
   fake.gateway.dispatch("INTERACTION_CREATE", fake.world.interaction("901", { type: 2, data }));
-  await fake.waitFor(({ method, path }) => method === "PATCH" && path.startsWith("/webhooks/"));
+  const interaction = await called;
+  if (!interaction.isChatInputCommand()) throw new Error("not a command");
+  await interaction.deferReply();
+  await interaction.editReply(`${interaction.commandName} done`);
   expect(fake.shown("901")).toEqual(["status done"]);
 });

@@ -3,6 +3,7 @@ import type { FetchedFile, MediaItem } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { SignalConfig } from "./config.ts";
 import { readFileRef } from "./media.ts";
+import { whyNot } from "./rpc.ts";
 import type { Daemon } from "./rpc.ts";
 
 const fileData = z.looseObject({ data: z.base64() });
@@ -14,8 +15,7 @@ export async function download(daemon: Daemon, config: SignalConfig, item: Media
   if ((item.bytes ?? 0) > limit) throw tooLarge(config);
   const { method, params } = readFileRef(item.source.ref);
   const answer = await daemon.call(method, params);
-  if (answer.kind === "error") throw unavailable(answer.error.message);
-  if (answer.kind === "lost") throw unavailable(answer.outcome.reason);
+  if (answer.kind !== "done") throw unavailable(whyNot(answer));
   const { success, data: file } = fileData.safeParse(answer.result);
   if (!success) throw unavailable("signal-cli gives no data for it");
   const bytes = new Uint8Array(Buffer.from(file.data, "base64"));

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, unknownAccount } from "./failures.ts";
-import { openDaemon, USUAL_URL } from "./rpc.ts";
+import { openDaemon, USUAL_URL, whyNot } from "./rpc.ts";
 import type { Answer } from "./rpc.ts";
 
 /** What the phone shows among its linked devices. */
@@ -57,20 +57,22 @@ async function linkHere({ cliPath }: SignalConfig, desk: LoginDesk): Promise<str
 async function linkThere(config: SignalConfig, { signal, show }: LoginDesk): Promise<string> {
   const options = { timeoutMs: LINK_MS, account: () => undefined };
   const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
-  const { deviceLinkUri } = started.parse(resultOf(await daemon.call("startLink", {}, { signal })));
+  const { deviceLinkUri } = read(started, await daemon.call("startLink", {}, { signal }));
   show({ kind: "qr", text: deviceLinkUri });
   const answer = await daemon.call("finishLink", { deviceLinkUri, deviceName: DEVICE_NAME }, { signal });
-  const { number, aci } = finished.parse(resultOf(answer));
+  const { number, aci } = read(finished, answer);
   const account = number ?? aci;
   if (!account) throw unknownAccount("signal-cli does not say which account it linked.");
   return account;
 }
 
-function resultOf(answer: Answer): unknown {
-  if (answer.kind === "done") return answer.result;
-  const reason = answer.kind === "error" ? answer.error.message : answer.outcome.reason;
+function read<T>(schema: z.ZodType<T>, answer: Answer): T {
+  const { success, data, error } = schema.safeParse(answer.kind === "done" ? answer.result : undefined);
+  if (success) return data;
+  const reason = answer.kind === "done" ? "its answer is not understood" : whyNot(answer);
   throw badConfig(
     `signal-cli cannot link an account: ${reason}.`,
     "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw beside it.",
+    error,
   );
 }

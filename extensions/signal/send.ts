@@ -3,6 +3,7 @@ import { outcomeOf, outcomeOfResults, remediesOf, sendReport } from "./failures.
 import type { SendReport, Unsent } from "./failures.ts";
 import { addressOf, readRef, Recent, recipientOf } from "./people.ts";
 import type { Room } from "./room.ts";
+import { whyNot } from "./rpc.ts";
 import type { Answer } from "./rpc.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
@@ -71,8 +72,7 @@ export class Outgoing {
   async #whyOffline(): Promise<Unsent | undefined> {
     const answer = await this.#room.daemon.call("listDevices", {});
     if (answer.kind === "done") return undefined;
-    if (answer.kind === "lost") return { kind: "retry", reason: answer.outcome.reason };
-    return { kind: "retry", reason: `signal-cli has no connection to Signal: ${answer.error.message}` };
+    return { kind: "retry", reason: `signal-cli has no connection to Signal: ${whyNot(answer)}` };
   }
 
   #tell(report: SendReport | undefined): void {
@@ -130,9 +130,7 @@ export function signs(room: Room, outgoing: Outgoing): Signs {
     },
     async typing(to) {
       const answer = await room.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
-      if (answer.kind === "done") return;
-      const reason = answer.kind === "error" ? answer.error.message : answer.outcome.reason;
-      room.host.log.info("typing was not shown", { reason });
+      if (answer.kind !== "done") room.host.log.info("typing was not shown", { reason: whyNot(answer) });
     },
   };
 }

@@ -1,20 +1,17 @@
 import { join } from "node:path";
-import { accountInputs } from "../channels/config.ts";
 import { channelChecks } from "../channels/checks.ts";
-import type { ConfiguredAccount } from "../channels/ports.ts";
 import { keyChecks } from "../providers/auth/checks.ts";
 import { Credentials } from "../providers/auth/credentials.ts";
 import { checks as sessionChecks } from "../sessions/checks.ts";
 import { checks as storeChecks } from "../store/checks.ts";
 import type { Check } from "../types/check.ts";
-import { accountId } from "../types/ids.ts";
+import { accountsIn } from "./channel-accounts.ts";
 import { loadConfig } from "./config/load.ts";
 import { resolvePaths } from "./config/paths.ts";
-import type { Config } from "./config/schema.ts";
 import { appChecks } from "./doctor/app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
-import { channelSchemas, findAdapter } from "./gateway/extensions.ts";
+import { channelSchemas } from "./gateway/extensions.ts";
 
 /** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
 export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promise<readonly Check[]> {
@@ -33,22 +30,8 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
       ? [
           modelCheck(config, env, new Credentials(paths.credentials)),
           ...enginesOf(config),
-          ...(await channelsOf(config)),
+          ...channelChecks(await accountsIn(config)),
         ]
       : []),
   ];
-}
-
-async function channelsOf(config: Config): Promise<readonly Check[]> {
-  const accounts: ConfiguredAccount[] = [];
-  for (const [id, section] of Object.entries(config.channels)) {
-    const adapter = await findAdapter(id);
-    if (!adapter) continue;
-    for (const { id: account, input } of accountInputs(section)) {
-      const settings = adapter.config.parse(input);
-      const enabled = section.enabled && input["enabled"] !== false;
-      accounts.push({ adapter, account: accountId(account), config: settings, enabled });
-    }
-  }
-  return channelChecks(accounts);
 }

@@ -1,16 +1,23 @@
 import { z } from "zod";
 import { defineMethod } from "../types/method.ts";
 import type { Method } from "../types/method.ts";
-import type { Channels, ChannelStatus } from "./channels.ts";
+import type { ChannelStatus } from "./channels.ts";
 
-/** The protocol methods of this room. `defaults`: the account of a channel that sends when none is named. */
-export function methods(channels: Channels, defaults: Readonly<Record<string, string>> = {}): readonly Method[] {
+/** The protocol methods of this room. `defaultOf`: the account of a channel that sends when none is named. */
+export function methods(
+  status: () => readonly ChannelStatus[],
+  defaultOf?: (channel: string) => string,
+): readonly Method[] {
   return [
     defineMethod({
       name: "channels.status",
       scope: "operator.read",
-      params: z.looseObject({}),
-      run: async () => channelsStatus(channels.status(), defaults),
+      params: z.looseObject({ channel: z.string().optional() }),
+      run: async ({ channel }) =>
+        channelsStatus(
+          status().filter((row) => channel === undefined || row.channel === channel),
+          defaultOf,
+        ),
     }),
   ];
 }
@@ -32,7 +39,10 @@ export interface ChannelSummary {
   readonly lastError: string | null;
 }
 
-function channelsStatus(rows: readonly ChannelStatus[], defaults: Readonly<Record<string, string>>): ChannelsStatus {
+function channelsStatus(
+  rows: readonly ChannelStatus[],
+  defaultOf: ((channel: string) => string) | undefined,
+): ChannelsStatus {
   const byChannel = [...Map.groupBy(rows, (row) => row.channel)];
   const each = <T>(value: (rows: readonly ChannelStatus[], channel: string) => T): Record<string, T> =>
     Object.fromEntries(byChannel.map(([channel, own]) => [channel, value(own, channel)]));
@@ -42,7 +52,7 @@ function channelsStatus(rows: readonly ChannelStatus[], defaults: Readonly<Recor
     channelLabels: each((own, channel) => own[0]?.label ?? channel),
     channels: each(summary),
     channelAccounts: each((own) => own.map(({ channel: _channel, label: _label, ...row }) => row)),
-    channelDefaultAccountId: each((own, channel) => defaults[channel] ?? own[0]?.accountId ?? "default"),
+    channelDefaultAccountId: each((own, channel) => defaultOf?.(channel) ?? own[0]?.accountId ?? "default"),
   };
 }
 

@@ -151,7 +151,7 @@ test("a refusal to store reaches the adapter, and times are noted", async () => 
 test("channels.status has the protocol's shape", async () => {
   const toy = new Toy();
   const { channels } = run(toy);
-  const [status] = methods(channels);
+  const [status] = methods(() => channels.status());
   const caller = { connId: "c", scopes: new Set<string>(), client: { id: "", version: "", platform: "", mode: "" } };
   expect(await status?.run({}, caller)).toMatchObject({
     channelOrder: ["toy"],

@@ -1,21 +1,21 @@
-import { accountInputs } from "../../channels/config.ts";
 import { startChannels, type Channels } from "../../channels/channels.ts";
 import { methods } from "../../channels/methods.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { COMMANDS } from "../../dispatch/commands/table.ts";
 import type { MetricRow } from "../../server/metrics.ts";
 import { Webhooks } from "../../server/webhooks.ts";
-import type { ChannelLimits } from "../../types/channel.ts";
+import type { ChannelLimits, ChannelLink } from "../../types/channel.ts";
 import { systemClock } from "../../types/clock.ts";
-import { accountId } from "../../types/ids.ts";
+import type { ChannelId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
-import { accountFolder, accountOf, lowerLimits } from "../accounts.ts";
+import { accountFolder, accountOf, defaultAccountOf, lowerLimits } from "../accounts.ts";
+import { accountsIn } from "../channel-accounts.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
 import { Admission } from "./admission.ts";
-import { bundledChannels, findAdapter } from "./extensions.ts";
+import { bundledChannels } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
 
@@ -132,28 +132,38 @@ export class ChannelRoom {
   }
 
   async #accounts(): Promise<readonly ConfiguredAccount[]> {
-    const found: ConfiguredAccount[] = [];
-    for (const [id, section] of Object.entries(this.#live.config.channels)) {
-      if (!section.enabled) continue;
-      const adapter = await findAdapter(id);
-      if (!adapter) {
-        this.#log.warn("channel not started: there is no adapter for it yet", {
-          channel: id,
-          has: bundledChannels.join(", "),
-        });
-        continue;
-      }
-      for (const { id: account, input } of accountInputs(section)) {
-        const config = adapter.config.parse(input);
-        found.push({ adapter, account: accountId(account), config, enabled: input["enabled"] !== false });
-      }
+    const { config } = this.#live;
+    for (const [channel, section] of Object.entries(config.channels)) {
+      if (!section.enabled || bundledChannels.includes(channel)) continue;
+      this.#log.warn("channel not started: there is no adapter for it yet", {
+        channel,
+        has: bundledChannels.join(", "),
+      });
     }
-    return found;
+    return (await accountsIn(config)).filter(({ adapter }) => config.channels[adapter.id]?.enabled === true);
+  }
+
+  /** A connected account of the channel. */
+  linkOf(channel: ChannelId): ChannelLink | undefined {
+    const row = this.status().find((one) => one.channel === channel && one.connected);
+    return row && this.#channels?.link(channel, row.accountId);
+  }
+
+  /** Closes one account's connection. What it gives back opens it with the settings of then, if it still is to be up. */
+  async pause({ adapter, account }: ConfiguredAccount): Promise<() => Promise<void>> {
+    await this.#channels?.remove(adapter.id, account);
+    return async () => {
+      if (!this.#channels || this.#held !== undefined) return;
+      const now = (await this.#accounts()).find((one) => one.adapter.id === adapter.id && one.account === account);
+      if (now) await this.#channels.put(now);
+    };
   }
 
   methods(): readonly Method[] {
-    const none: Channels["status"] = () => [];
-    return methods({ ...(this.#channels ?? EMPTY), status: () => (this.#channels?.status ?? none)() });
+    return methods(
+      () => this.status(),
+      (channel) => defaultAccountOf(this.#live.config, channel),
+    );
   }
 
   status() {
@@ -198,13 +208,3 @@ export class ChannelRoom {
       .map((row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`);
   }
 }
-
-const EMPTY: Channels = {
-  link: () => undefined,
-  limits: () => undefined,
-  status: () => [],
-  put: async () => undefined,
-  restart: async () => undefined,
-  remove: async () => undefined,
-  close: async () => undefined,
-};

@@ -43,6 +43,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     events,
     version: packageVersion(),
     startedAt: Date.now(),
+    stopping: stop.signal,
     model: {},
   };
   channels.connectTo(core);

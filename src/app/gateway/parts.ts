@@ -24,6 +24,8 @@ export interface Parts {
   readonly events: Feed<GatewayEvent>;
   readonly version: string;
   readonly startedAt: number;
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal;
   /** Of a new conversation; unknown until the SDK is loaded, which waits for the server. */
   readonly model: { info?: ModelInfo };
 }

@@ -9,12 +9,10 @@ import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { ensureGatewayToken } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
-import { configMethods } from "./config-methods.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
+import { gatewayMethods } from "./methods.ts";
 import { metricsText } from "./metrics.ts";
-import { runMethods } from "./run-methods.ts";
-import { sendMethods } from "./send-methods.ts";
 import { statusOf } from "./status.ts";
 
 /** Events beside those of runs. */
@@ -36,7 +34,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     allowedOrigins: gateway.controlUi.allowedOrigins,
     rateLimit: gateway.auth.rateLimit,
     handshakeMs: gateway.handshakeTimeoutMs,
-    methods: [...channels.methods(), ...configMethods(parts), ...runMethods(parts), ...sendMethods(parts)],
+    methods: gatewayMethods(parts),
     events: (signal) => events.watch(signal),
     eventNames: EVENT_NAMES,
     ...(gateway.controlUi.enabled && existsSync(page) && { pageDir: page }),

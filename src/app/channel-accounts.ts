@@ -1,0 +1,48 @@
+import { accountInputs } from "../channels/config.ts";
+import type { ConfiguredAccount } from "../channels/ports.ts";
+import { OpenClawError } from "../types/errors.ts";
+import { accountId } from "../types/ids.ts";
+import { defaultAccountOf } from "./accounts.ts";
+import type { Config } from "./config/schema.ts";
+import { bundledChannels, findAdapter } from "./gateway/extensions.ts";
+
+/** Every account that the config names, of channels that somebody brings; `enabled` counts both switches. */
+export async function accountsIn(config: Config): Promise<readonly ConfiguredAccount[]> {
+  const all = await Promise.all(Object.keys(config.channels).map((channel) => accountsOf(config, channel)));
+  return all.flat();
+}
+
+async function accountsOf(config: Config, channel: string): Promise<readonly ConfiguredAccount[]> {
+  const section = config.channels[channel];
+  const adapter = await findAdapter(channel);
+  if (!section || !adapter) return [];
+  return accountInputs(section).flatMap(({ id, input }) => {
+    const enabled = section.enabled && input["enabled"] !== false;
+    const parsed = adapter.config.safeParse(input);
+    // One that is off may be unfinished.
+    if (!parsed.success && !enabled) return [];
+    const settings = parsed.success ? parsed.data : adapter.config.parse(input);
+    return [{ adapter, account: accountId(id), config: settings, enabled }];
+  });
+}
+
+/** The account that is meant, the channel's default one unless named. Throws `CHANNEL_MISSING`. */
+export async function findAccount(
+  config: Config,
+  channel: string,
+  account: string | undefined,
+): Promise<ConfiguredAccount> {
+  if (!bundledChannels.includes(channel)) {
+    throw new OpenClawError("CHANNEL_MISSING", {
+      message: `There is no channel "${channel}".`,
+      fix: `Those that there are: ${bundledChannels.join(", ")}.`,
+    });
+  }
+  const wanted = account ?? defaultAccountOf(config, channel);
+  const found = (await accountsOf(config, channel)).find((one) => one.account === wanted);
+  if (found) return found;
+  throw new OpenClawError("CHANNEL_MISSING", {
+    message: `The config has no account ${wanted} of ${channel}.`,
+    fix: `Add it: openclaw channels add --channel ${channel}`,
+  });
+}

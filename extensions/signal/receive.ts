@@ -55,7 +55,7 @@ async function listen(room: Room, onSign: () => void): Promise<never> {
   try {
     await room.daemon.check(room.signal);
     const cursor = await room.host.notes.get(CURSOR);
-    const body = await room.daemon.events(cursor ?? BEGINNING, signal);
+    const body = await inTime(room.daemon.events(cursor ?? BEGINNING, signal), room.config.stallThresholdMs);
     alive(room);
     const pieces = body.pipeThrough(new TextDecoderStream()).getReader();
     const events = new EventReader();
@@ -76,7 +76,7 @@ function alive({ host, self }: Room): void {
   host.report({ kind: "alive", ...(id !== undefined && { self: { id, name: self?.number ?? id } }) });
 }
 
-/** The same, if it comes in time. Throws `Trouble` when it does not, or when the connection breaks. */
+/** The same, if it comes in time. Throws `Trouble` when it does not, or when the connection breaks; `OpenClawError` as it is. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -85,7 +85,7 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   try {
     return await Promise.race([work, late]);
   } catch (error) {
-    if (error instanceof Trouble) throw error;
+    if (error instanceof Trouble || error instanceof OpenClawError) throw error;
     throw new Trouble("the stream of events broke", { cause: error });
   } finally {
     clearTimeout(timer);

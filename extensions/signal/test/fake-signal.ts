@@ -1,5 +1,5 @@
 /**
- * A `signal-cli daemon --http` with Signal behind it. Addresses, codes and the buffer of events: man page
+ * A `signal-cli daemon --http` with Signal behind it, but for its memory: it keeps all events, not the last 1,000. Addresses, codes and the buffer of events: man page
  * signal-cli-jsonrpc(5) and `org.asamk.signal.http.{HttpServerHandler,SseEventBuffer}`; error codes and results:
  * `jsonrpc.SignalJsonRpcCommandHandler`, `json.JsonSendMessageResult`, `util.SendMessageResultUtils`; shapes of events:
  * the records of `org.asamk.signal.json`; parameters: `org.asamk.signal.commands.*` (https://github.com/AsamK/signal-cli).
@@ -81,6 +81,8 @@ export class FakeSignal {
   #acknowledged = 0;
   #delivered = 0;
   #drops = 0;
+  #hangs = 0;
+  #gone = false;
   #lastTime = 0;
 
   constructor(options: FakeOptions) {
@@ -160,6 +162,18 @@ export class FakeSignal {
     }
   }
 
+  /** The account was unlinked: `getManagerFromQuery` finds none. */
+  unlink(): void {
+    this.#gone = true;
+    for (const stream of this.#open) stream.destroy();
+  }
+
+  /** Breaks the stream; takes the next requests for events and never answers. */
+  hangStreams(count: number): void {
+    this.#hangs += count;
+    for (const stream of this.#open) stream.destroy();
+  }
+
   shown(chat: string): readonly string[] {
     return this.messages.filter((one) => one.chat === chat && !one.deleted && one.text !== "").map((one) => one.text);
   }
@@ -187,10 +201,15 @@ export class FakeSignal {
   }
 
   #listen(request: IncomingMessage, response: ServerResponse, query: string): void {
+    if (this.#hangs > 0) {
+      this.#hangs -= 1;
+      return;
+    }
     if (this.#drops > 0) {
       this.#drops -= 1;
       return void request.socket.destroy();
     }
+    if (this.#gone) return void response.writeHead(400).end();
     const header = request.headers["last-event-id"];
     const after = typeof header === "string" ? header : undefined;
     this.listened.push({ after, query });

@@ -233,6 +233,23 @@ describe("nothing is lost", () => {
     fake.say("again");
     await host.heard("again");
   });
+
+  test("a request for events that is never answered is given up", async () => {
+    const { fake, host } = await begin({ stallThresholdMs: 1000 }, { keepAliveMs: 200 });
+    fake.hangStreams(1);
+    await host.until(() =>
+      host.reports.some((report) => report.kind === "trouble" && report.reason.includes("silent")),
+    );
+    fake.say("again");
+    await host.heard("again");
+  });
+
+  test("an account that is gone is for a person to mend", async () => {
+    const { fake, host } = await begin();
+    fake.unlink();
+    await host.until(() => host.reports.some((report) => report.kind === "dead"));
+    expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringContaining("signal-cli link") });
+  });
 });
 
 describe("who we are", () => {

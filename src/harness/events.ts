@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { hasCalls, isBlank, textOf } from "../history/parts.ts";
+import { isBlank, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";
@@ -7,6 +7,7 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
+import { isWordless } from "./unanswered.ts";
 
 export interface TranslatorParts {
   readonly log: RunLog;
@@ -113,13 +114,19 @@ export class EventTranslator {
   async #endAnswer(message: AssistantMessage): Promise<void> {
     // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
     if (message.stopReason === "error" && textOf(message) === "") return;
+    // Nor do thoughts alone: nobody goes on from them.
+    if (isThoughtOnly(message)) return this.#count(message);
     this.#show(this.#stripper.end());
-    const { info } = this.#handle;
     const kept = this.#kept(message);
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
     this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId });
-    this.#log.emit({ type: "usage", usage: message.usage, model: { provider: info.provider, id: info.id } });
+    this.#count(message);
     if (isProgress(message)) this.#progressed();
+  }
+
+  #count({ usage }: AssistantMessage): void {
+    const { provider, id } = this.#handle.info;
+    this.#log.emit({ type: "usage", usage, model: { provider, id } });
   }
 
   #kept(message: AssistantMessage): AssistantMessage {
@@ -149,11 +156,14 @@ export class EventTranslator {
   }
 }
 
+/** Written as text, between tags. */
+const isThoughtOnly = (message: AssistantMessage): boolean =>
+  isWhole(message) && isWordless(message) && !isBlank(textOf(message));
+
+const isWhole = ({ stopReason }: AssistantMessage): boolean => stopReason !== "error" && stopReason !== "aborted";
+
 /** An answer without a word gets nobody further. */
-function isProgress(message: AssistantMessage): boolean {
-  if (message.stopReason === "error" || message.stopReason === "aborted") return false;
-  return hasCalls(message) || !isBlank(textOf(message));
-}
+const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);
 
 /** The SDK's message in the transcript's words: the shapes are the same, but for messages that only other programs make. */
 function plain(message: AgentMessage): ChatMessage {

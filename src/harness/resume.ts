@@ -1,10 +1,9 @@
 import { asksForRest, callsOf, interruptedResult, textOf } from "../history/parts.ts";
-import { createTagStripper } from "../reply/tags.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
-import { type Asked, isUnanswered } from "./unanswered.ts";
+import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
 import { isVolatile, markTurn } from "./volatile.ts";
 
 /** An answer that an earlier boot has written down. */
@@ -76,11 +75,6 @@ export function repeatPart(carried: string, log: RunLog): string {
   log.emit({ type: "message_start" });
   log.emit({ type: "text_delta", delta: text, text });
   return text;
-}
-
-function withoutTags(text: string): string {
-  const stripper = createTagStripper({});
-  return stripper.push(text) + stripper.end();
 }
 
 /** The turn as a message. */

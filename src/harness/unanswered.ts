@@ -1,5 +1,6 @@
-import { hasCalls, isBlank, textOf } from "../history/parts.ts";
-import type { ChatMessage } from "../types/model.ts";
+import { asksForRest, hasCalls, isBlank, textOf } from "../history/parts.ts";
+import { createTagStripper } from "../reply/tags.ts";
+import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunRequest } from "./request.ts";
 
 /** What a run is about, as far as it tells whether an answer is due. */
@@ -7,14 +8,27 @@ export type Asked = Pick<RunRequest, "facts" | "tools">;
 
 /**
  * The model ended without a word though somebody waits for one. Behind a tool that did something, such as sending a
- * message, that may be meant; and a run of the gateway's own may well have nothing to say.
+ * message, that may be meant; so it may where only the rest of an answer was asked for; and a run of the gateway's own may
+ * well have nothing to say.
  */
 export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }: Asked): boolean {
   if (facts.trigger !== "message" && facts.trigger !== "api") return false;
   const last = messages.at(-1);
-  if (last?.role !== "assistant" || hasCalls(last) || !isBlank(textOf(last))) return false;
-  const since = messages.slice(messages.findLastIndex((message) => message.role === "user") + 1);
+  if (last?.role !== "assistant" || !isWordless(last)) return false;
+  const turnAt = messages.findLastIndex((message) => message.role === "user");
+  if (asksForRest(messages[turnAt])) return false;
+  const since = messages.slice(turnAt + 1);
   return !since.some((message) => message.role === "toolResult" && !message.isError && acts(message.toolName, tools));
+}
+
+/** Nothing in it can be shown, and nothing is called. */
+export const isWordless = (message: AssistantMessage): boolean =>
+  !hasCalls(message) && isBlank(withoutTags(textOf(message)));
+
+/** A text as people see it: thoughts that a model writes into it stay out. */
+export function withoutTags(text: string): string {
+  const stripper = createTagStripper({});
+  return stripper.push(text) + stripper.end();
 }
 
 const acts = (name: string, tools: Asked["tools"]): boolean =>

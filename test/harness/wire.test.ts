@@ -164,6 +164,29 @@ describe("a model that mends its ways", () => {
     await expectSound(["please"], 0);
   });
 
+  it.each([
+    { text: "<think>What could they mean?</think>" },
+    { text: "<think>They could</think>", reason: "length" } as const,
+  ])("is asked once more when it only thought aloud, and not in circles ($text)", async (thought) => {
+    const { ask } = scene("openai-completions");
+    stage.model.answer(() => thought);
+    const [result] = resultOf(await ask("please", "turn-1"));
+    expect(result).toMatchObject({ kind: "failed", failure: { kind: "unknown" } });
+    expect(stage.model.calls).toHaveLength(2);
+  });
+
+  it("may add nothing to an answer that broke off", async () => {
+    const { ask } = scene("anthropic-messages");
+    stage.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
+    const events = await ask("please", "turn-1");
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("All is well.");
+    expect(stage.model.calls).toHaveLength(2);
+    const again = await ask("please", "turn-1");
+    expect(shownIn(again)).toBe("All is well.");
+    expect(stage.model.calls).toHaveLength(2);
+  });
+
   it.each(APIS)("%s: may say nothing behind a tool that did something", async (api) => {
     const { ask, sendings } = scene(api);
     stage.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));

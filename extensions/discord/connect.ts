@@ -34,7 +34,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
     send: (to, part, options) => send(to, part, options, room),
     ...changes(room),
     download: (item) => download(room, item),
-    missedSince: (since) => missedSince(since, room),
+    missedSince: async (since) => (session.brings(since) ? [] : missedSince(since, room)),
     async close() {
       end.abort();
       await work;

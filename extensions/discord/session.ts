@@ -22,6 +22,8 @@ interface Known {
   readonly id: string;
   readonly url: string;
   readonly self: Self;
+  /** Epoch milliseconds; from then on Discord itself delivers what was missed. */
+  readonly since: number;
 }
 
 /** What a person must mend before the gateway lets us in. Close codes of the gateway's documentation. */
@@ -53,6 +55,11 @@ export class Session {
   constructor(room: Room, inbox: Inbox) {
     this.#room = room;
     this.#inbox = inbox;
+  }
+
+  /** Whether nothing since an epoch millisecond has to be asked for: the session brings it. */
+  brings(since: number): boolean {
+    return this.#known !== undefined && this.#known.since <= since;
   }
 
   /** Resolves when the signal aborts or nothing can be done any more; never rejects. */
@@ -89,10 +96,10 @@ export class Session {
     const { host, self } = this.#room;
     const text = await host.notes.get(NOTE);
     if (text === undefined) return;
-    const { id, url, self: earlier, sequence, intents } = JSON.parse(text);
+    const { id, url, self: earlier, since, sequence, intents } = JSON.parse(text);
     if (intents !== INTENTS || (self.known && self.known.id !== earlier.id)) return;
     self.known = earlier;
-    this.#known = { id, url, self: earlier };
+    this.#known = { id, url, self: earlier, since };
     this.#heard = sequence;
     this.#inbox.begin(id, sequence);
   }
@@ -147,7 +154,7 @@ export class Session {
   #begin(ready: ReadyFacts, sequence: number): void {
     const { self, signal } = this.#room;
     self.known = selfOf(ready.user);
-    this.#known = { id: ready.session_id, url: ready.resume_gateway_url, self: self.known };
+    this.#known = { id: ready.session_id, url: ready.resume_gateway_url, self: self.known, since: Date.now() };
     this.#inbox.begin(ready.session_id, sequence);
     this.#missing = new Set(ready.guilds.map(({ id }) => id));
     const missing = this.#missing;

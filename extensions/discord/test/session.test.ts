@@ -133,6 +133,19 @@ describe("a session", () => {
 });
 
 describe("what was missed", () => {
+  test("is not asked for where the session brings it", async () => {
+    const { link, platform, host, fake } = await begin();
+    platform.say(platform.direct, "known");
+    await host.heard("known");
+    const since = Date.now();
+    fake.gateway.drop();
+    platform.say(platform.direct, "in the gap");
+    await host.heard("in the gap");
+    const before = fake.calls.length;
+    expect(await link.missedSince?.(since)).toEqual([]);
+    expect(fake.calls).toHaveLength(before);
+  });
+
   test("is read page by page, threads and all", async () => {
     const { link, platform, world, fake, host } = await begin();
     for (let number = 0; number < 230; number++) platform.sayUnheard?.(platform.group, `line ${number}`);

@@ -1,6 +1,7 @@
 /**
- * A `signal-cli daemon --http` with Signal behind it, but for its memory: it keeps all events, not the last 1,000. Addresses, codes and the buffer of events: man page
- * signal-cli-jsonrpc(5) and `org.asamk.signal.http.{HttpServerHandler,SseEventBuffer}`; error codes and results:
+ * A `signal-cli daemon --http` with Signal behind it, but for its memory: it keeps all events, not the last 1,000.
+ * Addresses, codes and the buffer of events: man page signal-cli-jsonrpc(5) and
+ * `org.asamk.signal.http.{HttpServerHandler,SseEventBuffer}`; error codes and results:
  * `jsonrpc.SignalJsonRpcCommandHandler`, `json.JsonSendMessageResult`, `util.SendMessageResultUtils`; shapes of events:
  * the records of `org.asamk.signal.json`; parameters: `org.asamk.signal.commands.*` (https://github.com/AsamK/signal-cli).
  */

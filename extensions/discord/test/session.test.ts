@@ -41,6 +41,34 @@ describe("a session", () => {
     expect(greetings(fake.gateway.said)).toEqual([2, 6]);
   });
 
+  test("goes on from an old note after a kill: what comes again has the same keys", async () => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    const { link } = await start(platform, first);
+    const old = await first.notes.get("session");
+    platform.say(platform.direct, "stored");
+    await first.heard("stored");
+    platform.react?.(platform.direct, platform.say(platform.direct, "and this"), "👍");
+    await first.until(() => first.received.length === 3);
+    await link.close();
+    await first.notes.set("session", old ?? "");
+    platform.say(platform.direct, "while down");
+    const { host } = await start(platform, new Host(first));
+    await host.heard("while down");
+    expect(host.received.slice(0, 3).map(({ eventKey }) => eventKey)).toEqual(
+      first.received.map(({ eventKey }) => eventKey),
+    );
+    expect(host.received).toHaveLength(4);
+  });
+
+  test("a note that cannot be read is a first start", async () => {
+    const platform = await discordPlatform();
+    const host = new Host();
+    await host.notes.set("session", "{");
+    await start(platform, host);
+    expect(greetings(platform.fake.gateway.said)).toEqual([2]);
+  });
+
   test("is begun anew when Discord has forgotten it, and what was missed is asked for", async () => {
     const platform = await discordPlatform();
     const first = new Host();

@@ -19,7 +19,7 @@ const KINDS = new Map<string, Peer["chat"]["kind"]>([
 /** How the ids of groups look where the two kinds look different; elsewhere an id without a word before it is a person's. */
 const GROUPS: Readonly<Record<string, RegExp>> = {
   discord: /^/,
-  signal: /^(?!\+|u:|[0-9a-f]{8}-)/i,
+  signal: /^(?!\+|u:|uuid:|[0-9a-f]{8}-)/i,
   slack: /^[CG]/,
   telegram: /^[-@]/,
   whatsapp: /@g\.us$/,

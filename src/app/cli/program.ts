@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineAgent } from "./define/agent.ts";
 import { defineConfig } from "./define/config.ts";
 import { defineGateway } from "./define/gateway.ts";
+import { defineInbox } from "./define/inbox.ts";
 import { defineLooks } from "./define/looks.ts";
 import { defineMessage } from "./define/message.ts";
 import { defineRooms } from "./define/rooms.ts";
@@ -31,6 +32,7 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
   defineRooms(program, act);
   defineMessage(program, act);
   defineRuns(program, act);
+  defineInbox(program, act);
   defineConfig(program, act);
   return { program, exitCode: () => code };
 }

@@ -1,6 +1,7 @@
 import type { Method } from "../../types/method.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { configMethods } from "./config-methods.ts";
+import { messageMethods } from "./message-methods.ts";
 import type { Parts } from "./parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
@@ -10,6 +11,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
   ...channelMethods(parts),
   ...configMethods(parts),
+  ...messageMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
 ];

@@ -54,7 +54,8 @@ function placeOf({ core, live }: Parts): RunPlace {
   };
 }
 
-async function answered<T>(work: Promise<T>): Promise<T> {
+/** Errors for a person as answers of the protocol. */
+export async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

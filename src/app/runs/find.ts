@@ -45,7 +45,7 @@ function cameIn({ id, message, state, attempts, outcome }: InboxRow) {
   };
 }
 
-function wentOut({ id, replyKey, part, to, body, state, attempts, messageId, error }: OutboxRow) {
+function wentOut({ id, replyKey, part, to, body, state, attempts, messageId, error, isRepeat }: OutboxRow) {
   return {
     id,
     replyKey,
@@ -57,6 +57,7 @@ function wentOut({ id, replyKey, part, to, body, state, attempts, messageId, err
     state,
     attempts,
     ...(messageId !== undefined && { messageId }),
+    ...(isRepeat === true && { isRepeat }),
     ...(error !== undefined && { error }),
   };
 }

@@ -1,0 +1,87 @@
+import type { Command } from "commander";
+import type { ListAsked } from "../commands/message-source.ts";
+import type { Io } from "../io.ts";
+import { wholeNumber, type Act } from "./act.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+type List = (io: Io, flags: ListAsked & Json) => Promise<number>;
+type OnRow = (io: Io, row: string, flags: Json) => Promise<number>;
+
+/** The commands about messages on their way: inbox, outbox, why. */
+export function defineInbox(program: Command, act: Act): void {
+  const inbox = program.command("inbox").description("messages that came in, and what became of them");
+  defineList(inbox, act, {
+    about: "messages without an outcome, the latest first (the default)",
+    only: "only those without an outcome (the default)",
+    all: "those with an outcome too",
+    run: async (...given) => (await import("../commands/inbox.ts")).inboxList(...given),
+  });
+  onRow(inbox, act, ["show", "one message and its replies"], async (...given) =>
+    (await import("../commands/inbox.ts")).inboxShow(...given),
+  );
+  onRow(
+    inbox,
+    act,
+    ["retry", "run a message that has no outcome, or was dropped, stopped or failed"],
+    async (...given) => (await import("../commands/inbox.ts")).inboxRetry(...given),
+  );
+  onRow(inbox, act, ["drop", "end a message without an answer, and the run for it"], async (...given) =>
+    (await import("../commands/inbox.ts")).inboxDrop(...given),
+  );
+  defineOutbox(program, act);
+  program
+    .command("why")
+    .argument("<id>", "a platform's id of a message or reply, `#` and a row of the inbox, or a run")
+    .description("what became of a message, step by step")
+    .option("--channel <channel>", "only messages of this channel")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, id: string, flags: Json & { channel?: string }) => {
+        const { whyMessage } = await import("../commands/why.ts");
+        return whyMessage(io, id, flags);
+      }),
+    );
+}
+
+function defineOutbox(program: Command, act: Act): void {
+  const outbox = program.command("outbox").description("replies, and what became of them");
+  defineList(outbox, act, {
+    about: "replies that were not sent, the latest first (the default)",
+    only: "only those not sent (the default)",
+    all: "those that were sent too",
+    run: async (...given) => (await import("../commands/outbox.ts")).outboxList(...given),
+  });
+  onRow(outbox, act, ["show", "one message of a reply"], async (...given) =>
+    (await import("../commands/outbox.ts")).outboxShow(...given),
+  );
+  onRow(outbox, act, ["retry", "send what was not sent; what may have arrived says so"], async (...given) =>
+    (await import("../commands/outbox.ts")).outboxRetry(...given),
+  );
+  onRow(outbox, act, ["drop", "give up what was not sent"], async (...given) =>
+    (await import("../commands/outbox.ts")).outboxDrop(...given),
+  );
+}
+
+function defineList(room: Command, act: Act, words: { about: string; only: string; all: string; run: List }): void {
+  room
+    .command("list", { isDefault: true })
+    .description(words.about)
+    .option("--open", words.only)
+    .option("--all", words.all)
+    .option("--channel <channel>", "only this channel's")
+    .option("--session <key>", "only this conversation's")
+    .option("--limit <count>", "at most so many", wholeNumber(1, 1000), 50)
+    .option("--json", "for scripts")
+    .action(act(words.run));
+}
+
+function onRow(room: Command, act: Act, [name, about]: readonly [string, string], run: OnRow): void {
+  room
+    .command(name)
+    .argument("<row>", "its number in the list")
+    .description(about)
+    .option("--json", "for scripts")
+    .action(act(run));
+}

@@ -1,0 +1,127 @@
+import type { Begun, Dropped } from "../../dispatch/operator.ts";
+import { BY_OPERATOR } from "../../store/counts.ts";
+import type { MessageDesk } from "../../store/messages.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
+import { inboxRow, outboxRow } from "./look.ts";
+
+/** The journal, and the gateway that works on it; none when it does not run. */
+export interface Desk {
+  readonly journal: Pick<Journal, "inbox" | "outbox"> & { readonly messages: MessageDesk };
+  readonly gateway?: {
+    run(row: InboxRow): Promise<Begun>;
+    drop(row: InboxRow): Promise<Dropped>;
+    isUnderway(outboxId: number): boolean;
+    send(row: OutboxRow): void;
+    unsend(outboxId: number): Promise<void>;
+  };
+}
+
+/** What was done, for a person, and the row that it was done to. */
+export interface Done {
+  readonly id: number;
+  readonly did: string;
+}
+
+const BEGUN: Readonly<Record<Begun, string>> = {
+  running: "is being answered at this moment; nothing was changed",
+  waiting: "waits for its turn already; nothing was changed",
+  begun: "begins now",
+};
+
+/** Runs a message that has no outcome, or one that was not answered. Throws NOT_FOUND, and USAGE for one that was. */
+export async function retryInbox({ journal, gateway }: Desk, id: number): Promise<Done> {
+  const row = await inboxRow(journal.messages, id);
+  const later = "goes on at the next start of the gateway";
+  if (!row.outcome) return { id, did: `Message ${id} ${gateway ? BEGUN[await gateway.run(row)] : later}.` };
+  refuseAnswered(id, row.outcome);
+  const again = await journal.messages.runAgain(id);
+  if (!again) throw new Error(`row ${id} is done and cannot be run again`);
+  const how = gateway ? BEGUN[await gateway.run(again)] : later;
+  return { id: again.id, did: `Message ${id} ${how} again, as row ${again.id}.` };
+}
+
+function refuseAnswered(id: number, outcome: Outcome): void {
+  if (outcome.kind === "failed" || outcome.kind === "dropped" || outcome.kind === "aborted") return;
+  throw new OpenClawError("USAGE", {
+    message: `Message ${id} is not run again: ${describeOutcome(outcome)}.`,
+    fix:
+      outcome.kind === "merged"
+        ? `Its turn is that of row ${outcome.into}: openclaw inbox show ${outcome.into}`
+        : "Only messages without an outcome, or that were dropped, stopped or failed, are run again.",
+  });
+}
+
+const DROPPED: Readonly<Record<Dropped, string>> = {
+  stopped: "was being answered; its run was stopped",
+  waiting: "waited for its turn and was taken out",
+  goes_on: "is ended, but its words are part of a turn that goes on with other messages",
+  idle: "was not in work and is ended",
+};
+
+/** Ends a message without an answer. Throws NOT_FOUND, and USAGE for one that has ended. */
+export async function dropInbox({ journal, gateway }: Desk, id: number): Promise<Done> {
+  const row = await inboxRow(journal.messages, id);
+  if (row.outcome) {
+    throw new OpenClawError("USAGE", {
+      message: `Message ${id} has ended already: ${describeOutcome(row.outcome)}.`,
+      fix: "Only messages without an outcome can be dropped: openclaw inbox list",
+    });
+  }
+  if (gateway) return { id, did: `Message ${id} ${DROPPED[await gateway.drop(row)]}.` };
+  await journal.inbox.finish([id], { kind: "dropped", why: BY_OPERATOR });
+  return { id, did: `Message ${id} is ended; the gateway does not run.` };
+}
+
+/** Sends a chunk that was not sent. Throws NOT_FOUND, and USAGE for one that was. */
+export async function retryOutbox({ journal, gateway }: Desk, id: number): Promise<Done> {
+  await outboxRow(journal.messages, id);
+  if (gateway?.isUnderway(id) === true) {
+    return { id, did: `Reply ${id} is on its way and is tried again by itself; nothing was changed.` };
+  }
+  const row = await journal.messages.sendAgain(id);
+  if (!row) throw alreadyEnded(id, "sent");
+  gateway?.send(row);
+  const when = gateway ? "goes out now" : "goes out at the next start of the gateway";
+  const how = row.state === "unknown" && row.editOf === undefined ? ", marked as a possible repeat" : "";
+  return { id, did: `Reply ${id} ${when}${how}.` };
+}
+
+/** Gives a chunk up that is not sent. Throws NOT_FOUND, and USAGE for one that has ended. */
+export async function dropOutbox({ journal, gateway }: Desk, id: number): Promise<Done> {
+  const { state } = await outboxRow(journal.messages, id);
+  if (state === "sent" || state === "failed") throw alreadyEnded(id, state);
+  if (gateway) await gateway.unsend(id);
+  else await journal.outbox.mark(id, { state: "failed", error: BY_OPERATOR });
+  const doubt = state === "planned" ? "" : "; it may have arrived";
+  return { id, did: `Reply ${id} is given up${doubt}.` };
+}
+
+function alreadyEnded(id: number, state: "sent" | "failed"): OpenClawError {
+  return new OpenClawError("USAGE", {
+    message: `Reply ${id} ${state === "sent" ? "was sent" : "was given up already"}.`,
+    fix: "See those that were not sent: openclaw outbox list",
+  });
+}
+
+/** The end of a message in words. */
+export function describeOutcome(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "replied":
+      return "it was answered";
+    case "silent":
+      return "the agent chose to say nothing";
+    case "command":
+      return `it was the command /${outcome.name}`;
+    case "steered":
+      return "it went into a turn that was running";
+    case "merged":
+      return `it became part of the turn of row ${outcome.into}`;
+    case "aborted":
+      return "it was stopped";
+    case "dropped":
+      return `it was dropped: ${outcome.why}`;
+    case "failed":
+      return `it failed: ${outcome.why}`;
+  }
+}

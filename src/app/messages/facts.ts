@@ -1,0 +1,38 @@
+import type { MessageSource } from "../../store/read-only.ts";
+import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
+
+/** All that the journal knows of one message. */
+export interface Facts {
+  readonly row: InboxRow;
+  /** How often the platform offered it. */
+  readonly seen: number;
+  readonly lastSeenAt?: number;
+  readonly run?: RunRecord;
+  /** The other messages of its turn. */
+  readonly others: readonly InboxRow[];
+  readonly replies: readonly OutboxRow[];
+  /** Rows in which an operator had it run again. */
+  readonly again: readonly InboxRow[];
+}
+
+export async function factsOf(journal: MessageSource, row: InboxRow): Promise<Facts> {
+  const { messages, runs, inbox, outbox } = journal;
+  const [seen, again, own, turn, run, ofTurn] = await Promise.all([
+    messages.seen(row.message),
+    messages.againOf(row.id),
+    messages.outboxOf(row.id),
+    row.runId === undefined ? [] : inbox.ofRun(row.runId),
+    row.runId === undefined ? undefined : runs.find(row.runId),
+    row.runId === undefined ? [] : outbox.ofRun(row.runId),
+  ]);
+  const replies = [...new Map([...own, ...ofTurn].map((one) => [one.id, one])).values()];
+  return {
+    row,
+    seen: seen?.times ?? 1,
+    ...(seen?.lastAt !== undefined && { lastSeenAt: seen.lastAt }),
+    ...(run && { run }),
+    others: turn.filter((other) => other.id !== row.id),
+    replies: replies.toSorted((a, b) => a.id - b.id),
+    again,
+  };
+}

@@ -1,0 +1,165 @@
+import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { Receipt } from "../../types/run.ts";
+import { describeOutcome } from "./act.ts";
+import type { Facts } from "./facts.ts";
+
+/** One thing that happened to a message. Without a time: while the step before it lasted. */
+export interface Step {
+  readonly at?: number;
+  readonly step: "received" | "offered" | "admission" | "session" | "queue" | "run" | "reply" | "end" | "again";
+  readonly text: string;
+}
+
+/** A message's story in the order of time. */
+export function tellSteps(facts: Facts): readonly Step[] {
+  const steps = [
+    received(facts.row),
+    ...admission(facts.row),
+    ...offered(facts),
+    ...session(facts.row),
+    ...queue(facts),
+    ...runSteps(facts),
+    ...facts.replies.map(reply),
+    end(facts.row),
+    ...facts.again.map(again),
+  ];
+  return inOrder(steps);
+}
+
+/** By time; what has none stays behind the one before it. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  let last = 0;
+  const timed = steps.map((step) => {
+    last = step.at ?? last;
+    return { at: last, step };
+  });
+  return timed.toSorted((a, b) => a.at - b.at).map(({ step }) => step);
+}
+
+const timed = (at: number | undefined) => (at === undefined ? {} : { at });
+
+function received({ id, message, acceptedAt, againOf }: InboxRow): Step {
+  const { from, sender } = message;
+  const who = sender.name === undefined ? sender.id : `${sender.name} (${sender.id})`;
+  const thread = from.thread === undefined ? "" : `, thread ${from.thread}`;
+  const where = `${from.channel}/${from.account}, ${from.chat.kind} chat ${from.chat.id}${thread}`;
+  const copy = againOf === undefined ? "" : `; run again for an operator, first as row ${againOf}`;
+  const text = `message ${message.id} of ${who} on ${where}, as row ${id}${copy}`;
+  return { step: "received", text, at: acceptedAt ?? message.receivedAt };
+}
+
+function offered({ seen, lastSeenAt }: Facts): readonly Step[] {
+  if (seen < 2) return [];
+  return [
+    {
+      step: "offered",
+      text: `seen ${seen} times: the platform offered it again, it was taken once`,
+      ...timed(lastSeenAt),
+    },
+  ];
+}
+
+function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow): readonly Step[] {
+  const why = outcome && "why" in outcome ? outcome.why : "";
+  const step = "admission" as const;
+  if (refused === "history")
+    return [{ step, text: `heard, kept as context, not to be answered: ${why}`, ...timed(doneAt) }];
+  if (refused !== undefined) return [{ step, text: `not let in: ${why}`, ...timed(doneAt) }];
+  if (message.options?.operator === true) return [{ step, text: "let in: an operator's own" }];
+  if (sessionKey !== undefined || outcome?.kind === "command") return [{ step, text: "let in" }];
+  return outcome ? [] : [{ step, text: "not decided about yet" }];
+}
+
+function session({ sessionKey, runId, claimedAt, attempts }: InboxRow): readonly Step[] {
+  if (sessionKey === undefined) return [];
+  const starts = attempts > 1 ? `, taken up again by ${attempts - 1} later start${attempts > 2 ? "s" : ""}` : "";
+  const run = runId === undefined ? "" : `, run ${runId}`;
+  return [{ step: "session", text: `session ${sessionKey}${run}${starts}`, ...timed(claimedAt) }];
+}
+
+function queue({ row, others }: Facts): readonly Step[] {
+  const { outcome } = row;
+  if (outcome?.kind === "merged" || outcome?.kind === "steered")
+    return [{ step: "queue", text: describeOutcome(outcome) }];
+  if (others.length === 0) return [];
+  const named = others.map(({ id, outcome: end }) => `${id}${end?.kind === "steered" ? " (steered)" : ""}`);
+  return [{ step: "queue", text: `its turn has the messages of other rows too: ${named.join(", ")}` }];
+}
+
+function runSteps({ row, run }: Facts): readonly Step[] {
+  if (run) return tellRun(run);
+  if (row.runId === undefined || row.outcome?.kind === "dropped") return [];
+  return [
+    { step: "run", text: "of its run nothing is recorded: it goes on, broke off, or is older than what is kept" },
+  ];
+}
+
+function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
+  const { usage, calls, durationMs, model } = receipt;
+  const tokens = `${usage.input + usage.cacheRead + usage.cacheWrite} tokens in, ${usage.output} out`;
+  const cost = `$${usage.cost.total.toFixed(4)}`;
+  return [
+    { step: "run", text: "the run began", at: at - durationMs },
+    ...duringRun(receipt).map((text) => ({ step: "run" as const, text })),
+    {
+      step: "run",
+      text: `the run ended: ${result}; ${nameOf(model)}, ${calls} calls, ${tokens}, ${cost}, ${durationMs} ms`,
+      at,
+    },
+  ];
+}
+
+function duringRun({ tries = [], skipped = [], tools = [], engineDegraded }: Receipt): readonly string[] {
+  return [
+    ...skipped.map((one) => `not asked: ${nameOf(one.model)}${keyOf(one)}: ${one.why}`),
+    ...tries.map((one) => {
+      const words = one.message === undefined ? "" : `: ${one.message}`;
+      const then = one.remedy === undefined ? "" : `; then ${one.remedy}`;
+      return `asked ${nameOf(one.model)}${keyOf(one)}: ${one.outcome} after ${one.durationMs} ms${words}${then}`;
+    }),
+    ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
+    ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
+  ];
+}
+
+const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
+const keyOf = ({ profile }: { profile?: string }): string => (profile === undefined ? "" : ` (key ${profile})`);
+
+const STATES: Readonly<Record<OutboxRow["state"], string>> = {
+  planned: "waits to be sent",
+  sending: "is being sent",
+  sent: "was sent",
+  unknown: "may have arrived",
+  failed: "was given up",
+};
+
+function reply(row: OutboxRow): Step {
+  const { id, part, state, messageId, error, isRepeat, attempts, editOf, sentAt, createdAt } = row;
+  const more = [
+    messageId === undefined ? [] : `message ${messageId}`,
+    editOf === undefined ? [] : "an edit of its preview",
+    isRepeat === true ? "a possible repeat" : [],
+    attempts > 1 ? `${attempts} tries` : [],
+    error === undefined ? [] : error,
+  ].flat();
+  const details = more.length === 0 ? "" : `: ${more.join(", ")}`;
+  return {
+    step: "reply",
+    text: `reply row ${id}, part ${part + 1}, ${STATES[state]}${details}`,
+    at: sentAt ?? createdAt,
+  };
+}
+
+function end({ outcome, doneAt, state }: InboxRow): Step {
+  if (outcome) return { step: "end", text: describeOutcome(outcome), ...timed(doneAt) };
+  if (state === "done") return { step: "end", text: "it has ended" };
+  const where = state === "accepted" ? "nothing has taken it yet" : "its turn has not ended";
+  return { step: "end", text: `no outcome yet: ${where}` };
+}
+
+const again = ({ id, acceptedAt }: InboxRow): Step => ({
+  step: "again",
+  text: `an operator had it run again, as row ${id}`,
+  ...timed(acceptedAt),
+});

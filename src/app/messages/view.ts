@@ -1,0 +1,40 @@
+import type { InboxRow, OutboxRow } from "../../types/journal.ts";
+
+export type InboxView = ReturnType<typeof cameIn>;
+export type OutboxView = ReturnType<typeof wentOut>;
+
+/** A message as people look at it: where it came from, its words, what became of it. */
+export function cameIn(row: InboxRow) {
+  const { message, ...facts } = row;
+  const { from, sender, text, media, id } = message;
+  return {
+    ...facts,
+    channel: from.channel,
+    account: from.account,
+    chat: from.chat.id,
+    chatKind: from.chat.kind,
+    ...(from.thread !== undefined && { thread: from.thread }),
+    messageId: id,
+    sender: { id: sender.id, ...(sender.name !== undefined && { name: sender.name }) },
+    text,
+    files: media.length,
+    receivedAt: message.receivedAt,
+    ...(message.sentAt !== undefined && { writtenAt: message.sentAt }),
+    ...(message.event !== undefined && { event: message.event }),
+    ...(message.options?.operator === true && { isOperator: true }),
+  };
+}
+
+/** One chunk of a reply, with the words that the chat gets. */
+export function wentOut(row: OutboxRow) {
+  const { to, body, buttons: _shown, ...facts } = row;
+  return {
+    ...facts,
+    channel: to.channel,
+    account: to.account,
+    chat: to.chat.id,
+    ...(to.thread !== undefined && { thread: to.thread }),
+    kind: body.kind,
+    text: body.kind === "text" ? body.plain : (body.caption ?? ""),
+  };
+}

@@ -1,0 +1,35 @@
+import type { MessageSource } from "../../store/read-only.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { factsOf, type Facts } from "./facts.ts";
+import { findMessages } from "./find.ts";
+import { tellSteps, type Step } from "./steps.ts";
+import { cameIn, wentOut } from "./view.ts";
+
+/** What became of the messages that an id means, step by step. Throws as `findMessages`. */
+export async function why(journal: MessageSource, asked: { id: string; channel?: string | undefined }) {
+  const rows = await findMessages(journal, asked.id, asked.channel);
+  const stories: Awaited<ReturnType<typeof storyOf>>[] = [];
+  for (const row of rows) stories.push(...(await withCopies(journal, row)));
+  return { stories };
+}
+
+/** A message, then what became of it each time that it was run again. */
+async function withCopies(journal: MessageSource, row: InboxRow): Promise<Awaited<ReturnType<typeof storyOf>>[]> {
+  const facts = await factsOf(journal, row);
+  const copies = await Promise.all(facts.again.map((copy) => withCopies(journal, copy)));
+  return [storyOf(facts), ...copies.flat()];
+}
+
+function storyOf(facts: Facts) {
+  const { row, seen, run, replies, others } = facts;
+  const { prompt: _seen, ...receipt } = run?.receipt ?? {};
+  const steps: readonly Step[] = tellSteps(facts);
+  return {
+    row: cameIn(row),
+    seen,
+    ...(run && { run: { ...run, receipt } }),
+    turn: others.map((other) => other.id),
+    replies: replies.map(wentOut),
+    steps,
+  };
+}

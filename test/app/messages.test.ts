@@ -1,0 +1,227 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import type { Clock } from "../../src/types/clock.ts";
+import { runId, sessionKey } from "../../src/types/ids.ts";
+import type { Receipt } from "../../src/types/run.ts";
+import { message } from "../dispatch/stage.ts";
+import { peer } from "../outbox/stage.ts";
+import { run } from "./cli/cli.ts";
+
+let dir: string;
+let now: number;
+let journal: OpenJournal;
+const clock: Clock = { now: () => (now += 1000), after: () => () => undefined };
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "messages-"));
+  now = Date.UTC(2026, 10, 21, 3);
+  journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "b", clock });
+});
+afterEach(async () => {
+  await journal.close();
+  rmSync(dir, { recursive: true });
+});
+
+const cli = (...args: string[]) => run(args, { OPENCLAW_STATE_DIR: dir });
+const accept = async (...said: Parameters<typeof message>) => {
+  const [accepted] = await journal.inbox.accept([message(...said)]);
+  return accepted!.row;
+};
+const KEY = sessionKey("telegram:default:1");
+const claim = (...ids: number[]) =>
+  journal.inbox.claim(ids, { sessionKey: KEY, runId: runId("run-one"), turnId: "t1" });
+const text = (body: string) => ({ kind: "text", body, format: "plain", plain: body }) as const;
+const plan = (inboxId: number, ...bodies: string[]) =>
+  journal.outbox.plan({ replyKey: `in:${inboxId}:reply`, inboxId, to: peer("1"), parts: bodies.map(text) });
+
+const receipt: Receipt = {
+  model: { provider: "anthropic", id: "sonnet" },
+  usage: {
+    input: 10,
+    output: 5,
+    cacheRead: 90,
+    cacheWrite: 0,
+    totalTokens: 105,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.0123 },
+  },
+  calls: 2,
+  durationMs: 1500,
+  tries: [
+    {
+      model: { provider: "openai", id: "gpt" },
+      profile: "openai:work",
+      thinking: "off",
+      messages: 1,
+      estimatedTokens: 9,
+      durationMs: 200,
+      outcome: "rate_limit",
+      message: "slow down",
+      remedy: "fallback_model",
+    },
+  ],
+  tools: [{ name: "read", calls: 2, failed: 1, ms: 40 }],
+};
+
+/** The steps of the only story. */
+async function steps(...args: string[]): Promise<[string, string][]> {
+  const ended = await cli("why", ...args, "--json");
+  expect(ended.err).toBe("");
+  const { stories } = JSON.parse(ended.out) as { stories: { steps: { step: string; text: string }[] }[] };
+  return stories.flatMap((story) => story.steps.map(({ step, text: words }): [string, string] => [step, words]));
+}
+
+describe("openclaw why", () => {
+  it("tells all that became of an answered message, in order", async () => {
+    const said = message("hello", "1", { id: "55" });
+    const [{ row } = await Promise.reject(new Error("not taken"))] = await journal.inbox.accept([said]);
+    await journal.inbox.accept([said, said]);
+    await claim(row.id);
+    const ended = now + 1500;
+    const rows = await plan(row.id, "one", "two");
+    await journal.outbox.mark(rows[0]!.id, { state: "sending" });
+    await journal.outbox.mark(rows[0]!.id, { state: "sent", messageId: "m1" });
+    await journal.outbox.mark(rows[1]!.id, { state: "unknown", error: "reset" });
+    await journal.outbox.mark(rows[1]!.id, { state: "sending", isRepeat: true });
+    await journal.outbox.mark(rows[1]!.id, { state: "sent", messageId: "m2" });
+    await journal.inbox.finish([row.id], { kind: "replied" });
+    await journal.runs.record({ runId: runId("run-one"), sessionKey: KEY, at: ended, result: "replied", receipt });
+    const told = await steps("55");
+    const sorted = new Map(told.map(([step, words]) => [words, step]));
+    expect(told.map(([step]) => step)).toEqual([
+      "received",
+      "admission",
+      "offered",
+      "session",
+      "run",
+      "run",
+      "run",
+      "run",
+      "reply",
+      "reply",
+      "end",
+    ]);
+    const all = [...sorted.keys()].join("\n");
+    expect(all).toContain("message 55 of User 1 (1) on telegram/default, direct chat 1, as row 1");
+    expect(all).toContain("seen 3 times");
+    expect(all).toContain("session telegram:default:1, run run-one");
+    expect(all).toContain(
+      "asked openai/gpt (key openai:work): rate_limit after 200 ms: slow down; then fallback_model",
+    );
+    expect(all).toContain("tool read: 2 calls, 1 failed, 40 ms");
+    expect(all).toContain("replied; anthropic/sonnet, 2 calls, 100 tokens in, 5 out, $0.0123, 1500 ms");
+    expect(all).toContain("part 1, was sent: message m1");
+    expect(all).toContain("part 2, was sent: message m2, a possible repeat");
+    expect(told.at(-1)).toEqual(["end", "it was answered"]);
+    for (const other of ["#1", "1", "m2", "run-one", "run-"]) expect(await steps(other), other).toEqual(told);
+    const shown = await cli("why", "55");
+    expect(shown.out.split("\n")).toHaveLength(told.length + 1);
+    expect(shown.out).toMatch(/^2026-11-2\d \d\d:\d\d:\d\d {2}received {3}message 55/);
+  });
+
+  it("tells why there was no answer", async () => {
+    const dropped = await accept("x", "1", { id: "a" });
+    await journal.inbox.finish([dropped.id], { kind: "dropped", why: "the sender is not in allowFrom" }, "drop");
+    const heard = await accept("x", "1", { id: "b" });
+    await journal.inbox.finish([heard.id], { kind: "dropped", why: "not mentioned" }, "history");
+    const silent = await accept("x", "1", { id: "c" });
+    await claim(silent.id);
+    await journal.inbox.finish([silent.id], { kind: "silent" });
+    const open = await accept("x", "1", { id: "d" });
+    expect(await steps("a")).toContainEqual(["admission", "not let in: the sender is not in allowFrom"]);
+    expect(await steps("b")).toContainEqual(["admission", "heard, kept as context, not to be answered: not mentioned"]);
+    expect(await steps("c")).toContainEqual(["end", "the agent chose to say nothing"]);
+    expect(await steps("d")).toEqual([
+      ["received", expect.stringContaining(`as row ${open.id}`)],
+      ["admission", "not decided about yet"],
+      ["end", "no outcome yet: nothing has taken it yet"],
+    ]);
+  });
+
+  it("tells of messages that became one turn, with the answer of that turn", async () => {
+    const [one, two] = [await accept("x", "1", { id: "a" }), await accept("y", "1", { id: "b" })];
+    await claim(one.id, two.id);
+    const [reply] = await plan(one.id, "to both");
+    await journal.outbox.mark(reply!.id, { state: "sent", messageId: "m9" });
+    await journal.inbox.finish([one.id], { kind: "replied" });
+    await journal.inbox.finish([two.id], { kind: "merged", into: one.id });
+    expect(await steps("b")).toContainEqual(["queue", "it became part of the turn of row 1"]);
+    expect(await steps("b")).toContainEqual(["reply", "reply row 1, part 1, was sent: message m9"]);
+    expect(await steps("a")).toContainEqual(["queue", "its turn has the messages of other rows too: 2"]);
+  });
+
+  it("asks back when an id may mean messages of several chats", async () => {
+    await accept("x", "1", { id: "7" });
+    await accept("x", "2", { id: "7" });
+    const ended = await cli("why", "7");
+    expect(ended.code).toBe(2);
+    expect(ended.err).toContain("#2 (message 7, telegram chat 2), #1 (message 7, telegram chat 1)");
+    expect((await steps("#2"))[0]?.[1]).toContain("direct chat 2");
+    expect((await cli("why", "7", "--channel", "slack")).code).toBe(1);
+    expect((await cli("why", "nothing")).err).toContain("Nothing here is called nothing");
+  });
+});
+
+describe("without a gateway", () => {
+  it("lists and shows what is open, and all on demand", async () => {
+    expect((await cli("inbox")).out).toBe("Every message has its outcome.\n");
+    const open = await accept("what is open?", "1");
+    const done = await accept("done", "2");
+    await claim(done.id);
+    await plan(done.id, "answer");
+    await journal.inbox.finish([done.id], { kind: "replied" });
+    const listed = await cli("inbox", "list");
+    expect(listed.out).toMatch(/^1 .*telegram +1 +User 1 +waits for .*what is open\?$/m);
+    expect(listed.out).not.toContain("done");
+    expect((await cli("inbox", "list", "--all")).out).toMatch(/replied +done$/m);
+    const bySession = await cli("inbox", "list", "--all", "--session", KEY, "--json");
+    expect(JSON.parse(bySession.out)).toMatchObject({
+      count: 1,
+      rows: [{ id: done.id, outcome: { kind: "replied" } }],
+    });
+    const shown = await cli("inbox", "show", `#${done.id}`);
+    expect(shown.out).toMatch(/^State +replied$/m);
+    expect(shown.out).toMatch(/^1 .*#2 +telegram +1 +planned/m);
+    expect((await cli("inbox", "show", "99")).code).toBe(1);
+    expect((await cli("inbox", "show", "x")).code).toBe(2);
+    expect((await cli("outbox")).out).toMatch(/^1 .*planned/m);
+    expect((await cli("outbox", "show", "1")).out).toMatch(/^Text +answer$/m);
+    expect(open.id).toBe(1);
+  });
+
+  it("ends and reopens messages for the next start", async () => {
+    const row = await accept("x");
+    expect((await cli("inbox", "retry", "1")).out).toContain("at the next start");
+    expect((await cli("inbox", "drop", "1")).out).toContain("is ended");
+    expect((await cli("inbox", "drop", "1")).err).toContain("has ended already: it was dropped: by the operator");
+    const again = JSON.parse((await cli("inbox", "retry", "1", "--json")).out) as { id: number };
+    expect(await journal.inbox.open()).toMatchObject([{ id: again.id, againOf: row.id }]);
+    expect(await steps("#1")).toContainEqual(["again", `an operator had it run again, as row ${again.id}`]);
+    await journal.inbox.finish([again.id], { kind: "replied" });
+    const refused = await cli("inbox", "retry", String(again.id));
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("it was answered")]);
+  });
+
+  it("gives up replies and readies them for the next start", async () => {
+    const row = await accept("x");
+    const [reply] = await plan(row.id, "answer");
+    expect((await cli("outbox", "drop", "1")).out).toBe("Reply 1 is given up.\n");
+    expect((await cli("outbox", "drop", "1")).code).toBe(2);
+    expect((await cli("outbox", "retry", "1")).out).toContain("at the next start");
+    await journal.outbox.mark(reply!.id, { state: "unknown" });
+    expect((await cli("outbox", "retry", "1")).out).toContain("possible repeat");
+    await journal.outbox.mark(reply!.id, { state: "sent", messageId: "m" });
+    expect((await cli("outbox", "retry", "1")).err).toContain("Reply 1 was sent");
+    expect((await cli("outbox")).out).toBe("Every reply was sent.\n");
+  });
+
+  it("says so where nothing came in yet", async () => {
+    const empty = { OPENCLAW_STATE_DIR: join(dir, "other") };
+    expect((await run(["inbox", "list", "--all"], empty)).out).toBe("No message is known.\n");
+    expect((await run(["inbox", "drop", "1"], empty)).code).toBe(1);
+    expect((await run(["outbox", "retry", "1"], empty)).code).toBe(1);
+    expect((await run(["why", "5"], empty)).code).toBe(1);
+  });
+});

@@ -1,0 +1,42 @@
+// A process that takes messages into a file and dies where it is told to: node --import trust-fake.mjs child.ts <json>.
+import { appendFileSync } from "node:fs";
+import { accountId } from "openclaw/plugin-sdk";
+import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import { whatsapp, whatsappConfig } from "../index.ts";
+
+export interface Orders {
+  readonly url: string;
+  readonly folder: string;
+  readonly journal: string;
+  readonly die: "before" | "stored" | "microtask" | "tick" | "later" | "never";
+}
+
+const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
+const die = (): void => void process.kill(process.pid, "SIGKILL");
+
+async function receive(messages: readonly InboundMessage[]): Promise<void> {
+  if (orders.die === "before") die();
+  for (const { eventKey, text } of messages) appendFileSync(orders.journal, `${JSON.stringify({ eventKey, text })}\n`);
+  if (orders.die === "stored") die();
+  if (orders.die === "microtask") queueMicrotask(() => queueMicrotask(die));
+  if (orders.die === "tick") setImmediate(die);
+  if (orders.die === "later") setTimeout(die, 5);
+}
+
+const host: ChannelHost = {
+  account: accountId("default"),
+  receive,
+  report: () => undefined,
+  openMedia: async () => new Uint8Array(),
+  fetch: async () => ({ bytes: new Uint8Array() }),
+  notes: { get: async () => undefined, set: async () => undefined },
+  folder: async () => orders.folder,
+  commands: [],
+  serve: () => undefined,
+  log: { info: () => undefined, warn: () => undefined },
+  signal: new AbortController().signal,
+};
+const linking = whatsapp.connect(whatsappConfig.parse({ waWebSocketUrl: orders.url }), host);
+// Questions that the library has asked keep a process alive until their time is over.
+process.on("SIGTERM", () => void linking.then((link) => link.close()).then(() => process.exit(0)));
+await linking;

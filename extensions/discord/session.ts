@@ -15,6 +15,8 @@ export const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) |
 const GUILDS_WITHIN_MS = 5000;
 /** A bot that begins sessions faster is turned away. docs.discord.com/developers/events/gateway#rate-limiting */
 const IDENTIFY_EVERY_MS = 5000;
+/** Then the address that the session was given is taken for gone. */
+const RESUME_URL_TRIES = 3;
 const NOTE = "session";
 const NOTE_EVERY_MS = 2000;
 
@@ -69,7 +71,7 @@ export class Session {
       this.#room.host.log.warn("the last session with Discord could not be read", { error: String(error) });
     });
     for (let failures = 0; !signal.aborted; failures++) {
-      const ending = await this.#connect();
+      const ending = await this.#connect(failures);
       if (signal.aborted) break;
       if (ending.wasReady) failures = 0;
       const ms = this.#judge(ending, failures);
@@ -86,31 +88,38 @@ export class Session {
     const { sequence } = this.#inbox;
     if (!this.#known || sequence === undefined) return;
     this.#noted = Date.now();
-    const text = JSON.stringify({ ...this.#known, sequence, intents: INTENTS });
+    const text = JSON.stringify({ ...this.#known, sequence, terms: this.#terms });
     await host.notes.set(NOTE, text).catch((error: unknown) => {
       host.log.warn("the place in Discord's session could not be noted", { error: String(error) });
     });
+  }
+
+  /** A session made on other terms is not gone on with. */
+  get #terms(): string {
+    const { apiUrl, gatewayUrl = "" } = this.#room.config;
+    return [INTENTS, apiUrl, gatewayUrl].join(" ");
   }
 
   async #restore(): Promise<void> {
     const { host, self } = this.#room;
     const text = await host.notes.get(NOTE);
     if (text === undefined) return;
-    const { id, url, self: earlier, since, sequence, intents } = JSON.parse(text);
-    if (intents !== INTENTS || (self.known && self.known.id !== earlier.id)) return;
+    const { id, url, self: earlier, since, sequence, terms } = JSON.parse(text);
+    if (terms !== this.#terms || (self.known && self.known.id !== earlier.id)) return;
     self.known = earlier;
     this.#known = { id, url, self: earlier, since };
     this.#heard = sequence;
     this.#inbox.begin(id, sequence);
   }
 
-  async #connect(): Promise<Ending> {
+  async #connect(failures: number): Promise<Ending> {
     const { api, config, signal } = this.#room;
     try {
       const session =
         this.#known && this.#heard !== undefined ? { id: this.#known.id, sequence: this.#heard } : undefined;
       if (!session) this.#identified = Date.now();
-      const base = config.gatewayUrl ?? (session && this.#known?.url) ?? (await this.#askUrl());
+      const own = session && failures < RESUME_URL_TRIES ? this.#known?.url : undefined;
+      const base = config.gatewayUrl ?? own ?? (await this.#askUrl());
       const connection = new Connection({
         url: `${base.replace(/\/?$/, "/")}?v=10&encoding=json`,
         token: api.token,

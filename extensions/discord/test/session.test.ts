@@ -61,6 +61,32 @@ describe("a session", () => {
     expect(host.received).toHaveLength(4);
   });
 
+  test("goes on over another address when its own is gone", async () => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    const { link } = await start(platform, first);
+    await link.close();
+    const note = JSON.parse((await first.notes.get("session")) ?? "{}") as Json;
+    await first.notes.set("session", JSON.stringify({ ...note, url: "ws://127.0.0.1:1" }));
+    platform.say(platform.direct, "while away");
+    const { host } = await start(platform, new Host(first));
+    await host.heard("while away");
+    expect(troubles(host)).toHaveLength(3);
+    expect(greetings(platform.fake.gateway.said)).toEqual([2, 6]);
+  });
+
+  test("is not gone on with at another server", async () => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    const { link } = await start(platform, first);
+    await link.close();
+    await platform.close();
+    const other = await discordPlatform();
+    const { host } = await start(other, new Host(first));
+    expect(troubles(host)).toEqual([]);
+    expect(greetings(other.fake.gateway.said)).toEqual([2]);
+  });
+
   test("a note that cannot be read is a first start", async () => {
     const platform = await discordPlatform();
     const host = new Host();

@@ -120,10 +120,8 @@ async function mentionsIn(
   const guild = asksRoles ? await room.places.guild(guildId, id) : undefined;
   const isNamed =
     message.mentions.some((user) => user.id === id) || message.mention_roles.some((role) => guild?.own.includes(role));
-  return {
-    isNamed,
-    names: { users: message.mentions, roles: guild?.roles ?? new Map(), places: room.places, selfId: id },
-  };
+  const { own: ownRoles = [], roles = new Map<string, string>() } = guild ?? {};
+  return { isNamed, names: { users: message.mentions, roles, places: room.places, selfId: id, ownRoles } };
 }
 
 /** Webhooks write without being members. */

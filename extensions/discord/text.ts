@@ -8,12 +8,15 @@ export interface Names {
   readonly roles: ReadonlyMap<string, string>;
   readonly places: Places;
   readonly selfId: string;
+  /** Ids of the bot's roles: menus offer the one of its name beside it. */
+  readonly ownRoles?: readonly string[];
 }
 
 /** A message's text as people see it; our own name at its begin is left out, so that commands can follow it. */
 export function readable(content: string, names: Names): string {
+  const ours = [`!?${names.selfId}`, ...(names.ownRoles ?? []).map((id) => `&${id}`)].join("|");
   return content
-    .replace(new RegExp(`^\\s*<@!?${names.selfId}>[\\s,:]*`), "")
+    .replace(new RegExp(`^\\s*<@(?:${ours})>[\\s,:]*`), "")
     .replace(/<@!?(\d+)>/g, (whole, id: string) => {
       const user = names.users.find((candidate) => candidate.id === id);
       return user ? `@${nameOf(user)}` : whole;

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { channelAccounts } from "../../../channels/config.ts";
+import { bundledChannels } from "../../gateway/extensions.ts";
 import { callOnce } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
-import { readState, requireState } from "../state.ts";
+import { readState, requireState, type State } from "../state.ts";
 import { showDuration, table } from "../table.ts";
 
 const account = z.looseObject({
@@ -11,6 +12,8 @@ const account = z.looseObject({
   running: z.boolean().optional(),
   connected: z.boolean().optional(),
   lifecycle: z.string().optional(),
+  retryAt: z.number().nullish(),
+  silentMs: z.number().nullish(),
   lastInboundAt: z.number().nullish(),
   lastError: z.string().nullish(),
 });
@@ -20,31 +23,70 @@ export const channelsShape = z.looseObject({
   channelAccounts: z.record(z.string(), z.array(account)).optional(),
 });
 
-interface Flags {
+const probeShape = z.looseObject({
+  accounts: z.array(
+    z.looseObject({
+      channel: z.string(),
+      accountId: z.string(),
+      status: z.string(),
+      message: z.string(),
+      fix: z.string().optional(),
+    }),
+  ),
+});
+type Probed = z.output<typeof probeShape>["accounts"];
+
+export interface StatusFlags {
   readonly json?: boolean;
   readonly timeout?: number;
+  readonly channel?: string;
+  readonly probe?: boolean;
 }
 
-/** How each account is connected. Throws GATEWAY_UNREACHABLE without a gateway. */
-export async function channelsStatus(io: Io, flags: Flags): Promise<number> {
+/** How each account is connected; with `probe` each platform is asked. Throws GATEWAY_UNREACHABLE without a gateway. */
+export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number> {
   const state = await readState(io);
-  const call = { method: "channels.status", shape: channelsShape };
-  const told = await callOnce(io, state, call, { timeoutMs: flags.timeout });
-  if (flags.json === true) writeJson(io, told);
-  else io.out(channelRows(io, told));
-  return 0;
+  const { channel, timeout: timeoutMs } = flags;
+  const params = channel === undefined ? {} : { channel };
+  const call = { method: "channels.status", params, shape: channelsShape };
+  const told = await callOnce(io, state, call, { timeoutMs });
+  const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
+  if (flags.json === true) writeJson(io, { ...told, ...(probed && { probes: probed }) });
+  else io.out(channelRows(io, told) + (probed ? `\n${probeRows(io, probed)}` : ""));
+  return probed?.some(({ status }) => status === "fail") === true ? 1 : 0;
+}
+
+const PROBE_MS = 10_000;
+
+async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: StatusFlags): Promise<Probed> {
+  const params = { timeoutMs: Math.min(timeout, 60_000), ...(channel !== undefined && { channel }) };
+  const call = { method: "channels.probe", params, shape: probeShape };
+  return (await callOnce(io, state, call, { timeoutMs: timeout + 5000 })).accounts;
+}
+
+function probeRows(io: Io, probed: Probed): string {
+  const rows = probed.map((one) => [one.channel, one.accountId, one.status, one.message, one.fix ?? ""]);
+  return table(io, ["CHANNEL", "ACCOUNT", "PLATFORM", "IT SAYS", "FIX"], rows);
 }
 
 export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string {
   const rows = Object.entries(told.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
-    accounts.map((one) => [channel, one.accountId, describe(one), lastHeard(one), one.lastError ?? ""]),
+    accounts.map((one) => [
+      channel,
+      one.accountId,
+      describe(one),
+      ago(one.silentMs),
+      lastHeard(one),
+      one.lastError ?? "",
+    ]),
   );
   if (rows.length === 0) return "No channel is switched on.\n";
-  return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST MESSAGE", "LAST ERROR"], rows);
+  return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST SIGN", "LAST MESSAGE", "LAST ERROR"], rows);
 }
 
 function describe(one: z.infer<typeof account>): string {
   if (one.enabled === false) return "off";
+  if (one.retryAt != null) return `${one.lifecycle ?? "trouble"}, again in ${showDuration(one.retryAt - Date.now())}`;
   if (one.lifecycle !== undefined) return one.lifecycle;
   if (one.connected === true) return "connected";
   return one.running === true ? "connecting" : "stopped";
@@ -53,8 +95,10 @@ function describe(one: z.infer<typeof account>): string {
 const lastHeard = ({ lastInboundAt }: z.infer<typeof account>): string =>
   lastInboundAt == null ? "" : `${showDuration(Date.now() - lastInboundAt)} ago`;
 
-/** The accounts that the config names, whether or not a gateway runs. Throws the config's problem. */
-export async function channelsList(io: Io, flags: Flags): Promise<number> {
+const ago = (ms: number | null | undefined): string => (ms == null ? "" : `${showDuration(ms)} ago`);
+
+/** The accounts that the config names, whether or not a gateway runs; with `all` the other channels too. Throws the config's problem. */
+export async function channelsList(io: Io, flags: { json?: boolean; all?: boolean }): Promise<number> {
   const { config } = await requireState(io);
   const accounts = Object.entries(config.channels).flatMap(([channel, section]) =>
     channelAccounts(section).map(({ id, config: own }) => ({
@@ -65,8 +109,9 @@ export async function channelsList(io: Io, flags: Flags): Promise<number> {
       groupPolicy: own.groupPolicy,
     })),
   );
-  if (flags.json === true) writeJson(io, { channels: accounts });
-  else if (accounts.length === 0) io.out("The config names no channel.\n");
+  const others = flags.all === true ? bundledChannels.filter((id) => !Object.hasOwn(config.channels, id)) : [];
+  if (flags.json === true) writeJson(io, { channels: accounts, ...(flags.all === true && { notSetUp: others }) });
+  else if (accounts.length + others.length === 0) io.out("The config names no channel.\n");
   else {
     const rows = accounts.map((one) => [
       one.channel,
@@ -75,7 +120,8 @@ export async function channelsList(io: Io, flags: Flags): Promise<number> {
       one.dmPolicy,
       one.groupPolicy,
     ]);
-    io.out(table(io, ["CHANNEL", "ACCOUNT", "STATE", "DIRECT", "GROUPS"], rows));
+    const rest = others.map((id) => [id, "", "not set up", "", ""]);
+    io.out(table(io, ["CHANNEL", "ACCOUNT", "STATE", "DIRECT", "GROUPS"], [...rows, ...rest]));
   }
   return 0;
 }

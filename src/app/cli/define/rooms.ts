@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import type { ExportFlags } from "../commands/sessions-export.ts";
 import type { ListFlags, ShowFlags } from "../commands/sessions.ts";
 import { wholeNumber, type Act } from "./act.ts";
+import { defineChannels } from "./channels.ts";
 import { defineModels } from "./models.ts";
 
 interface Json {
@@ -82,24 +83,4 @@ function definePairing(program: Command, act: Act): void {
         return pairingApprove(io, { channel, code }, options);
       }),
     );
-}
-
-function defineChannels(program: Command, act: Act): void {
-  const channels = program.command("channels").description("chat platforms");
-  channels
-    .command("status", { isDefault: true })
-    .description("how each account is connected (the default)")
-    .option("--json", "for scripts")
-    .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
-    .action(
-      act(async (io, options: Json & { timeout?: number }) => {
-        const { channelsStatus } = await import("../commands/channels.ts");
-        return channelsStatus(io, options);
-      }),
-    );
-  channels
-    .command("list")
-    .description("accounts of the config")
-    .option("--json", "for scripts")
-    .action(act(async (io, options: Json) => (await import("../commands/channels.ts")).channelsList(io, options)));
 }

@@ -1,0 +1,143 @@
+import { text as readAll } from "node:stream/consumers";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { OpenClawError } from "../../../types/errors.ts";
+import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
+import { parseConfigText } from "../../config/parse.ts";
+import { readConfigText } from "../../config/load.ts";
+import { removeConfigValue, writeConfigValues } from "../../config/write.ts";
+import { bundledChannels, findAdapter } from "../../gateway/extensions.ts";
+import type { Io } from "../io.ts";
+import { readState, type State } from "../state.ts";
+import { askedFlag, isSecret, keysFrom, type SetupFlags } from "./channel-setup.ts";
+import { askHidden, askLine, canAsk } from "./models-ask.ts";
+
+export interface AddFlags extends SetupFlags {
+  readonly channel: string;
+  readonly account?: string;
+  readonly useEnv?: boolean;
+}
+
+/** Writes an account into the config, or changes one. Throws USAGE, and what writing the config throws. */
+export async function channelsAdd(io: Io, { channel, account, useEnv, ...given }: AddFlags): Promise<number> {
+  const adapter = await findAdapter(channel);
+  if (!adapter) throw unknownChannel(channel);
+  checkAccount(account);
+  const state = await readState(io);
+  const isEnough = useEnv === true || (await isThere(state, channel, account));
+  const flags = await filledIn(io, channel, given, isEnough);
+  const keys = keysFrom(channel, flags, useEnv === true);
+  const { path, extra } = await placeFor(state, channel, account);
+  await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
+  await writeConfigValues(state.load, [
+    ...extra,
+    ...[["enabled", true] as const, ...keys].map(([key, value]) => ({ path: [...path, key], value })),
+  ]);
+  io.out(`${adapter.label} (${account ?? "default"}) is in ${state.load.path}; a running gateway starts it at once.\n`);
+  const more = account === undefined ? "" : ` --account ${account}`;
+  if (adapter.login) io.out(`Link it: openclaw channels login --channel ${channel}${more}\n`);
+  return 0;
+}
+
+export interface RemoveFlags {
+  readonly channel: string;
+  readonly account?: string;
+  readonly yes?: boolean;
+}
+
+/** Takes an account out of the config; its keys on disk stay. Throws NOT_FOUND, and USAGE where nobody confirms. */
+export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFlags): Promise<number> {
+  const state = await readState(io);
+  const accounts = await accountsIn(state, channel);
+  const name = account ?? (accounts.length === 1 ? accounts[0] : "default");
+  const isAll = accounts.length === 0 ? name === "default" : accounts.length === 1 && accounts[0] === name;
+  const path = isAll ? ["channels", channel] : ["channels", channel, "accounts", name ?? ""];
+  if (valueAt(await fileOf(state), path) === undefined) throw unknownAccount(channel, name ?? "default", accounts);
+  if (yes !== true && !(await confirmed(io, `Take ${channel} (${name}) out of the config? [y/N] `))) {
+    io.err("Nothing was changed.\n");
+    return 1;
+  }
+  await removeConfigValue(state.load, path);
+  io.out(`Took ${channel} (${name}) out of ${state.load.path}; a running gateway stops it at once.\n`);
+  return 0;
+}
+
+async function confirmed(io: Io, question: string): Promise<boolean> {
+  if (canAsk(io)) return /^y(es)?$/i.test((await askLine(question)).trim());
+  throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --yes." });
+}
+
+/** `-` reads the secret from a pipe; one that is missing is asked for, unseen. */
+async function filledIn(io: Io, channel: string, flags: SetupFlags, isEnough: boolean): Promise<SetupFlags> {
+  const piped = Object.entries(flags).filter(([, value]) => value === "-");
+  if (piped.length > 1)
+    throw new OpenClawError("USAGE", { message: "Only one value can be piped.", fix: "Give the others as files." });
+  const [flag] = piped[0] ?? [];
+  if (flag !== undefined) return { ...flags, [flag]: nonEmpty(await readAll(process.stdin)) };
+  const asked = askedFlag(channel);
+  if (asked === undefined || isEnough || Object.keys(flags).length > 0) return flags;
+  if (!canAsk(io)) {
+    throw new OpenClawError("USAGE", {
+      message: `The token of ${channel} is missing.`,
+      fix: "Give --token - and pipe it in, --token-file <path>, or --use-env.",
+    });
+  }
+  const what = isSecret(channel, asked) ? "Token" : "Value";
+  return { [asked]: nonEmpty(await askHidden(`${what} of ${channel}: `)) };
+}
+
+function nonEmpty(text: string): string {
+  if (text.trim() !== "") return text.trim();
+  throw new OpenClawError("USAGE", { message: "The token is empty.", fix: "Give one." });
+}
+
+async function isThere(state: State, channel: string, account: string | undefined): Promise<boolean> {
+  const path = ["channels", channel, ...(account === undefined ? [] : ["accounts", account])];
+  return valueAt(await fileOf(state), path) !== undefined;
+}
+
+async function accountsIn(state: State, channel: string): Promise<readonly string[]> {
+  const listed = valueAt(await fileOf(state), ["channels", channel, "accounts"]);
+  return isRecord(listed) ? Object.keys(listed) : [];
+}
+
+/** As it is written: a token that is missing here must not keep anybody from mending the file. */
+async function fileOf({ load }: State): Promise<unknown> {
+  const text = (await readConfigText(load.path)) ?? "";
+  return text.trim() === "" ? {} : parseConfigText(text, load.path);
+}
+
+/** Where the account stands. The first one that is named leaves the nameless one as `default`. */
+async function placeFor(
+  state: State,
+  channel: string,
+  account: string | undefined,
+): Promise<{ path: KeyPath; extra: readonly { path: KeyPath; value: unknown }[] }> {
+  const base = ["channels", channel];
+  const accounts = await accountsIn(state, channel);
+  if (account === undefined && accounts.length === 0) return { path: base, extra: [] };
+  const path = [...base, "accounts", account ?? "default"];
+  const isNameless = accounts.length === 0 && valueAt(await fileOf(state), base) !== undefined;
+  const keepsDefault = isNameless && account !== undefined && account !== "default";
+  return { path, extra: keepsDefault ? [{ path: [...base, "accounts", "default"], value: {} }] : [] };
+}
+
+function checkAccount(account: string | undefined): void {
+  if (account === undefined || /^[\w-]{1,64}$/.test(account)) return;
+  throw new OpenClawError("USAGE", {
+    message: `"${account}" is no name of an account.`,
+    fix: "Use letters, digits, - and _.",
+  });
+}
+
+const unknownChannel = (channel: string): OpenClawError =>
+  new OpenClawError("CHANNEL_MISSING", {
+    message: `There is no channel "${channel}".`,
+    fix: `Those that there are: ${bundledChannels.join(", ")}.`,
+  });
+
+const unknownAccount = (channel: string, account: string, accounts: readonly string[]): OpenClawError =>
+  new OpenClawError("NOT_FOUND", {
+    message: `The config has no account ${account} of ${channel}.`,
+    fix: accounts.length === 0 ? "See openclaw channels list." : `It has: ${accounts.join(", ")}.`,
+  });

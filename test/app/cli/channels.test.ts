@@ -1,0 +1,162 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { run, stateDir } from "./cli.ts";
+import { fakeGateway } from "./fake-gateway.ts";
+
+const at = (config = "{\n  // mine\n  gateway: { port: 1 }, // stays\n}\n") => {
+  const dir = stateDir(config);
+  const env = { OPENCLAW_STATE_DIR: dir };
+  const file = () => readFileSync(join(dir, "openclaw.json"), "utf8");
+  return { dir, env, file, cli: (...args: readonly string[]) => run(["channels", ...args], env) };
+};
+
+describe("channels add", () => {
+  test("writes an account, leaves comments alone and shows no token", async () => {
+    const { cli, file } = at();
+    const { code, out, err } = await cli("add", "--channel", "telegram", "--token", "123:secret");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^Telegram \(default\) is in .*; a running gateway starts it at once\.\n$/);
+    expect(out).not.toContain("secret");
+    expect(file()).toContain("// mine");
+    expect(file()).toContain('"botToken": "123:secret"');
+    expect((await cli("list")).out).toMatch(/telegram +default +on +pairing +allowlist/);
+  });
+
+  test("names the environment or a file instead of holding the token", async () => {
+    const { cli, file, dir } = at();
+    expect(await cli("add", "--channel", "slack", "--use-env")).toMatchObject({ code: 0 });
+    expect(file()).toContain('"SLACK_APP_TOKEN"');
+    writeFileSync(join(dir, "token"), "abc");
+    expect(await cli("add", "--channel", "discord", "--token-file", join(dir, "token"))).toMatchObject({ code: 0 });
+    expect(file()).toContain('"source": "file"');
+    expect(await cli("add", "--channel", "telegram", "--token-file", join(dir, "token"))).toMatchObject({ code: 0 });
+    expect(file()).toContain('"tokenFile"');
+  });
+
+  test("a second account leaves the first one as the default", async () => {
+    const { cli, env } = at();
+    await cli("add", "--channel", "telegram", "--token", "1:a");
+    expect(await cli("add", "--channel", "telegram", "--account", "work", "--token", "2:b")).toMatchObject({ code: 0 });
+    const { channels } = JSON.parse((await cli("list", "--json")).out);
+    expect(channels.map((one: { account: string }) => one.account)).toEqual(["default", "work"]);
+    const token = await run(["config", "get", "channels.telegram.accounts.work"], env);
+    expect(token.out).toContain("[secret]");
+  });
+
+  test.each([
+    [["--channel", "irc", "--token", "x"], 'There is no channel "irc"', 2],
+    [["--channel", "telegram"], "The token of telegram is missing", 2],
+    [["--channel", "telegram", "--app-token", "x"], "telegram has no use for --app-token", 2],
+    [["--channel", "telegram", "--account", "../x", "--token", "x"], "is no name of an account", 2],
+    [["--channel", "signal", "--token", "x"], "signal has no use for --token", 2],
+    [["--channel", "signal", "--http-url", "nowhere"], "Not written: channels.signal.httpUrl", 78],
+  ])("%j is refused and changes nothing", async (args, why, exit) => {
+    const { cli, file } = at();
+    const before = file();
+    const { code, err } = await cli("add", ...args);
+    expect([code, err]).toEqual([exit, expect.stringContaining(why)]);
+    expect(file()).toBe(before);
+  });
+});
+
+test("channels remove takes one account, or the whole channel with its last one", async () => {
+  const { cli, file } = at();
+  await cli("add", "--channel", "telegram", "--token", "1:a");
+  await cli("add", "--channel", "telegram", "--account", "work", "--token", "2:b");
+  expect(await cli("remove", "--channel", "telegram", "--account", "work")).toMatchObject({ code: 2 });
+  expect(await cli("remove", "--channel", "telegram", "--account", "other", "--yes")).toMatchObject({ code: 1 });
+  expect(await cli("remove", "--channel", "telegram", "--account", "work", "--yes")).toMatchObject({ code: 0 });
+  expect(file()).not.toContain("2:b");
+  expect(file()).toContain("1:a");
+  expect(await cli("remove", "--channel", "telegram", "--yes")).toMatchObject({ code: 0 });
+  expect(file()).not.toContain("telegram");
+  expect(file()).toContain("// stays");
+});
+
+test("channels list --all names those that are not set up", async () => {
+  const { cli } = at();
+  expect((await cli("list")).out).toBe("The config names no channel.\n");
+  expect((await cli("list", "--all")).out).toMatch(/discord +not set up/);
+  expect(JSON.parse((await cli("list", "--all", "--json")).out).notSetUp).toContain("slack");
+});
+
+test("channels capabilities work without a gateway", async () => {
+  const { cli } = at();
+  expect((await cli("capabilities")).out).toMatch(/telegram +telegram-html +4096 +50 MB +no +\(not connected\)/);
+  const { channels } = JSON.parse((await cli("capabilities", "--json", "--channel", "discord")).out);
+  expect(channels).toMatchObject([{ channel: "discord", limits: { text: 2000 }, probe: true }]);
+});
+
+test("channels status shows when an account is tried again; --probe fails when a platform refuses", async () => {
+  const account = { accountId: "default", lifecycle: "trouble", retryAt: Date.now() + 65_000, silentMs: 125_000 };
+  const gateway = await fakeGateway({
+    "channels.status": () => ({ channelAccounts: { telegram: [{ ...account, lastError: "no network" }] } }),
+    "channels.probe": () => ({
+      accounts: [{ channel: "telegram", accountId: "default", status: "fail", message: "Bad token.", fix: "Get one." }],
+    }),
+  });
+  const plain = await run(["channels", "status", "--channel", "telegram"], gateway.env);
+  expect(plain.code).toBe(0);
+  expect(plain.out).toMatch(/trouble, again in 1 min +2 min ago +no network/);
+  const probed = await run(["channels", "status", "--probe", "--timeout", "1000"], gateway.env);
+  expect(probed.code).toBe(1);
+  expect(probed.out).toMatch(/telegram +default +fail +Bad token\. +Get one\./);
+});
+
+const STEPS = [
+  { kind: "qr", text: "abc", rows: ["10", "01"] },
+  { kind: "code", code: "ABCD-1234" },
+  { kind: "told", text: "Nearly there." },
+];
+
+describe("channels login", () => {
+  test("shows what the gateway's login shows, and its end", async () => {
+    const views = [
+      { loginId: "l", state: "waiting", steps: STEPS.slice(1), next: 3 },
+      { loginId: "l", state: "linked", steps: [], next: 3, self: { id: "1", name: "Me" } },
+    ];
+    const gateway = await fakeGateway({
+      "channels.login.start": () => ({ loginId: "l", state: "waiting", steps: STEPS.slice(0, 1), next: 1 }),
+      "channels.login.wait": () => views.shift(),
+    });
+    const { code, out, err } = await run(["channels", "login", "whatsapp", "--phone", "+49301234567"], gateway.env);
+    expect([code, err]).toEqual([0, "Nearly there.\n"]);
+    expect(out.split("\n").slice(0, 5)).toEqual([
+      "█".repeat(10),
+      "█".repeat(10),
+      "████▄▀████",
+      "█".repeat(10),
+      "█".repeat(10),
+    ]);
+    expect(out).toContain("Type this code into the app: ABCD-1234\n");
+    expect(out).toMatch(/Linked whatsapp as Me\.\n$/);
+    expect(gateway.requests).toMatchObject([
+      { method: "channels.login.start", params: { channel: "whatsapp", phone: "+49301234567" } },
+      { method: "channels.login.wait", params: { loginId: "l", next: 1 } },
+      { method: "channels.login.wait", params: { loginId: "l", next: 3 } },
+    ]);
+  });
+
+  test("a login that failed is told with its cause", async () => {
+    const gateway = await fakeGateway({
+      "channels.login.start": () => ({
+        loginId: "l",
+        state: "failed",
+        steps: [],
+        next: 0,
+        error: "Too late. Do it again.",
+      }),
+    });
+    const { code, err } = await run(["channels", "login", "--channel", "whatsapp"], gateway.env);
+    expect([code, err]).toEqual([78, expect.stringContaining("Too late. Do it again.")]);
+  });
+
+  test("without a gateway it says what a channel without login needs, and which account is missing", async () => {
+    const { cli } = at('{ gateway: { port: 1 }, channels: { telegram: { botToken: "1:a" } } }');
+    expect((await cli("login", "telegram")).err).toContain("Telegram needs no login");
+    expect((await cli("logout", "telegram")).out).toBe("telegram (default) is not linked: it has only its settings.\n");
+    expect((await cli("login", "discord")).err).toContain("The config has no account default of discord");
+    expect(await cli("login")).toMatchObject({ code: 2 });
+  });
+});

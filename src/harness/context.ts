@@ -3,6 +3,7 @@ import { applyPasses } from "../history/passes.ts";
 import { truncateResults } from "../history/truncate-results.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
+import { estimateTokens } from "../sessions/tokens.ts";
 import type { EngineAnswer } from "../types/engine-turn.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
 import type { PromptRecord } from "../types/run.ts";
@@ -31,6 +32,8 @@ export class ModelContext {
   #said: () => readonly ChatMessage[] = () => [];
   #record: PromptRecord | undefined;
   #fixed = 0;
+  /** What the loop begins with. */
+  #opened = { tokens: 0, count: 0 };
   #calls = 0;
   #view: EngineView | undefined;
 
@@ -58,6 +61,7 @@ export class ModelContext {
     const answer = await view.assemble();
     const history = await this.#assembled(window, answer);
     view.begin(history.messages.length);
+    this.#opened = { tokens: history.estimatedTokens, count: history.messages.length };
     const opening = { systemPrompt: withAddition(system.text, answer), ...history };
     await this.#tell(window, view);
     await this.#keep(opening, { system, answer });
@@ -99,8 +103,21 @@ export class ModelContext {
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
     const shown = this.#prune(applyPasses(seen, this.#policy));
     if (this.#calls === 1) this.#tellPrompt();
-    if (!this.#plan.truncate) return [...shown];
-    return [...truncateResults(shown, { windowTokens: windowOf(this.#plan.handle.info, this.#request.settings) })];
+    return [...this.#fit(shown, messages)];
+  }
+
+  /** What tools brought in this very run may fill the window: their largest results are cut in what is sent. */
+  #fit(shown: readonly ChatMessage[], loop: readonly ChatMessage[]): readonly ChatMessage[] {
+    const windowTokens = windowOf(this.#plan.handle.info, this.#request.settings);
+    const first = this.#plan.truncate ? truncateResults(shown, { windowTokens }) : shown;
+    const { tokens, count } = this.#opened;
+    if (tokens + this.#fixed + tokensOf(loop.slice(count)) <= windowTokens) return first;
+    const room = windowTokens - this.#fixed;
+    for (const share of [0.3, 0.1]) {
+      const cut = truncateResults(first, { windowTokens, share });
+      if (tokensOf(cut) <= room) return cut;
+    }
+    return truncateResults(first, { windowTokens, share: 0.03 });
   }
 
   /** Old results of tools, where the provider has a cache and has forgotten it. */
@@ -189,6 +206,9 @@ const TRIMMED = {
   because: "window",
   text: "Older turns do not fit the model's window and were left out.",
 } as const;
+
+const tokensOf = (messages: readonly ChatMessage[]): number =>
+  messages.reduce((sum, message) => sum + estimateTokens(message), 0);
 
 const withAddition = (system: string, answer: EngineAnswer | undefined): string =>
   answer?.systemAddition === undefined || answer.systemAddition === ""

@@ -167,6 +167,19 @@ it("goes on from the turn's tool results after an overflow in its middle", async
   expect(await going.compactWhenFull()).toBeUndefined();
 });
 
+it("cuts what tools bring in one run before it fills the window, in what is sent alone", async () => {
+  const own = await openStage();
+  const big = "x".repeat(60_000);
+  const look = makeTool("look", async ({ text }) => done(`${text} ${big}`));
+  own.model.answer((_, number) => (number <= 12 ? { tool: "look", args: { text: String(number) } } : { text: "seen" }));
+  const settings = { ...settingsFor(own.dir), contextTokens: 40_000 };
+  const run = own.start({ tools: [look], settings });
+  expect((await run.stream.done).kind).toBe("replied");
+  for (const call of own.model.calls) expect(JSON.stringify(call.messages).length / 4).toBeLessThan(40_000);
+  expect((await own.transcript()).filter((line) => line.length > 50_000)).toHaveLength(12);
+  await own.close();
+});
+
 it("keeps a long conversation inside a small window, and summarises each turn once", async () => {
   stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
   const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };

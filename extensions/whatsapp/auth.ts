@@ -12,12 +12,16 @@ export interface Auth {
   readonly keys: SignalKeyStore;
   /** Returns when `creds` are on disk; does nothing once closed. */
   save(): void;
+  /** Keeps what a message of ours said, for devices that ask again because they could not open it; three days long. */
+  keep(id: string, content: Uint8Array): void;
+  kept(id: string): Uint8Array | undefined;
   /** Forgets everything; the next connection begins with new keys. */
   forget(): void;
   close(): void;
 }
 
 const FILE = "auth.sqlite";
+const KEPT_MS = 3 * 24 * 3_600_000;
 
 /**
  * Opens the store in an account's folder. One call of the library changes several keys that only make sense together:
@@ -38,8 +42,9 @@ export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> 
     save() {
       if (db.isOpen) write(db, baileys, [["creds", "", creds]]);
     },
+    ...sentMessages(db),
     forget() {
-      db.exec("DELETE FROM keys");
+      db.exec("DELETE FROM keys; DELETE FROM sent");
       creds = baileys.initAuthCreds();
     },
     close: () => {
@@ -55,6 +60,8 @@ function open(file: string): DatabaseSync {
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON",
     );
     db.exec("CREATE TABLE IF NOT EXISTS keys (type TEXT, id TEXT, value TEXT, PRIMARY KEY (type, id)) WITHOUT ROWID");
+    db.exec("CREATE TABLE IF NOT EXISTS sent (id TEXT PRIMARY KEY, at INTEGER, content BLOB) WITHOUT ROWID");
+    db.prepare("DELETE FROM sent WHERE at < ?").run(Date.now() - KEPT_MS);
     return db;
   } catch (cause) {
     throw new OpenClawError("CHANNEL_AUTH", {
@@ -63,6 +70,18 @@ function open(file: string): DatabaseSync {
       cause,
     });
   }
+}
+
+function sentMessages(db: DatabaseSync): Pick<Auth, "keep" | "kept"> {
+  return {
+    keep(id, content) {
+      db.prepare("INSERT OR REPLACE INTO sent (id, at, content) VALUES (?, ?, ?)").run(id, Date.now(), content);
+    },
+    kept(id) {
+      const row = db.prepare("SELECT content FROM sent WHERE id = ?").get(id);
+      return row?.["content"] instanceof Uint8Array ? row["content"] : undefined;
+    },
+  };
 }
 
 type Row = readonly [type: string, id: string, value: unknown];

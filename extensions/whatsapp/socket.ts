@@ -29,6 +29,12 @@ export function openSocket(opening: Opening): WaSocket {
     shouldIgnoreJid: isNoChat,
     cachedGroupMetadata: async (jid) => opening.knownGroup(jid),
     makeSignalRepository: tap.repository,
+    getMessage: async ({ id }) => {
+      const content = id ? auth.kept(id) : undefined;
+      return content && baileys.proto.Message.decode(content);
+    },
+    // The store waits for its turn by itself.
+    transactionOpts: { maxCommitRetries: 3, delayBetweenTriesMs: 200 },
   });
   tap.listen(sock.ws);
   sock.ev.on("creds.update", () => auth.save());
@@ -39,7 +45,7 @@ export function openSocket(opening: Opening): WaSocket {
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);
-  return calls(sock, baileys);
+  return calls(sock, opening);
 }
 
 type Sock = ReturnType<Baileys["makeWASocket"]>;
@@ -57,17 +63,22 @@ function listenToGroups(ev: Listening, { groupChanged }: SocketEvents): void {
   ev.on("group-participants.update", (change) => groupChanged(change.id));
 }
 
-function calls(sock: Sock, { jidNormalizedUser }: Baileys): WaSocket {
+function calls(sock: Sock, { baileys, auth }: Opening): WaSocket {
   return {
     self() {
       const me = sock.user;
       if (!me) return undefined;
-      return { jid: me.id, name: me.name ?? me.notify ?? jidNormalizedUser(me.id), ...(me.lid && { lid: me.lid }) };
+      return {
+        jid: me.id,
+        name: me.name ?? me.notify ?? baileys.jidNormalizedUser(me.id),
+        ...(me.lid && { lid: me.lid }),
+      };
     },
     async send(to, content, options) {
       const answer = listenForAnswer(sock, options.messageId ?? "");
       try {
-        await sock.sendMessage(to, content, options);
+        const sent = await sock.sendMessage(to, content, options);
+        if (sent?.key.id && sent.message) auth.keep(sent.key.id, baileys.proto.Message.encode(sent.message).finish());
         return await answer.came();
       } finally {
         answer.stop();

@@ -60,6 +60,7 @@ export async function startFakeWhatsapp() {
   const faults: Fault[] = [];
   const read: string[] = [];
   const unlinked: string[] = [];
+  const arrived: string[] = [];
   const refusedByClient: BinaryNode[] = [];
   const people = [
     new Person(`4917012345@${SERVER}`, "111111@lid", "Ada"),
@@ -202,6 +203,7 @@ export async function startFakeWhatsapp() {
       from.send({ tag: "ack", attrs: { class: "message", id, from: node.attrs["to"]!, t: seconds(), ...error } });
     if (fault?.kind === "refuse") return reply({ error: String(fault.code) });
     if (fault?.kind === "drop") return from.cut();
+    arrived.push(id);
     await show(node);
     return fault?.kind === "lose" ? from.cut() : reply();
   }
@@ -288,6 +290,19 @@ export async function startFakeWhatsapp() {
     reactions,
     read,
     unlinked,
+    /** Ids of the messages that came, each time that they came. */
+    arrived,
+    /** The person's phone could not open a message and asks for it again. */
+    askAgain(id: string, by = ada): void {
+      wire?.send({
+        tag: "receipt",
+        attrs: { id, from: by.phone.replace("@", ":0@"), type: "retry", t: seconds() },
+        content: [
+          { tag: "retry", attrs: { count: "1", id, t: seconds(), v: "1" } },
+          { tag: "registration", attrs: {}, content: Buffer.from([0, 0, 0, 1]) },
+        ],
+      });
+    },
     refusedByClient,
     loggedOut: false,
     say,

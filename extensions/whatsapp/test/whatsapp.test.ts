@@ -146,6 +146,17 @@ describe("sending", () => {
     expect(song?.content.audioMessage).toMatchObject({ ptt: false, mimetype: "audio/mpeg" });
   });
 
+  test("a device that could not open a message gets it again, after a restart too", async () => {
+    const { link, platform, fake } = await begin();
+    const sent = await link.send(platform.direct, text("say again"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    await link.close();
+    await start(platform);
+    fake.askAgain(sent.messageId);
+    await expect.poll(() => fake.arrived).toEqual([sent.messageId, sent.messageId]);
+    expect(platform.shown(platform.direct)).toEqual(["say again"]);
+  });
+
   test("what nobody knows the age of is not changed", async () => {
     const { link, platform } = await begin();
     const edited = await link.edit?.(platform.direct, "3EB0AAAAAAAAAAAAAAAAAA", text("too late"));

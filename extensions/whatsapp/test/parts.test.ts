@@ -1,0 +1,139 @@
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import * as baileys from "@whiskeysockets/baileys";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { MediaItem } from "../../../src/types/message.ts";
+import { Host } from "../../../test/contracts/channel.ts";
+import { openAuth } from "../auth.ts";
+import { whatsappConfig } from "../index.ts";
+import { download } from "../media.ts";
+import { hushSignal } from "../quiet.ts";
+import { startFakeWhatsapp } from "./fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake-whatsapp.ts";
+
+describe("files", () => {
+  let fake: FakeWhatsApp;
+  beforeAll(async () => {
+    fake = await startFakeWhatsapp();
+  });
+  afterAll(() => fake.close());
+
+  const item = (ref: object, more: Partial<MediaItem> = {}): MediaItem => ({
+    kind: "voice",
+    source: { at: "platform", ref: JSON.stringify(ref) },
+    ...more,
+  });
+  const fetchIt = async (file: MediaItem, limit = 1) =>
+    download(new Host(), whatsappConfig.parse({ mediaUrl: fake.mediaUrl, mediaMaxMb: limit }), file);
+  const refOf = (bytes: Uint8Array) => {
+    const { directPath, mediaKey } = fake.sealFile(bytes, "Audio");
+    return { path: directPath, key: mediaKey.toString("base64"), info: "Audio" };
+  };
+
+  test("are decrypted with the key of their kind", async () => {
+    const bytes = Buffer.from("a voice of some length, longer than a block");
+    expect(Buffer.from((await fetchIt(item(refOf(bytes)))).bytes)).toEqual(bytes);
+    await expect(fetchIt(item({ ...refOf(bytes), info: "Image" }))).rejects.toMatchObject({
+      code: "MEDIA_UNAVAILABLE",
+    });
+  });
+
+  test("that are too large, gone or not described are refused", async () => {
+    const large = refOf(Buffer.alloc(1_048_576 + 20));
+    await expect(fetchIt(item(large))).rejects.toThrow(/more than/);
+    await expect(fetchIt(item(large, { bytes: 2_000_000 }))).rejects.toMatchObject({ code: "MEDIA_TOO_LARGE" });
+    await expect(fetchIt(item({ ...large, path: "/gone" }))).rejects.toThrow(/404/);
+    await expect(fetchIt(item({ path: "x" }))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+  });
+
+  test("come from the configured address alone, whatever a message says", async () => {
+    const elsewhere = { ...refOf(Buffer.from("x")), path: "//169.254.169.254/latest" };
+    await expect(fetchIt(item(elsewhere))).rejects.toThrow(`${fake.mediaUrl} answer`);
+  });
+});
+
+describe("keys", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-auth-"));
+  });
+  afterEach(() => fs.rm(folder, { recursive: true, force: true }));
+
+  test("come back as they were, bytes as bytes", async () => {
+    const auth = await openAuth(folder, baileys);
+    const pair = baileys.Curve.generateKeyPair();
+    await auth.keys.set({
+      "pre-key": { "1": pair, "2": pair },
+      session: { "111.0": Buffer.from([1, 2, 3]) },
+      "app-state-sync-key": { AA: baileys.proto.Message.AppStateSyncKeyData.fromObject({ keyData: Buffer.from("k") }) },
+    });
+    await auth.keys.set({ "pre-key": { "2": null } });
+    auth.save();
+    const { noiseKey } = auth.creds;
+    auth.close();
+    const again = await openAuth(folder, baileys);
+    expect(again.creds.noiseKey).toEqual(noiseKey);
+    expect(await again.keys.get("pre-key", ["1", "2"])).toEqual({ "1": pair });
+    expect(await again.keys.get("session", ["111.0"])).toEqual({ "111.0": Buffer.from([1, 2, 3]) });
+    const { AA } = await again.keys.get("app-state-sync-key", ["AA"]);
+    expect(Buffer.from(AA?.keyData ?? []).toString()).toBe("k");
+    again.close();
+  });
+
+  test("of one change are all there or none is", async () => {
+    const auth = await openAuth(folder, baileys);
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    const broken = { session: { a: Buffer.from([1]), b: loop as unknown as Uint8Array } };
+    expect(() => auth.keys.set(broken)).toThrow(/circular/i);
+    expect(await auth.keys.get("session", ["a"])).toEqual({});
+    auth.close();
+  });
+
+  test("of an account that is forgotten are gone from the file", async () => {
+    const auth = await openAuth(folder, baileys);
+    await auth.keys.set({ session: { a: Buffer.from("a long secret that would be found") } });
+    auth.keep("3EB0", Buffer.from("words"));
+    auth.forget();
+    expect(await auth.keys.get("session", ["a"])).toEqual({});
+    expect(auth.kept("3EB0")).toBeUndefined();
+    auth.close();
+    const secret = Buffer.from("a long secret that would be found").toString("base64");
+    for (const name of await fs.readdir(folder)) {
+      expect((await fs.readFile(path.join(folder, name), "latin1")).includes(secret)).toBe(false);
+    }
+  });
+});
+
+test("libsignal's sessions do not reach the console, other lines do", () => {
+  const { info, warn, error } = console;
+  const lines: unknown[][] = [];
+  try {
+    Object.assign(console, { info: (...line: unknown[]) => void lines.push(line) });
+    hushSignal();
+    console.info("Closing session:", { privKey: "secret" });
+    console.info("an ordinary line");
+  } finally {
+    Object.assign(console, { info, warn, error });
+  }
+  expect(lines).toEqual([["an ordinary line"]]);
+});
+
+test("without the optional package the operator is told how to get it", async () => {
+  const index = path.join(import.meta.dirname, "../index.ts");
+  const script = `
+    import { registerHooks } from "node:module";
+    registerHooks({ resolve(name, context, next) {
+      if (name === "@whiskeysockets/baileys") throw Object.assign(new Error("not there"), { code: "ERR_MODULE_NOT_FOUND" });
+      return next(name, context);
+    } });
+    const { whatsapp, whatsappConfig } = await import(${JSON.stringify(index)});
+    await whatsapp.connect(whatsappConfig.parse({}), {}).catch(({ code, fix }) => console.log(code, fix));
+  `;
+  const args = ["--conditions=source", "--input-type=module", "-e", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(stdout).toMatch(/^CHANNEL_CONFIG .*npm install @whiskeysockets\/baileys/);
+});

@@ -112,7 +112,19 @@ export class Connection {
       this.#isOpen = false;
       ended.resolve(codeOf(state.lastDisconnect?.error));
     };
-    this.#socket = openSocket({
+    try {
+      this.#socket = this.#open(changed);
+    } catch (error) {
+      this.#parts.host.log.warn("a connection could not be begun", { error: String(error) });
+      abort();
+    }
+    const code = await ended.promise;
+    this.#signal.removeEventListener("abort", abort);
+    return code;
+  }
+
+  #open(changed: (state: Partial<ConnectionState>) => void): WaSocket {
+    return openSocket({
       ...this.#parts,
       knownGroup: (jid) => this.inbox.knownGroup(jid),
       events: {
@@ -120,11 +132,9 @@ export class Connection {
         take: (message) => this.inbox.take(message),
         groupChanged: (jid) => this.inbox.forgetGroup(jid),
         alive: () => this.#alive(ALIVE_EVERY_MS),
+        unsaved: (error) => this.#parts.host.log.warn("keys could not be saved", { error: String(error) }),
       },
     });
-    const code = await ended.promise;
-    this.#signal.removeEventListener("abort", abort);
-    return code;
   }
 
   #opened(): void {

@@ -95,7 +95,7 @@ async function meet<T>(
     socket.pairingCode(desk.phone).then((code) => desk.show({ kind: "code", code }), end.reject);
   };
   const nothing = (): void => undefined;
-  const events = { changed, alive: nothing, groupChanged: nothing, take: left };
+  const events = { changed, alive: nothing, groupChanged: nothing, take: left, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, knownGroup: () => undefined });
   const abort = (): void => end.resolve({ kind: "ended", code: undefined });
   desk.signal.addEventListener("abort", abort, { once: true });

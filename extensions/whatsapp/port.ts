@@ -21,6 +21,8 @@ export interface SocketEvents {
   /** Something came, be it only the answer to a ping. */
   alive(): void;
   groupChanged(jid: string): void;
+  /** Keys or a sent message could not be written; keys are tried again. */
+  unsaved(error: unknown): void;
 }
 
 /** One connection to WhatsApp. Every call but `close` rejects when it does not stand. */

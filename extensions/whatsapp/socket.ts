@@ -1,6 +1,6 @@
-import type { BaileysEventMap, ConnectionState } from "@whiskeysockets/baileys";
+import type { BaileysEventMap, ConnectionState, WAMessage } from "@whiskeysockets/baileys";
 import type { Baileys } from "./baileys.ts";
-import { isNoChat } from "./jid.ts";
+import { bare, isNoChat } from "./jid.ts";
 import { NoAnswer } from "./port.ts";
 import type { Answer, Opening, SocketEvents, WaSocket } from "./port.ts";
 import { hushSignal, silent } from "./quiet.ts";
@@ -37,7 +37,7 @@ export function openSocket(opening: Opening): WaSocket {
     transactionOpts: { maxCommitRetries: 3, delayBetweenTriesMs: 200 },
   });
   tap.listen(sock.ws);
-  sock.ev.on("creds.update", () => auth.save());
+  sock.ev.on("creds.update", () => save(opening));
   sock.ev.on("connection.update", events.changed);
   sock.ev.on("messages.upsert", ({ messages }) => {
     // It rejects only when everything ends.
@@ -46,6 +46,28 @@ export function openSocket(opening: Opening): WaSocket {
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);
   return calls(sock, opening);
+}
+
+const SAVE_AGAIN_MS = 5000;
+
+/** The library calls this in the middle of its work, which a full disk must not end. */
+function save(opening: Opening): void {
+  try {
+    opening.auth.save();
+  } catch (error) {
+    opening.events.unsaved(error);
+    setTimeout(() => save(opening), SAVE_AGAIN_MS).unref();
+  }
+}
+
+/** The message is on its way already: that it cannot be kept does not undo it. */
+function keep({ baileys, auth, events }: Opening, { key, message }: WAMessage): void {
+  if (!key.id || !message) return;
+  try {
+    auth.keep(key.id, baileys.proto.Message.encode(message).finish());
+  } catch (error) {
+    events.unsaved(error);
+  }
 }
 
 type Sock = ReturnType<Baileys["makeWASocket"]>;
@@ -63,14 +85,14 @@ function listenToGroups(ev: Listening, { groupChanged }: SocketEvents): void {
   ev.on("group-participants.update", (change) => groupChanged(change.id));
 }
 
-function calls(sock: Sock, { baileys, auth }: Opening): WaSocket {
+function calls(sock: Sock, opening: Opening): WaSocket {
   return {
     self() {
       const me = sock.user;
       if (!me) return undefined;
       return {
         jid: me.id,
-        name: me.name ?? me.notify ?? baileys.jidNormalizedUser(me.id),
+        name: me.name ?? me.notify ?? bare(me.id),
         ...(me.lid && { lid: me.lid }),
       };
     },
@@ -78,7 +100,7 @@ function calls(sock: Sock, { baileys, auth }: Opening): WaSocket {
       const answer = listenForAnswer(sock, options.messageId ?? "");
       try {
         const sent = await sock.sendMessage(to, content, options);
-        if (sent?.key.id && sent.message) auth.keep(sent.key.id, baileys.proto.Message.encode(sent.message).finish());
+        if (sent) keep(opening, sent);
         return await answer.came();
       } finally {
         answer.stop();

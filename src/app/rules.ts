@@ -32,6 +32,7 @@ function rulesOf(live: Live): DispatchSettings {
     inboundDebounceMs: (to) => config.messages.inbound.byChannel[to.channel] ?? config.messages.inbound.debounceMs,
     textCommands: config.commands.text,
     resetTriggers: config.session.resetTriggers,
+    staleAfterMs: config.messages.recovery.maxAgeHours * HOUR_MS,
     maxConcurrent: config.agents.defaults.maxConcurrent,
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
@@ -42,6 +43,8 @@ function rulesOf(live: Live): DispatchSettings {
     chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
   };
 }
+
+const HOUR_MS = 3_600_000;
 
 function queueMode(mode: string): QueueMode {
   if (mode === "queue") return "followup";

@@ -77,7 +77,7 @@ export const messagesConfig = z.strictObject({
         .meta(
           about(
             "Age",
-            "Hours since a message came; after a start older ones are not answered, and their chats are told.",
+            "Hours since a message was written; after an outage older ones are not answered, and their chats are told.",
           ),
         ),
       maxRows: z

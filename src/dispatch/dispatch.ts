@@ -11,6 +11,7 @@ import { findCommand } from "./commands/table.ts";
 import { parseCommand, type CommandCall } from "./commands/parse.ts";
 import type { Command } from "./commands/command.ts";
 import { Compactions } from "./compaction.ts";
+import { LateMessages } from "./late.ts";
 import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
 import { liveLines } from "./live-state.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
@@ -35,11 +36,13 @@ export class Dispatch {
   readonly #ports: DispatchPorts;
   readonly #order = new KeyedQueue();
   readonly #deciding = new Set<number>();
+  readonly #late: LateMessages;
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports;
     this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);
     this.replies = new Replies(ports);
+    this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, events: this.events, replies: this.replies });
     const runner = new TurnRunner({
       ...ports,
@@ -111,6 +114,7 @@ export class Dispatch {
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why }, "drop");
     if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: whyHeard(message) }, "history");
+    if (this.#late.isLate(row)) return this.#late.take(row);
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
@@ -155,7 +159,8 @@ export class Dispatch {
 
   /** What becomes of a message at this moment; undefined when nothing here knows it. */
   standingOf(row: InboxRow): "running" | "waiting" | undefined {
-    return this.lanes.find(row.id)?.standing ?? (this.#deciding.has(row.id) ? "waiting" : undefined);
+    const isHeld = this.#deciding.has(row.id) || this.#late.has(row.id);
+    return this.lanes.find(row.id)?.standing ?? (isHeld ? "waiting" : undefined);
   }
 
   async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {
@@ -198,6 +203,7 @@ export class Dispatch {
     const cancel = this.#ports.clock.after(DECIDE_MS, late.resolve);
     await Promise.race([this.#order.idle(), late.promise]);
     cancel();
+    this.#late.close();
     await this.lanes.close(ms);
     await this.replies.settle();
   }

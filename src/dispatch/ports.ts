@@ -33,6 +33,8 @@ export interface DispatchSettings {
   readonly textCommands: boolean;
   /** Texts that begin a new conversation, beside `/new` and `/reset`. */
   readonly resetTriggers: readonly string[];
+  /** Milliseconds since it was written after which a message is not answered but told of; always answered when unset. */
+  readonly staleAfterMs?: number;
   /** Runs of all sessions that go on at the same time. */
   readonly maxConcurrent: number;
   /** The session that a message belongs to. */

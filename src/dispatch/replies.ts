@@ -80,7 +80,7 @@ export class Replies {
     const { message } = first;
     if (message.options?.operator === true && message.options.deliverTo === undefined)
       await this.note(this.#keyOf(first), { text, said: message.text, runId: runIdOf(first) });
-    else await this.#toChat(first, text, "error");
+    else await this.#toChat(first, text, "error", staleKey(first.id));
     await this.#ports.journal.inbox.finish(
       rows.map((row) => row.id),
       { kind: "dropped", why },
@@ -127,9 +127,14 @@ export class Replies {
     await Promise.all(this.#notes);
   }
 
-  async #toChat(row: InboxRow, text: string, because: NoticeCause): Promise<void> {
+  async #toChat(
+    row: InboxRow,
+    text: string,
+    because: NoticeCause,
+    replyKey = `in:${row.id}:${because}`,
+  ): Promise<void> {
     await this.#ports.outbox.deliver({
-      replyKey: `in:${row.id}:${because}`,
+      replyKey,
       inboxId: row.id,
       to: row.message.options?.deliverTo ?? row.message.from,
       blocks: [{ kind: "notice", markdown: text, because }],
@@ -145,6 +150,9 @@ export class Replies {
     return this.#ports.journal.inbox.finish([row.id], outcome, refused);
   }
 }
+
+/** Names the line that tells a chat of stale messages, the first of which is this one. */
+export const staleKey = (inboxId: number): string => `in:${inboxId}:stale`;
 
 function endWith(log: RunLog, text: string, because: NoticeCause, now: number): void {
   log.emit({ type: "run_start", facts: log.facts, startedAt: now });

@@ -2,7 +2,7 @@ import { STALE } from "../store/counts.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { DispatchPorts } from "./ports.ts";
-import type { Replies } from "./replies.ts";
+import { staleKey, type Replies } from "./replies.ts";
 import { staleText } from "./words.ts";
 
 /** What an outage may leave to be answered late. */
@@ -27,27 +27,46 @@ export async function partByAge(
   for (const group of groups.toReversed()) {
     const last = group.at(-1);
     count += group.length;
-    const isOver = last !== undefined && (clock.now() - takenAt(last) > maxAgeMs || count > maxRows);
-    const isLate = isOver && (await journal.outbox.of(group[0]?.id ?? last.id)).length === 0;
+    const isOver = last !== undefined && (clock.now() - waitsSince(last) > maxAgeMs || count > maxRows);
+    const isLate = isOver && !(await isAnswered(group[0] ?? last, journal));
     (isLate ? stale : fresh).push(group);
   }
   return { fresh: fresh.toReversed(), stale: stale.toReversed() };
 }
 
-const takenAt = (row: InboxRow): number => row.acceptedAt ?? row.message.receivedAt;
+/** At least in part. The line that tells of stale messages is no answer: a crash may have come between it and their end. */
+async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["journal"]): Promise<boolean> {
+  return (await outbox.of(id)).some((row) => row.replyKey !== staleKey(id));
+}
 
-/** Ends messages that are too old for an answer. Each chat hears of its own in one line; strangers hear nothing. */
+/** Since when it waits: an operator's retry begins anew, whenever its message was written. */
+function waitsSince({ acceptedAt, againOf, message }: InboxRow): number {
+  const taken = acceptedAt ?? message.receivedAt;
+  return againOf === undefined ? Math.min(taken, message.sentAt ?? taken) : taken;
+}
+
+/**
+ * Ends messages that an outage made too old for an answer. Each chat hears of its own in one line; strangers hear nothing.
+ */
 export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
-  if (rows.length === 0) return;
-  const now = ports.clock.now();
   const known: InboxRow[] = [];
   for (const row of rows) {
     if (await isLetIn(row, ports)) known.push(row);
-    else await ports.journal.inbox.finish([row.id], { kind: "dropped", why: whyOf([row], now) }, "drop");
+    else await ports.journal.inbox.finish([row.id], { kind: "dropped", why: whyOf([row], ports) }, "drop");
   }
-  const chats = Map.groupBy(known, (row) => chatOf(row.message));
-  for (const own of chats.values()) await replies.leaveStale(own, noteFor(own, ports), whyOf(own, now));
-  ports.log.warn("messages too old to be answered", { count: rows.length, chats: chats.size, why: whyOf(rows, now) });
+  await endStale(known, replies, ports);
+}
+
+/** The same for messages that were let in. */
+export async function endStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
+  if (rows.length === 0) return;
+  const chats = Map.groupBy(rows, (row) => chatOf(row.message));
+  for (const own of chats.values()) await replies.leaveStale(own, noteFor(own, ports), whyOf(own, ports));
+  ports.log.warn("messages too old to be answered", {
+    count: rows.length,
+    chats: chats.size,
+    why: whyOf(rows, ports),
+  });
 }
 
 /** What nobody has decided about yet may be a stranger's. */
@@ -59,8 +78,8 @@ async function isLetIn({ sessionKey, message }: InboxRow, ports: DispatchPorts):
 const chatOf = ({ from, options }: InboundMessage): string =>
   [from.channel, from.account, from.chat.id, from.thread ?? "", options?.sessionKey ?? ""].join("\n");
 
-function whyOf(rows: readonly InboxRow[], now: number): string {
-  const hours = Math.floor((now - Math.min(...rows.map(takenAt))) / 3_600_000);
+function whyOf(rows: readonly InboxRow[], { clock }: DispatchPorts): string {
+  const hours = Math.floor((clock.now() - Math.min(...rows.map(waitsSince))) / 3_600_000);
   return hours > 0 ? `${STALE}waited for ${hours} h over an outage` : `${STALE}too many others waited over an outage`;
 }
 

@@ -2,13 +2,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { renderText } from "../../src/outbox/render.ts";
 import { turnIdOf } from "../../src/dispatch/turn.ts";
+import { runNow } from "../../src/dispatch/operator.ts";
 import { recover } from "../../src/dispatch/recover.ts";
 import { openJournal } from "../../src/store/journal.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
-import { LIMITS, peer, quiet, until } from "../outbox/stage.ts";
+import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
 
 let hall: Hall;
@@ -331,7 +332,10 @@ describe("what waited too long over an outage", () => {
     const boot = await crash();
     await allDone(boot);
     for (const row of rows)
-      expect(await outcomeOf(boot, row)).toEqual({ kind: "dropped", why: "stale: waited for 7 h over an outage" });
+      expect(await outcomeOf(boot, row)).toMatchObject({
+        kind: "dropped",
+        why: expect.stringMatching(/^stale: waited for [78] h/),
+      });
     expect(hall.model.calls).toHaveLength(0);
     expect(hall.platform.messages).toHaveLength(2);
     expect(hall.platform.texts[0]).toMatch(/away.*2 messages from .* were not answered/);
@@ -382,12 +386,81 @@ describe("what waited too long over an outage", () => {
     ]);
   });
 
+  it("is told once when the gateway died between the line and the end", async () => {
+    const rows = await acceptEarlier(7, message("one"), message("two"));
+    const parts = await renderText("told before", LIMITS);
+    await before.journal.outbox.plan({ replyKey: "in:1:stale", inboxId: 1, to: peer("1"), parts });
+    const boot = await crash();
+    await allDone(boot);
+    for (const row of rows) expect(await outcomeOf(boot, row)).toMatchObject({ kind: "dropped" });
+    expect(hall.platform.texts).toEqual(["told before"]);
+    expect(hall.model.calls).toHaveLength(0);
+  });
+
+  it("is kept in the transcript for who wrote on the page", async () => {
+    const key = before.keyOf("1");
+    const options = { operator: true, sessionKey: key };
+    const [row] = await acceptEarlier(7, message("hello", "1", { id: "k1", options }));
+    const boot = await crash();
+    await allDone(boot);
+    expect(await outcomeOf(boot, row!)).toMatchObject({ kind: "dropped" });
+    expect(hall.platform.texts).toEqual([]);
+    await boot.dispatch.replies.settle();
+    const entries = await boot.use("1", (session) => session.newest(9));
+    expect(JSON.stringify(entries)).toContain("One message of");
+  });
+
   it("is told once, also when the gateway dies again", async () => {
     const [row] = await acceptEarlier(7, message("hello"));
     await allDone(await crash());
     await allDone(await crash());
     expect(hall.platform.texts).toHaveLength(1);
     expect(await outcomeOf(before, row!)).toMatchObject({ kind: "dropped" });
+  });
+});
+
+describe("what the platform held too long", () => {
+  const HOUR = 3_600_000;
+  const gathered = () => until(() => time.waits.includes(3000), "the moment that gathers");
+  let time: ReturnType<typeof handClock>;
+  beforeEach(async () => {
+    time = handClock(Date.now());
+    hall.rules = { staleAfterMs: 6 * HOUR };
+    before = await hall.boot({ clock: time });
+  });
+  const written = (hours: number) => ({ sentAt: time.now() - hours * HOUR });
+
+  it("is told in one line when no more of it comes, and the rest is answered", async () => {
+    const rows = [await before.tell("one", "1", written(9)), await before.tell("two", "1", written(8))];
+    const fresh = await before.tell("three", "2", written(5));
+    expect(await before.outcome(fresh)).toEqual({ kind: "replied" });
+    await gathered();
+    expect(before.dispatch.standingOf(rows[0]!)).toBe("waiting");
+    time.pass(3000);
+    for (const row of rows)
+      expect(await before.outcome(row)).toEqual({ kind: "dropped", why: "stale: waited for 9 h over an outage" });
+    expect(hall.platform.texts).toEqual(["echo: three", expect.stringMatching(/away.*2 messages from/)]);
+  });
+
+  it("is answered when an operator has it run again", async () => {
+    const row = await before.tell("one", "1", written(9));
+    await gathered();
+    time.pass(3000);
+    await before.outcome(row);
+    const again = await before.journal.messages.runAgain(row.id);
+    await runNow(again!, before.dispatch, before.ports);
+    expect(await before.outcome(again!)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts.at(-1)).toBe("echo: one");
+  });
+
+  it("waits for the next start when the gateway stops meanwhile", async () => {
+    const row = await before.tell("one", "1", written(9));
+    await gathered();
+    await before.stop();
+    before = await hall.boot();
+    await before.recover();
+    expect(await before.outcome(row)).toMatchObject({ kind: "dropped" });
+    expect(hall.platform.texts).toHaveLength(1);
   });
 });
 

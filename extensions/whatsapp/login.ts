@@ -95,7 +95,10 @@ async function meet<T>(
     socket.pairingCode(desk.phone).then((code) => desk.show({ kind: "code", code }), end.reject);
   };
   const nothing = (): void => undefined;
-  const events = { changed, alive: nothing, groupChanged: nothing, take: left, unsaved: end.reject };
+  // Messages are for the gateway: not acknowledged here, they come again there.
+  const over = Promise.withResolvers<never>();
+  over.promise.catch(nothing);
+  const events = { changed, alive: nothing, groupChanged: nothing, take: () => over.promise, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, knownGroup: () => undefined });
   const abort = (): void => end.resolve({ kind: "ended", code: undefined });
   desk.signal.addEventListener("abort", abort, { once: true });
@@ -104,13 +107,9 @@ async function meet<T>(
   } finally {
     desk.signal.removeEventListener("abort", abort);
     await socket.close();
+    over.reject(new Error("nothing is received during a login"));
   }
 }
-
-/** Messages are for the gateway: not taken here, they come again there. */
-const left = async (): Promise<void> => {
-  throw new Error("nothing is received during a login");
-};
 
 function accountOf(socket: WaSocket): Account {
   const self = socket.self();

@@ -75,6 +75,24 @@ test("a device that was logged out is linked anew", async () => {
   expect(await whatsapp.login?.(config(), desk)).toMatchObject({ id: "+4915550001" });
 });
 
+test("what comes during a login is left for the gateway", async () => {
+  await fake.link(folder);
+  fake.say({ conversation: "too early" });
+  await fake.settled();
+  expect(
+    await whatsapp.login?.(
+      config(),
+      deskOf(() => undefined),
+    ),
+  ).toMatchObject({ name: DEVICE.name });
+  expect(fake.queue).toHaveLength(1);
+  const host = new Host();
+  host.folder = async () => folder;
+  const link = await whatsapp.connect(config(), host);
+  expect((await host.heard("too early")).sender.name).toBe("Ada");
+  await link.close();
+});
+
 test("a logout is told to WhatsApp, and forgets the keys", async () => {
   await fake.link(folder);
   await whatsapp.logout?.(

@@ -11,6 +11,8 @@ import { type FakeTelegram, startFakeTelegram } from "../fakes/telegram.ts";
 import { until } from "../outbox/stage.ts";
 import { run, type Ended } from "./cli/cli.ts";
 
+const MODEL = { id: "fake-1", contextWindow: 100_000, maxTokens: 4096 };
+
 export const TOKEN = "token-of-the-channel-stage";
 
 /** A gateway of this process with a Telegram account at a fake, and commands that ask it. */
@@ -26,13 +28,17 @@ export interface ChannelStage {
   close(): Promise<void>;
 }
 
-export async function startChannelStage(account: Record<string, unknown> = {}): Promise<ChannelStage> {
+export async function startChannelStage(
+  account: Record<string, unknown> = {},
+  modelUrl = "http://127.0.0.1:1/v1",
+): Promise<ChannelStage> {
   const dir = mkdtempSync(join(tmpdir(), "channel-stage-"));
   const telegram = await startFakeTelegram();
   const config = {
     gateway: { port: 0, auth: { token: TOKEN }, reload: { debounceMs: 10 } },
-    models: { mode: "replace", providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "fake-1" }] } } },
+    models: { providers: { fake: { baseUrl: modelUrl, apiKey: "x", api: "openai-completions", models: [MODEL] } } },
     logging: { level: "silent", consoleLevel: "silent" },
+    agents: { defaults: { model: { primary: "fake/fake-1" } } },
     channels: { telegram: { botToken: telegram.token, apiRoot: telegram.url, ...account } },
   };
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config, null, 2));
@@ -66,6 +72,8 @@ export async function startChannelStage(account: Record<string, unknown> = {}): 
       rmSync(dir, { recursive: true, force: true });
     },
   };
-  await until(async () => (await cli("channels", "status")).out.includes("running"), "the channel");
+  if (account["enabled"] !== false) {
+    await until(async () => (await cli("channels", "status")).out.includes("running"), "the channel");
+  }
   return stage;
 }

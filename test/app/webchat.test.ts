@@ -1,0 +1,161 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { type FakeModel, startFakeModel } from "../fakes/model.ts";
+import { connectParams, RawClient } from "../server/gateway.ts";
+import { startChannelStage, TOKEN, type ChannelStage } from "./channel-stage.ts";
+
+/** Web chat keeps the promises of every channel: durable before the answer, no double, nothing lost between connections. */
+let model: FakeModel;
+let stage: ChannelStage;
+const open: RawClient[] = [];
+beforeAll(async () => {
+  model = await startFakeModel();
+  stage = await startChannelStage({ enabled: false }, model.url);
+});
+afterEach(() => {
+  for (const tab of open.splice(0)) tab.close();
+});
+afterAll(async () => {
+  await stage.close();
+  await model.close();
+});
+
+async function openTab(): Promise<RawClient> {
+  const tab = new RawClient(stage.http.replace("http", "ws"));
+  open.push(tab);
+  await tab.connect(connectParams(TOKEN));
+  return tab;
+}
+
+const chatEvent = z.looseObject({
+  event: z.literal("chat"),
+  payload: z.looseObject({
+    runId: z.string(),
+    seq: z.number(),
+    state: z.string(),
+    message: z.looseObject({ content: z.array(z.looseObject({ text: z.string().optional() })) }).optional(),
+  }),
+});
+
+/** What a tab was told of a run: how it stood, with the whole text so far. */
+function toldOf(tab: RawClient, runId: string) {
+  return tab.frames.flatMap((frame) => {
+    const payload = chatEvent.safeParse(frame).data?.payload;
+    if (payload?.runId !== runId) return [];
+    const text = (payload.message?.content ?? []).map((part) => part.text ?? "").join("");
+    return [{ seq: payload.seq, state: payload.state, text }];
+  });
+}
+
+const until = (tab: RawClient, runId: string, state: string) =>
+  tab.until((frame) => {
+    const payload = chatEvent.safeParse(frame).data?.payload;
+    return payload?.runId === runId && payload.state === state;
+  });
+
+const send = async (tab: RawClient, session: string, message: string, key: string) => {
+  const answer = await tab.request("chat.send", { sessionKey: session, message, idempotencyKey: key });
+  return answer["payload"] ?? answer["error"];
+};
+
+const historyShape = z.looseObject({
+  payload: z.looseObject({ messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })) }),
+});
+async function historyOf(tab: RawClient, session: string): Promise<readonly string[]> {
+  const { payload } = historyShape.parse(await tab.request("chat.history", { sessionKey: session }));
+  return payload.messages.map(({ role, content }) => `${role}: ${JSON.stringify(content)}`);
+}
+
+const WORDS = "one two three four five six seven eight nine ten";
+
+test("a message is in the journal before its sender is answered", async () => {
+  model.answer(() => "hang");
+  const tab = await openTab();
+  await send(tab, "durable", "keep this", "durable-1");
+  const journal = new DatabaseSync(join(stage.dir, "state", "journal.sqlite"), { readOnly: true });
+  const rows = journal.prepare("SELECT message FROM inbox WHERE message LIKE '%durable-1%'").all();
+  journal.close();
+  expect(rows).toHaveLength(1);
+  await model.called(1);
+  await tab.request("chat.abort", { sessionKey: "durable" });
+  await until(tab, "durable-1", "aborted");
+});
+
+test("two tabs on one conversation see the same run, whichever of them asked", async () => {
+  model.answer(() => ({ text: WORDS, everyMs: 5 }));
+  const [mine, other] = [await openTab(), await openTab()];
+  await send(mine, "shared", "count", "shared-1");
+  await Promise.all([until(mine, "shared-1", "final"), until(other, "shared-1", "final")]);
+  const [here, there] = [toldOf(mine, "shared-1"), toldOf(other, "shared-1")];
+  expect(here.at(-1)).toMatchObject({ state: "final", text: WORDS });
+  expect(there.at(-1)).toEqual(here.at(-1));
+  for (const told of [here, there]) {
+    expect(told.map(({ seq }) => seq)).toEqual(told.map(({ seq }) => seq).toSorted((a, b) => a - b));
+    for (const { text } of told) expect(WORDS.startsWith(text)).toBe(true);
+  }
+  expect(await historyOf(other, "shared")).toEqual(await historyOf(mine, "shared"));
+});
+
+test("a tab that comes back in the middle of an answer is told all of it", async () => {
+  model.answer(() => ({ text: WORDS, everyMs: 40 }));
+  const first = await openTab();
+  await send(first, "broken", "count", "broken-1");
+  await until(first, "broken-1", "delta");
+  first.close();
+  const second = await openTab();
+  await until(second, "broken-1", "final");
+  const told = toldOf(second, "broken-1");
+  // Each delta brings the whole text so far: whoever comes late has missed nothing.
+  expect(told.filter(({ state }) => state === "delta").length).toBeGreaterThan(0);
+  for (const { text } of told) expect(WORDS.startsWith(text)).toBe(true);
+  expect(told.at(-1)).toMatchObject({ state: "final", text: WORDS });
+});
+
+test("a tab that was away when the answer ended finds it in the history", async () => {
+  const held = Promise.withResolvers<void>();
+  model.answer(async () => {
+    await held.promise;
+    return { text: "said meanwhile" };
+  });
+  const first = await openTab();
+  await send(first, "away", "tell me", "away-1");
+  first.close();
+  const watcher = await openTab();
+  held.resolve();
+  await until(watcher, "away-1", "final");
+  const back = await openTab();
+  expect(await historyOf(back, "away")).toEqual([
+    expect.stringContaining("tell me"),
+    expect.stringContaining("said meanwhile"),
+  ]);
+});
+
+test("a message whose answer was lost is sent again under its key, and runs once", async () => {
+  let calls = 0;
+  const held = Promise.withResolvers<void>();
+  model.answer(async () => {
+    calls += 1;
+    await held.promise;
+    return { text: "only once" };
+  });
+  const first = await openTab();
+  // The connection breaks before the answer to the request is read.
+  first.send({
+    type: "req",
+    id: "lost",
+    method: "chat.send",
+    params: { sessionKey: "again", message: "once", idempotencyKey: "again-1" },
+  });
+  await until(first, "again-1", "status");
+  first.close();
+  const second = await openTab();
+  expect(await send(second, "again", "once", "again-1")).toMatchObject({ runId: "again-1", status: "in_flight" });
+  held.resolve();
+  await until(second, "again-1", "final");
+  expect(await send(second, "again", "once", "again-1")).toMatchObject({ runId: "again-1", status: "ok" });
+  expect(await send(second, "again", "other words", "again-1")).toMatchObject({ code: "INVALID_REQUEST" });
+  expect(calls).toBe(1);
+  expect(await historyOf(second, "again")).toHaveLength(2);
+});

@@ -7,6 +7,7 @@ import { type BadSkill, loadSkills } from "../prompt/skills.ts";
 import type { InboundFacts, SystemContext } from "../prompt/system-context.ts";
 import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
+import type { AgentSettings } from "../types/settings.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
 import type { Live } from "./live.ts";
@@ -20,22 +21,41 @@ export function createPrompting(live: Live, log: Log) {
     if (!warned.has(line)) log.warn("skill skipped", { skill: bad.location, why: bad.reason });
     warned.add(line);
   };
+  const once = shared<Awaited<ReturnType<typeof lookUp>>>();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent } = request;
     if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
-    const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
-    const contextFiles = await loadContextFiles(agent.workspace, limits);
-    const sources = {
-      workspace: agent.workspace,
-      stateDir: live.paths.stateDir,
-      bundledDir: join(packageRoot, "skills"),
-    };
-    const { skills: only } = agent.prompt;
-    const { load, entries } = live.config.skills;
-    const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
-    const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
+    const found = await once(agent.id, () => lookUp(agent, live, tell));
     const owners = live.config.commands.ownerAllowFrom.map(String);
-    return told(systemPromptParts(contextFor(request, { contextFiles, skills, owners })));
+    return told(systemPromptParts(contextFor(request, { ...found, owners })));
+  };
+}
+
+/** The files of the workspace, and the skills. */
+async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) => void) {
+  const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
+  const contextFiles = await loadContextFiles(agent.workspace, limits);
+  const sources = {
+    workspace: agent.workspace,
+    stateDir: live.paths.stateDir,
+    bundledDir: join(packageRoot, "skills"),
+  };
+  const { skills: only } = agent.prompt;
+  const { load, entries } = live.config.skills;
+  const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
+  const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
+  return { contextFiles, skills };
+}
+
+/** Turns that begin at the same moment share one look. */
+function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
+  const going = new Map<string, Promise<T>>();
+  return (name, look) => {
+    const known = going.get(name);
+    if (known) return known;
+    const begun = look().finally(() => going.delete(name));
+    going.set(name, begun);
+    return begun;
   };
 }
 

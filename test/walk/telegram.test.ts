@@ -2,12 +2,15 @@ import { describe } from "vitest";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import { outcomesOf, test } from "./scene.ts";
 
+/** Older messages than some hours are told of and not answered. */
+const seconds = () => Math.floor(Date.now() / 1000);
+
 describe.concurrent("Telegram", () => {
   test("sends an update again: it is answered once", async ({ world, expect }) => {
     const { home, gateway } = await world.start();
     const message = {
       message_id: 900,
-      date: 1_700_000_000,
+      date: seconds(),
       text: "only once",
       from: { id: 1001, is_bot: false, first_name: "Ada" },
       chat: { id: 1001, type: "private", first_name: "Ada" },
@@ -57,8 +60,8 @@ describe.concurrent("Telegram", () => {
     const { home } = await world.start();
     const message = {
       message_id: 901,
-      date: 1_700_000_000,
-      edit_date: 1_700_000_100,
+      date: seconds() - 86_400,
+      edit_date: seconds(),
       text: "better words",
       from: { id: 1001, is_bot: false, first_name: "Ada" },
       chat: { id: 1001, type: "private", first_name: "Ada" },

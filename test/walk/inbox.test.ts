@@ -69,7 +69,7 @@ describe.concurrent("an operator", () => {
     const [outcome] = await outcomesOf(home, 1);
     expect(outcome).toMatchObject({ kind: "failed" });
     isBroken = false;
-    expect((await json(home, "inbox", "retry", "1"))["did"]).toBe("Message 1 begins now again, as row 2.");
+    expect((await json(home, "inbox", "retry", "1"))["did"]).toBe("Message 1 is run again as row 2: it begins now.");
     await world.told(/^echo: [^]*try me/);
     await outcomesOf(home, 2);
     const stories = await storiesOf(home, id);

@@ -38,7 +38,7 @@ export async function retryInbox({ journal, gateway }: Desk, id: number): Promis
   const again = await journal.messages.runAgain(id);
   if (!again) throw new Error(`row ${id} is done and cannot be run again`);
   const how = gateway ? BEGUN[await gateway.run(again)] : later;
-  return { id: again.id, did: `Message ${id} ${how} again, as row ${again.id}.` };
+  return { id: again.id, did: `Message ${id} is run again as row ${again.id}: it ${how}.` };
 }
 
 function refuseAnswered(id: number, outcome: Outcome): void {

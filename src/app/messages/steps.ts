@@ -104,7 +104,7 @@ function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
     ...duringRun(receipt).map((text) => ({ step: "run" as const, text })),
     {
       step: "run",
-      text: `the run ended: ${result}; ${nameOf(model)}, ${calls} calls, ${tokens}, ${cost}, ${durationMs} ms`,
+      text: `the run ended: ${result}; ${nameOf(model)}, ${calls} call${calls === 1 ? "" : "s"}, ${tokens}, ${cost}, ${durationMs} ms`,
       at,
     },
   ];

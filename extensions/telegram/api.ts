@@ -3,7 +3,8 @@ import os from "node:os";
 import { Api } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
-import { transport } from "./transport.ts";
+import { grammyFetch, openWire } from "./transport.ts";
+import type { Wire } from "./transport.ts";
 
 /** The bot itself. */
 export interface Self {
@@ -19,14 +20,17 @@ export interface Bot {
   /** For long polls, which take longer. */
   readonly polls: Api["raw"];
   readonly token: string;
+  /** For downloads. */
+  readonly wire: Wire;
 }
 
 /** Throws `OpenClawError` when there is no token. */
 export async function openBot(config: TelegramConfig): Promise<Bot> {
   const token = await readToken(config);
+  const wire = await openWire(config.proxy);
   const open = (timeoutSeconds: number): Api["raw"] =>
-    new Api(token, { apiRoot: config.apiRoot, timeoutSeconds, ...transport() }).raw;
-  return { calls: open(config.timeoutSeconds), polls: open(config.pollingStallThresholdMs / 1000), token };
+    new Api(token, { apiRoot: config.apiRoot, timeoutSeconds, ...grammyFetch(wire) }).raw;
+  return { calls: open(config.timeoutSeconds), polls: open(config.pollingStallThresholdMs / 1000), token, wire };
 }
 
 async function readToken(config: TelegramConfig): Promise<string> {

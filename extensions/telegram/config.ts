@@ -4,6 +4,29 @@ import { z } from "zod";
 
 export const TELEGRAM = channelId("telegram");
 
+const commandsConfig = z.looseObject({
+  native: z
+    .union([z.boolean(), z.literal("auto")])
+    .default("auto")
+    .meta(about("Native", "Shows the gateway's commands in Telegram's menu; false takes them out of it.")),
+});
+
+const customCommand = z.looseObject({
+  command: z
+    .string()
+    .transform((name) => name.replace(/^\//, "").toLowerCase())
+    .pipe(z.string().regex(/^[a-z0-9_]{1,32}$/))
+    .meta(about("Command", "Up to 32 letters, digits and underscores; reaches the agent as it is.")),
+  description: z.string().min(1).max(256).meta(about("Description", "What the menu says about it.")),
+});
+
+const capabilitiesConfig = z.looseObject({
+  inlineButtons: z
+    .enum(["off", "dm", "group", "all", "allowlist"])
+    .default("all")
+    .meta(about("Buttons", "Where messages have buttons; `allowlist` is `all`, for nobody else is heard.")),
+});
+
 /** The adapter's own keys under `channels.telegram` and its accounts; the keys that every channel has belong to the core. */
 export const telegramConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
@@ -17,7 +40,39 @@ export const telegramConfig = z.looseObject({
     .transform((url) => url.replace(/\/+$/, ""))
     .default("https://api.telegram.org")
     .meta(about("API root", "Address of a Bot API server.")),
+  trustedLocalFileRoots: z
+    .array(z.string().startsWith("/"))
+    .default([])
+    .meta(about("Local file roots", "Folders from which files of a Bot API server with `--local` may be read.")),
+  proxy: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta(about("Proxy", "An HTTP proxy through which Telegram is reached.")),
+  webhookUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta(about("Webhook address", "Where Telegram sends updates; nothing is polled then.")),
+  webhookSecret: secretField
+    .optional()
+    .meta(about("Webhook secret", "Proves that a request comes from Telegram: 1 to 256 of `A-Z a-z 0-9 _ -`.")),
+  webhookPath: z
+    .string()
+    .startsWith("/")
+    .default("/telegram-webhook")
+    .meta(about("Webhook path", "The path of the gateway's own server that `webhookUrl` leads to.")),
   linkPreview: z.boolean().default(true).meta(about("Link preview", "Shows a preview below messages with links.")),
+  commands: commandsConfig.prefault({}).meta(about("Commands", "Telegram's menu of commands.")),
+  customCommands: z.array(customCommand).default([]).meta(about("Own commands", "More lines of that menu.")),
+  capabilities: capabilitiesConfig.prefault({}).meta(about("Capabilities", "What messages may have.")),
+  edits: z
+    .enum(["answer", "ignore"])
+    .default("answer")
+    .meta(about("Edits", "Whether a message that somebody changed is taken as a new one.")),
+  mediaGroupFlushMs: milliseconds
+    .min(10)
+    .max(60_000)
+    .default(1000)
+    .meta(about("Album wait", "An album is whole when nothing more of it came for so many milliseconds.")),
   mediaMaxMb: z
     .number()
     .positive()

@@ -3,19 +3,24 @@ import { openBot, whoAmI } from "./api.ts";
 import type { Bot, Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./download.ts";
+import { envelope } from "./envelope.ts";
 import { badToken, failureOf, isBadToken } from "./failures.ts";
-import { poll } from "./poll.ts";
-import { changes, envelope, sendText } from "./send.ts";
-import { sendFile } from "./upload.ts";
+import { Intake } from "./intake.ts";
+import { Moves } from "./moves.ts";
+import { OwnMessages } from "./own-messages.ts";
+import { openWay, receive } from "./receive.ts";
+import type { Room } from "./room.ts";
+import { changes, sendText } from "./send.ts";
+import { Uploads } from "./upload.ts";
 
-/** Begins to poll. Throws `OpenClawError` when there is no token or Telegram does not know it. */
+/** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
   const bot = await openBot(config);
-  const self = await firstContact(bot, host);
-  return link({ bot, config, host }, self);
+  const room = { bot, config, host, moves: new Moves(config, host), own: new OwnMessages(host) };
+  return link(room, await firstContact(bot, host));
 }
 
-/** Undefined when Telegram cannot be asked now; the polling asks again. */
+/** Undefined when Telegram cannot be asked now; the receiving asks again. */
 async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefined> {
   try {
     return await whoAmI(bot, host.signal);
@@ -27,20 +32,26 @@ async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefin
   }
 }
 
-function link(room: { bot: Bot; config: TelegramConfig; host: ChannelHost }, self: Self | undefined): ChannelLink {
+function link(room: Room, self: Self | undefined): ChannelLink {
   const { bot, config, host } = room;
   const end = new AbortController();
-  const polling = poll({ ...room, signal: AbortSignal.any([host.signal, end.signal]) }, self);
+  const signal = AbortSignal.any([host.signal, end.signal]);
+  const intake = new Intake(room, signal);
+  const uploads = new Uploads(room);
+  const receiving = { room, intake, signal };
+  const received = receive(receiving, openWay(receiving), self);
   return {
     async send(to, part, options) {
-      const where = envelope(to, options);
-      return part.kind === "text" ? sendText(bot, config, where, part) : sendFile(room, where, part);
+      const where = envelope(room, to, options);
+      return part.kind === "text" ? sendText(room, where, part) : uploads.send(where, part, options.idempotencyKey);
     },
-    ...changes(bot, config, (reason) => host.log.info("typing was not shown", { reason })),
+    ...changes(room),
     download: (item) => download(bot, config, item),
     async close() {
       end.abort();
-      await polling;
+      await received;
+      await intake.end();
+      await room.own.save();
     },
   };
 }

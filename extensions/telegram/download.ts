@@ -1,29 +1,59 @@
+import fs from "node:fs/promises";
+import path from "node:path";
 import { OpenClawError } from "openclaw/plugin-sdk";
-import type { MediaItem } from "openclaw/plugin-sdk";
+import type { FetchedFile, MediaItem } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
 
+type Settings = Pick<TelegramConfig, "mediaMaxMb" | "timeoutSeconds" | "apiRoot" | "trustedLocalFileRoots">;
+
 /** Fetches a file that Telegram holds. Throws `OpenClawError`; the address, which holds the token, is never told. */
-export async function download(bot: Bot, config: TelegramConfig, item: MediaItem): Promise<{ bytes: Uint8Array }> {
+export async function download(bot: Bot, config: Settings, item: MediaItem): Promise<FetchedFile> {
   if (item.source.at !== "platform") throw unavailable("it is not on Telegram");
   const limit = config.mediaMaxMb * 1_048_576;
   if ((item.bytes ?? 0) > limit) throw tooLarge(config);
   const file = await bot.calls.getFile({ file_id: item.source.ref }).catch((error: unknown) => {
-    throw unavailable(failureOf(error).text);
+    const { text } = failureOf(error);
+    throw /file is too big/i.test(text) ? tooLarge(config) : unavailable(text);
   });
   if ((file.file_size ?? 0) > limit) throw tooLarge(config);
   if (file.file_path === undefined) throw unavailable("Telegram gives no path for it");
-  const bytes = await fetchBytes(`${config.apiRoot}/file/bot${bot.token}/${file.file_path}`, config);
-  if (bytes.length > limit) throw tooLarge(config);
-  return { bytes };
+  if (path.isAbsolute(file.file_path)) return { bytes: await readLocal(file.file_path, config) };
+  return { bytes: await fetchBytes(bot, file.file_path, config) };
 }
 
-async function fetchBytes(url: string, config: TelegramConfig): Promise<Uint8Array> {
+/** A Bot API server with `--local` gives paths of its own machine. */
+async function readLocal(file: string, config: Settings): Promise<Uint8Array> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(config.timeoutSeconds * 1000) });
-    if (!answer.ok) throw unavailable(`Telegram answers ${answer.status}`);
-    return new Uint8Array(await answer.arrayBuffer());
+    const real = await fs.realpath(file);
+    const roots = await Promise.all(config.trustedLocalFileRoots.map(async (root) => fs.realpath(root)));
+    if (!roots.some((root) => real.startsWith(`${root}${path.sep}`))) {
+      throw unavailable("its path is not below channels.telegram.trustedLocalFileRoots");
+    }
+    await using opened = await fs.open(real);
+    const { size } = await opened.stat();
+    if (size > config.mediaMaxMb * 1_048_576) throw tooLarge(config);
+    return await opened.readFile();
+  } catch (error) {
+    if (error instanceof OpenClawError) throw error;
+    throw unavailable(error instanceof Error && "code" in error ? String(error.code) : "it cannot be read");
+  }
+}
+
+async function fetchBytes({ wire, token }: Bot, file: string, config: Settings): Promise<Uint8Array> {
+  try {
+    const url = `${config.apiRoot}/file/bot${token}/${file}`;
+    const answer = await wire.get(url, AbortSignal.timeout(config.timeoutSeconds * 1000));
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of answer.body) {
+      size += chunk.length;
+      if (size > config.mediaMaxMb * 1_048_576) throw tooLarge(config);
+      chunks.push(chunk);
+    }
+    if (answer.status !== 200) throw unavailable(`Telegram answers ${answer.status}`);
+    return Buffer.concat(chunks);
   } catch (error) {
     if (error instanceof OpenClawError) throw error;
     throw unavailable(error instanceof Error ? error.name : "the download failed");
@@ -36,8 +66,8 @@ const unavailable = (reason: string): OpenClawError =>
     fix: "Ask the sender to send the file again.",
   });
 
-const tooLarge = (config: TelegramConfig): OpenClawError =>
+const tooLarge = (config: Settings): OpenClawError =>
   new OpenClawError("MEDIA_TOO_LARGE", {
-    message: `A file on Telegram is larger than ${config.mediaMaxMb} MB.`,
+    message: `A file on Telegram is larger than a bot may fetch, or than ${config.mediaMaxMb} MB.`,
     fix: "Ask for a smaller file; channels.telegram.mediaMaxMb goes up to 20 with the public Bot API.",
   });

@@ -1,5 +1,5 @@
 import { GrammyError, HttpError } from "grammy";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 
 /** What a failed call means, in Telegram's words where it answered. */
@@ -16,31 +16,16 @@ export type Failure =
   /** The request left and no answer came back. */
   | { readonly kind: "unanswered"; readonly text: string };
 
-const UNREACHED = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENETDOWN",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "CERT_HAS_EXPIRED",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-]);
-
 /** Reads what grammY threw. The text never holds the token. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof GrammyError) return answered(error);
   const cause = error instanceof HttpError ? error.error : error;
+  const outcome = thrownOutcome(cause, "Telegram");
+  if (outcome.kind === "retry") return { kind: "unreached", text: outcome.reason };
   const reason = cause instanceof Error ? cause.message : "";
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : unansweredReason(reason);
-  if (UNREACHED.has(code) || isConnectTimeout(code, reason)) {
-    return { kind: "unreached", text: `Telegram cannot be reached (${code})` };
-  }
+  if (isConnectTimeout(code, reason)) return { kind: "unreached", text: `Telegram cannot be reached (${code})` };
+  if (reason.includes("Proxy response")) return { kind: "unreached", text: "the proxy does not lead to Telegram" };
   return { kind: "unanswered", text: `no answer from Telegram (${code})` };
 }
 
@@ -69,13 +54,10 @@ function unansweredReason(reason: string): string {
 export function resultOf(failure: Failure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };
-  if (failure.code !== 429 && failure.code < 500) return { kind: "refused", reason: failure.text };
-  return {
-    kind: "retry",
-    reason: failure.text,
-    ...(failure.retryAfterMs !== undefined && { afterMs: failure.retryAfterMs }),
-    ...(failure.code === 429 && { rateLimited: true }),
-  };
+  // With another token it will be taken.
+  if (failure.code === 401) return { kind: "retry", reason: failure.text };
+  const { code: status, text: reason, retryAfterMs: ms } = failure;
+  return answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
 }
 
 export const TOKEN_FIX = "Check channels.telegram.botToken; @BotFather shows the current one.";

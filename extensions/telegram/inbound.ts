@@ -1,21 +1,28 @@
-import type { CallbackQuery, Chat, MaybeInaccessibleMessage, Message, Update, User } from "grammy/types";
-import type { AccountId, InboundMessage, Peer, QuotedMessage, Sender } from "openclaw/plugin-sdk";
+import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "grammy/types";
+import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import type { Self } from "./api.ts";
-import { TELEGRAM } from "./config.ts";
 import { mediaOf } from "./media.ts";
 import { addressOf } from "./mentions.ts";
+import { peerOf, userOf } from "./people.ts";
+import type { View } from "./people.ts";
+import { reacted } from "./reactions.ts";
 import { untrustedOf } from "./untrusted.ts";
 
-/** Whose eyes read an update. */
-export interface View {
-  readonly account: AccountId;
-  readonly self: Self;
-  readonly now: number;
+/** The messages that an update carries; none when there is nothing in it for an agent. */
+export function readUpdate(update: Update, view: View): readonly InboundMessage[] {
+  const eventKey = `u${update.update_id}`;
+  if (update.message_reaction) return reacted(update.message_reaction, eventKey, view);
+  const message = readMessage(update, eventKey, view);
+  return message ? [message] : [];
 }
 
-/** The message that an update carries, or undefined when there is nothing in it for an agent. */
-export function readUpdate(update: Update, view: View): InboundMessage | undefined {
-  const eventKey = `u${update.update_id}`;
+/** The album that a new message is part of. */
+export function albumOf({ message }: Update): string | undefined {
+  const id = message?.media_group_id;
+  return id === undefined ? undefined : `${message?.chat.id}:${id}`;
+}
+
+function readMessage(update: Update, eventKey: string, view: View): InboundMessage | undefined {
   if (update.callback_query) return pressed(update.callback_query, eventKey, view);
   if (update.message) return written(update.message, eventKey, view);
   // A live location is an edit every few seconds.
@@ -26,9 +33,10 @@ export function readUpdate(update: Update, view: View): InboundMessage | undefin
 
 function written(message: Message, eventKey: string, view: View): InboundMessage | undefined {
   const address = addressOf(message, view.self);
+  const { text } = address;
   const media = mediaOf(message);
   const untrusted = untrustedOf(message);
-  if (address.text === "" && media.length === 0 && untrusted.length === 0) return undefined;
+  if (text === "" && media.length === 0 && untrusted.length === 0) return undefined;
   const quoted = quoteOf(message, view.self);
   const direct = message.chat.type === "private";
   return {
@@ -36,7 +44,7 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     eventKey,
     from: peerOf(message.chat, threadOf(message), view.account),
     sender: senderOf(message),
-    text: address.text,
+    text,
     media,
     mentionsBot: direct || address.named || quoted?.fromBot === true,
     receivedAt: view.now,
@@ -61,19 +69,6 @@ function pressed(query: CallbackQuery, eventKey: string, view: View): InboundMes
   };
 }
 
-function peerOf(chat: Chat, thread: string | undefined, account: AccountId): Peer {
-  return {
-    channel: TELEGRAM,
-    account,
-    chat: {
-      kind: chat.type === "private" ? "direct" : "group",
-      id: String(chat.id),
-      ...(chat.title !== undefined && { title: chat.title }),
-    },
-    ...(thread !== undefined && { thread }),
-  };
-}
-
 // Replies in ordinary supergroups carry a thread id too, which is no topic.
 const threadOf = (
   message: Pick<MaybeInaccessibleMessage, "is_topic_message" | "message_thread_id">,
@@ -92,17 +87,6 @@ function senderOf(message: Message): Sender {
   }
   return message.from ? userOf(message.from) : { id: String(message.chat.id) };
 }
-
-function userOf(user: User): Sender {
-  return {
-    id: String(user.id),
-    name: nameOf(user),
-    ...(user.username !== undefined && { username: user.username }),
-    ...(user.is_bot && { isBot: true }),
-  };
-}
-
-const nameOf = (user: User): string => [user.first_name, user.last_name].filter(Boolean).join(" ");
 
 function quoteOf(message: Message, self: Self): QuotedMessage | undefined {
   const original = message.reply_to_message;

@@ -1,9 +1,9 @@
 import type { Message, MessageEntity } from "grammy/types";
 import type { Self } from "./api.ts";
 
-/** The text of a message without our name behind a command, and whether the bot is named in it. */
+/** The text of a message (of a sticker its emoji) without our name behind a command, and whether the bot is named in it. */
 export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
-  const text = message.text ?? message.caption ?? "";
+  const text = message.text ?? message.caption ?? message.sticker?.emoji ?? "";
   const entities = message.entities ?? message.caption_entities ?? [];
   const naming = entities.filter((entity) => names(entity, text, self));
   const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === 0);

@@ -1,70 +1,47 @@
-import type { InlineKeyboardMarkup } from "grammy/types";
-import type { ChannelLink, OutboundPart, Peer, ReplyButton, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type { ChannelLink, OutboundPart, SendResult } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
+import { chatId, markup, place } from "./envelope.ts";
+import type { Envelope } from "./envelope.ts";
 import { failureOf, resultOf } from "./failures.ts";
+import type { Room } from "./room.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 
-/** Bytes that a button may carry. */
-const CALLBACK_BYTES = 64;
-const BUTTONS_PER_ROW = 3;
+const THREAD_GONE = /message thread not found/i;
 
-/** What every message to a chat says beside its content. */
-export interface Envelope {
-  readonly chat_id: number | string;
-  readonly message_thread_id?: number;
-  readonly disable_notification?: boolean;
-  readonly reply_parameters?: { message_id: number; allow_sending_without_reply: boolean };
-  readonly reply_markup?: InlineKeyboardMarkup;
-}
-
-export function envelope(to: Peer, options: Partial<SendOptions>): Envelope {
-  const { replyTo, silent, buttons } = options;
-  return {
-    ...address(to),
-    ...(silent && { disable_notification: true }),
-    ...(replyTo !== undefined && {
-      reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true },
-    }),
-    ...(buttons && { reply_markup: keyboard(buttons) }),
-  };
-}
-
-export const address = (to: Peer): { chat_id: number | string; message_thread_id?: number } => ({
-  chat_id: chatId(to),
-  ...(to.thread !== undefined && { message_thread_id: Number(to.thread) }),
-});
-
-const chatId = (to: Peer): number | string => (/^-?\d+$/.test(to.chat.id) ? Number(to.chat.id) : to.chat.id);
-
-/** Buttons whose command is too long for Telegram are left out: what they do can be typed. */
-function keyboard(buttons: readonly ReplyButton[]): InlineKeyboardMarkup {
-  const keys = buttons
-    .filter((button) => Buffer.byteLength(button.command) <= CALLBACK_BYTES)
-    .map((button) => ({ text: button.label, callback_data: button.command }));
-  const rows = Math.ceil(keys.length / BUTTONS_PER_ROW);
-  return {
-    inline_keyboard: Array.from({ length: rows }, (_, row) =>
-      keys.slice(row * BUTTONS_PER_ROW, (row + 1) * BUTTONS_PER_ROW),
-    ),
-  };
-}
-
-/** Makes one call that sends something. Follows a group that has become a supergroup. Never rejects. */
+/**
+ * Makes one call that sends something. Follows a group that has become a supergroup; what belongs into a topic that was
+ * deleted goes to the group itself. Never rejects.
+ */
 export async function deliver(
+  room: Room,
   to: Envelope,
   call: (to: Envelope) => Promise<{ message_id: number }>,
 ): Promise<SendResult> {
   try {
     const message = await call(to);
+    room.own.add(String(to.chat_id), String(message.message_id));
     return { kind: "sent", messageId: String(message.message_id) };
   } catch (error) {
     const failure = failureOf(error);
     const moved = failure.kind === "answered" ? failure.movedTo : undefined;
-    if (moved !== undefined && moved !== to.chat_id) return deliver({ ...to, chat_id: moved }, call);
+    if (moved !== undefined && moved !== to.chat_id) {
+      await keepMove(room, to, moved);
+      return deliver(room, { ...to, chat_id: moved }, call);
+    }
+    if (failure.kind === "answered" && to.message_thread_id !== undefined && THREAD_GONE.test(failure.text)) {
+      const { message_thread_id: _gone, ...group } = to;
+      return deliver(room, group, call);
+    }
     return resultOf(failure);
   }
+}
+
+async function keepMove({ moves, host }: Room, from: Envelope, to: number): Promise<void> {
+  await moves.add(String(from.chat_id), String(to)).catch((error: unknown) => {
+    host.log.warn("the new id of a group was not noted", { from: from.chat_id, to, error: String(error) });
+  });
 }
 
 const CANNOT_PARSE = /can't parse entities/i;
@@ -95,36 +72,39 @@ async function inEitherDress(
   return refusedFor(result, CANNOT_PARSE) ? send(plain) : result;
 }
 
-export async function sendText(bot: Bot, config: TelegramConfig, to: Envelope, part: TextPart): Promise<SendResult> {
-  return inEitherDress(part, config, (text) => deliver(to, (at) => bot.calls.sendMessage({ ...at, ...text })));
+export async function sendText(room: Room, to: Envelope, part: TextPart): Promise<SendResult> {
+  return inEitherDress(part, room.config, (text) =>
+    deliver(room, to, (at) => room.bot.calls.sendMessage({ ...at, ...text })),
+  );
 }
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
 
 /** What can be done to messages that are there. */
-export function changes(bot: Bot, config: TelegramConfig, log: (reason: string) => void): Changes {
+export function changes(room: Room): Changes {
+  const { bot, config, host } = room;
   return {
     async edit(to, messageId, part, options = {}) {
-      const target = { chat_id: chatId(to), message_id: Number(messageId) };
-      const markup = options.buttons ? { reply_markup: keyboard(options.buttons) } : {};
+      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
+      const buttons = markup(config, to, options.buttons);
       const result = await inEitherDress(part, config, (text) =>
-        change(messageId, () => bot.calls.editMessageText({ ...target, ...markup, ...text })),
+        change(messageId, () => bot.calls.editMessageText({ ...target, ...buttons, ...text })),
       );
       return refusedFor(result, /message is not modified/i) ? { kind: "sent", messageId } : result;
     },
     async remove(to, messageId) {
-      const target = { chat_id: chatId(to), message_id: Number(messageId) };
+      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
       const result = await change(messageId, () => bot.calls.deleteMessage(target));
       return refusedFor(result, /message to delete not found/i) ? { kind: "sent", messageId } : result;
     },
     async react(to, messageId, emoji) {
       const reaction = emoji !== undefined && isReaction(emoji) ? [{ type: "emoji" as const, emoji }] : [];
-      const target = { chat_id: chatId(to), message_id: Number(messageId) };
+      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
       return change(messageId, () => bot.calls.setMessageReaction({ ...target, reaction }));
     },
     async typing(to) {
-      await bot.calls.sendChatAction({ ...address(to), action: "typing" }).catch((error: unknown) => {
-        log(failureOf(error).text);
+      await bot.calls.sendChatAction({ ...place(room, to), action: "typing" }).catch((error: unknown) => {
+        host.log.info("typing was not shown", { reason: failureOf(error).text });
       });
     },
   };

@@ -8,6 +8,8 @@ export function untrustedOf(message: Message): readonly string[] {
     message.contact && contact(message.contact),
     message.sticker && `Sticker: ${[message.sticker.emoji, message.sticker.set_name].filter(Boolean).join(" ")}`,
     message.poll && `Poll: ${message.poll.question} (${message.poll.options.map((option) => option.text).join(" / ")})`,
+    ...rarer(message),
+    message.external_reply && elsewhere(message),
     message.dice && `Dice: ${message.dice.emoji} ${message.dice.value}`,
   ];
   return lines.filter((line) => line !== undefined);
@@ -24,6 +26,21 @@ function originOf(origin: MessageOrigin): string {
     case "channel":
       return origin.chat.title;
   }
+}
+
+/** What the bot sees only in part. */
+function rarer({ checklist, game, story, paid_media: paid }: Message): readonly (string | undefined)[] {
+  return [
+    checklist && `Checklist: ${checklist.title} (${checklist.tasks.map((task) => task.text).join(" / ")})`,
+    game && `Game: ${game.title}`,
+    story && `Story of ${story.chat.title ?? story.chat.first_name ?? story.chat.id}`,
+    paid && `Paid media, not visible to bots: ${paid.paid_media.length}`,
+  ];
+}
+
+/** A reply to a message of another chat, of which the bot sees no more than was quoted. */
+function elsewhere({ external_reply: reply, quote }: Message): string | undefined {
+  return reply && `Reply to a message of ${originOf(reply.origin)}${quote ? `: ${quote.text}` : " in another chat"}`;
 }
 
 function place(message: Message): string | undefined {

@@ -1,96 +1,98 @@
 import { InputFile } from "grammy";
-import type { ChannelHost, MediaItem, OutboundPart, SendResult } from "openclaw/plugin-sdk";
-import type { Bot } from "./api.ts";
-import type { TelegramConfig } from "./config.ts";
+import type { MediaItem, OutboundPart, SendResult } from "openclaw/plugin-sdk";
+import type { Envelope } from "./envelope.ts";
+import type { Room } from "./room.ts";
 import { deliver, sendText } from "./send.ts";
-import type { Envelope } from "./send.ts";
+import { defaultName, methodOf, mostBytes, sizeRefusal } from "./shapes.ts";
+import type { Method } from "./shapes.ts";
 
 type MediaPart = Extract<OutboundPart, { kind: "media" }>;
-type Method = "sendPhoto" | "sendVoice" | "sendAudio" | "sendVideo" | "sendDocument";
 
 /** UTF-16 units of text below a file. */
 const CAPTION_LIMIT = 1024;
+const MOST_TOLD = 200;
 
-const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
-  image: "sendPhoto",
-  sticker: "sendDocument",
-  voice: "sendVoice",
-  audio: "sendAudio",
-  video: "sendVideo",
-  document: "sendDocument",
-};
+/** Sends files. A caption that is too long for one goes before it, once however often the file is tried. */
+export class Uploads {
+  readonly #room: Room;
+  /** Idempotency keys of files whose caption people see already. */
+  readonly #told = new Set<string>();
 
-export interface Uploader {
-  readonly bot: Bot;
-  readonly config: TelegramConfig;
-  readonly host: ChannelHost;
+  constructor(room: Room) {
+    this.#room = room;
+  }
+
+  /** A file that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
+  async send(to: Envelope, part: MediaPart, key: string): Promise<SendResult> {
+    const opened = await open(this.#room, part.media);
+    if (opened.kind === "refused") return opened;
+    const { caption, ...bare } = part;
+    if (caption === undefined || caption.length <= CAPTION_LIMIT) return this.#sendAs(to, part, opened);
+    if (!this.#told.has(key)) {
+      const text = { kind: "text", body: caption, format: "plain", plain: caption } as const;
+      const told = await sendText(this.#room, to, text);
+      if (told.kind !== "sent") return told;
+      this.#told.add(key);
+    }
+    const result = await this.#sendAs(to, bare, opened);
+    const [oldest] = this.#told;
+    if (result.kind !== "retry") this.#told.delete(key);
+    else if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+    return result;
+  }
+
+  async #sendAs(to: Envelope, part: MediaPart, opened: Opened): Promise<SendResult> {
+    const method = methodOf(part, opened.bytes);
+    const result = await this.#try(method, to, part, opened);
+    if (result.kind !== "refused" || method === "sendDocument") return result;
+    if (!/photo|image|voice|audio|video|sticker|animation|wrong file|PHOTO_|VOICE_/i.test(result.reason)) return result;
+    return this.#try("sendDocument", to, part, opened);
+  }
+
+  async #try(method: Method, to: Envelope, part: MediaPart, opened: Opened): Promise<SendResult> {
+    const room = this.#room;
+    const result = await deliver(room, to, (at) =>
+      call(room, method, { to: at, caption: method === "sendSticker" ? undefined : part.caption }, opened.file()),
+    );
+    return result.kind === "refused" ? sizeRefusal(result, room.config) : result;
+  }
 }
 
-/** Sends a file; one that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
-export async function sendFile(uploader: Uploader, to: Envelope, part: MediaPart): Promise<SendResult> {
-  const long = part.caption !== undefined && part.caption.length > CAPTION_LIMIT ? part.caption : undefined;
-  if (long === undefined) return sendAs(methodOf(part), uploader, to, part);
-  const text = await sendText(uploader.bot, uploader.config, to, {
-    kind: "text",
-    body: long,
-    format: "plain",
-    plain: long,
-  });
-  if (text.kind !== "sent") return text;
-  const { caption: _told, ...bare } = part;
-  return sendAs(methodOf(part), uploader, to, bare);
+interface Opened {
+  readonly kind: "open";
+  readonly bytes: number;
+  file(): InputFile | string;
 }
-
-const methodOf = (part: MediaPart): Method => (part.asVoice ? "sendVoice" : METHODS[part.media.kind]);
-
-async function sendAs(method: Method, uploader: Uploader, to: Envelope, part: MediaPart): Promise<SendResult> {
-  const opened = await open(uploader, part.media);
-  if (opened.kind === "refused") return opened;
-  const caption = part.caption === undefined ? {} : { caption: part.caption };
-  const result = await deliver(to, (at) => call(uploader.bot, method, { ...at, ...caption }, opened.file()));
-  if (result.kind !== "refused" || method === "sendDocument") return result;
-  if (!/photo|image|voice|audio|video|wrong file|PHOTO_|VOICE_/i.test(result.reason)) return result;
-  return sendAs("sendDocument", uploader, to, part);
-}
-
-type Opened = { readonly kind: "open"; file(): InputFile | string } | Extract<SendResult, { kind: "refused" }>;
 
 /** A file can be read once, so that each try gets its own. */
-async function open(uploader: Uploader, item: MediaItem): Promise<Opened> {
+async function open(
+  { host, config }: Room,
+  item: MediaItem,
+): Promise<Opened | Extract<SendResult, { kind: "refused" }>> {
   if (item.source.at === "platform") {
     const { ref } = item.source;
-    return { kind: "open", file: () => ref };
+    return { kind: "open", bytes: 0, file: () => ref };
   }
   try {
-    const bytes = await uploader.host.openMedia(item);
-    return { kind: "open", file: () => new InputFile(bytes, item.name ?? defaultName(item)) };
+    const bytes = await host.openMedia(item);
+    const most = mostBytes(config);
+    if (bytes.length > most) {
+      return { kind: "refused", reason: `the file is larger than the ${most / 1_048_576} MB that a bot may send` };
+    }
+    return { kind: "open", bytes: bytes.length, file: () => new InputFile(bytes, item.name ?? defaultName(item)) };
   } catch (error) {
-    return {
-      kind: "refused",
-      reason: `the file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
   }
 }
 
-const ENDINGS: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-  "image/webp": "webp",
-  "image/gif": "gif",
-  "audio/ogg": "ogg",
-  "audio/mpeg": "mp3",
-  "video/mp4": "mp4",
-  "application/pdf": "pdf",
-  "text/plain": "txt",
-};
-const defaultName = (item: MediaItem): string => `${item.kind}.${ENDINGS[item.mime ?? ""] ?? "bin"}`;
-
 async function call(
-  bot: Bot,
+  { bot }: Room,
   method: Method,
-  body: Envelope & { caption?: string },
+  { to, caption }: { readonly to: Envelope; readonly caption: string | undefined },
   file: InputFile | string,
 ): Promise<{ message_id: number }> {
+  const body = { ...to, ...(caption !== undefined && { caption }) };
   switch (method) {
     case "sendPhoto":
       return bot.calls.sendPhoto({ ...body, photo: file });
@@ -100,6 +102,10 @@ async function call(
       return bot.calls.sendAudio({ ...body, audio: file });
     case "sendVideo":
       return bot.calls.sendVideo({ ...body, video: file });
+    case "sendAnimation":
+      return bot.calls.sendAnimation({ ...body, animation: file });
+    case "sendSticker":
+      return bot.calls.sendSticker({ ...to, sticker: file });
     case "sendDocument":
       return bot.calls.sendDocument({ ...body, document: file });
   }

@@ -282,9 +282,19 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.telegram.apiRoot",
     "channels.telegram.timeoutSeconds",
     "channels.telegram.pollingStallThresholdMs",
+    "channels.telegram.proxy",
   ],
   "extensions/telegram/send.ts": ["channels.telegram.linkPreview"],
-  "extensions/telegram/download.ts": ["channels.telegram.mediaMaxMb"],
+  "extensions/telegram/download.ts": ["channels.telegram.mediaMaxMb", "channels.telegram.trustedLocalFileRoots"],
+  "extensions/telegram/webhook.ts": ["channels.telegram.webhookSecret", "channels.telegram.webhookPath"],
+  "extensions/telegram/receive.ts": ["channels.telegram.webhookUrl"],
+  "extensions/telegram/menu.ts": [
+    "channels.telegram.commands.native",
+    "channels.telegram.customCommands.command",
+    "channels.telegram.customCommands.description",
+  ],
+  "extensions/telegram/envelope.ts": ["channels.telegram.capabilities.inlineButtons"],
+  "extensions/telegram/intake.ts": ["channels.telegram.edits", "channels.telegram.mediaGroupFlushMs"],
   "extensions/telegram/poll.ts": ["channels.telegram.takeOverWebhook"],
 };
 

@@ -65,12 +65,18 @@ function speak(fake: FakeTelegram, to: Peer, text: string, how: { naming?: boole
 const ADA = { id: 1001, is_bot: false, first_name: "Ada", language_code: "en" };
 
 /** What people do beside writing. */
-function people(fake: FakeTelegram): Pick<Platform, "change" | "press" | "attach" | "sayAsBot"> {
+function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot"> {
   const stamp = { date: Math.floor(Date.now() / 1000), from: ADA };
   return {
     change(to, messageId, text) {
       const edited = { ...stamp, message_id: Number(messageId), chat: chatOf(to), text, edit_date: stamp.date };
       fake.inject({ edited_message: edited });
+    },
+    react(to, messageId, emoji, how = {}) {
+      const [none, one] = [[], [{ type: "emoji", emoji }]];
+      const [before, after] = how.removed ? [one, none] : [none, one];
+      const what = { message_id: Number(messageId), old_reaction: before, new_reaction: after };
+      fake.inject({ message_reaction: { chat: chatOf(to), user: ADA, date: stamp.date, ...what } });
     },
     press(to, messageId, command) {
       const message = { message_id: Number(messageId), chat: chatOf(to), date: stamp.date, text: "question" };

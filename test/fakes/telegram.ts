@@ -34,7 +34,17 @@ export interface FakeTelegram {
   readonly polls: { readonly count: number; readonly offset: number; readonly open: number };
   /** Text of a message as people see it now; undefined when there is none. */
   shown(chatId: number | string): readonly string[];
-  file(id: string, bytes: Uint8Array): void;
+  file(id: string, bytes: Uint8Array, path?: string): void;
+  /** The menu of commands, and how often it was set. */
+  readonly menu: { readonly commands: readonly unknown[]; readonly times: number };
+  /** The webhook that is set: #setwebhook. Updates are posted by `deliver` alone. */
+  readonly webhook: { readonly url: string; readonly secret: string } | undefined;
+  /** Posts what is pending, oldest first, as the service does; gives up at the first answer that is no 2xx. */
+  deliver(post: (body: string, headers: Record<string, string>) => Promise<number>): Promise<void>;
+  /** From now on calls to this group are refused with its new id: #responseparameters. */
+  migrate(from: number, to: number): void;
+  /** A forum topic is deleted. */
+  closeTopic(id: number): void;
   /** Hears of every call, polls too: when it has come in, and when it has had its effect, before it is answered. */
   tap(listener: (moment: TelegramMoment) => void): void;
   /** Takes back the faults that have not struck yet. */
@@ -99,7 +109,13 @@ const CONTENT: Readonly<Record<string, string>> = {
   sendVoice: "voice",
   sendAudio: "audio",
   sendVideo: "video",
+  sendAnimation: "animation",
+  sendSticker: "sticker",
 };
+/** Calls about the bot itself, not about a chat: neither `sent` nor taps tell of them, and `*` faults leave them alone. */
+const QUIET = new Set(["getMe", "setMyCommands", "deleteMyCommands", "getWebhookInfo", "setWebhook"]);
+/** core.telegram.org/bots/api#getupdates: what a bot hears that names no kinds. */
+const UNASKED = new Set(["chat_member", "message_reaction", "message_reaction_count"]);
 
 /**
  * A Bot API server on loopback, strict about parameters. Methods, fields and error texts as in
@@ -117,7 +133,13 @@ class Fake implements FakeTelegram {
   readonly sent: TelegramCall[] = [];
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
   readonly #messages = new Map<string, { chat: string; text: string; extra: string }>();
-  readonly #files = new Map<string, Uint8Array>();
+  readonly #files = new Map<string, { bytes: Uint8Array; path: string }>();
+  readonly #moved = new Map<string, number>();
+  readonly #goneTopics = new Set<number>();
+  #allowed: ReadonlySet<string> | undefined;
+  #webhookError: { last_error_date: number; last_error_message: string } | undefined;
+  webhook: { url: string; secret: string } | undefined;
+  menu: { commands: readonly unknown[]; times: number } = { commands: [], times: 0 };
   readonly #watchers = new Set<() => void>();
   #faults: { method: string; mode: Fault; count: number; retryAfter: number }[] = [];
   #updates: { update_id: number }[] = [];
@@ -207,8 +229,33 @@ class Fake implements FakeTelegram {
     return [...this.#messages.values()].filter((message) => message.chat === String(chatId)).map((it) => it.text);
   }
 
-  file(id: string, bytes: Uint8Array): void {
-    this.#files.set(id, bytes);
+  file(id: string, bytes: Uint8Array, path = `files/${id}`): void {
+    this.#files.set(id, { bytes, path });
+  }
+
+  migrate(from: number, to: number): void {
+    this.#moved.set(String(from), to);
+  }
+
+  closeTopic(id: number): void {
+    this.#goneTopics.add(id);
+  }
+
+  async deliver(post: (body: string, headers: Record<string, string>) => Promise<number>): Promise<void> {
+    const updates = this.#updates;
+    for (const update of updates) {
+      const headers = {
+        "content-type": "application/json",
+        "x-telegram-bot-api-secret-token": this.webhook?.secret ?? "",
+      };
+      const status = await post(JSON.stringify(update), headers);
+      if (status < 200 || status > 299) {
+        const last_error_message = `Wrong response from the webhook: ${status}`;
+        this.#webhookError = { last_error_date: Math.floor(Date.now() / 1000) + 1, last_error_message };
+        return;
+      }
+      this.#updates = this.#updates.filter((it) => it !== update);
+    }
   }
 
   async close(): Promise<void> {
@@ -229,7 +276,7 @@ class Fake implements FakeTelegram {
     };
     if (token !== TOKEN) return reply(refuse(401, "Unauthorized"));
     const body = parse(request.headers["content-type"] ?? "", raw);
-    this.#listener({ method, text: textOf(body["text"]), stage: "arrived" });
+    if (!QUIET.has(method)) this.#listener({ method, text: textOf(body["text"]), stage: "arrived" });
     const cut = (): void => void request.socket.destroy();
     const fault = this.#takeFault(method);
     if (fault) return this.#spoil(fault, { method, body, reply, cut });
@@ -251,7 +298,10 @@ class Fake implements FakeTelegram {
 
   #takeFault(method: string): { mode: Fault; retryAfter: number } | undefined {
     const fault = this.#faults.find(
-      (it) => it.count > 0 && (it.method === method || (it.method === "*" && method !== "getUpdates")),
+      (it) =>
+        it.count > 0 &&
+        (it.method === method ||
+          (it.method === "*" && method !== "getUpdates" && (method === "getMe" || !QUIET.has(method)))),
     );
     if (fault) fault.count--;
     return fault;
@@ -261,7 +311,7 @@ class Fake implements FakeTelegram {
     const result = answer.body["result"];
     const made = typeof result === "object" && result !== null ? Reflect.get(result, "message_id") : undefined;
     const messageId: unknown = made ?? body["message_id"];
-    if (method !== "getUpdates" && method !== "getMe") {
+    if (method !== "getUpdates" && !QUIET.has(method)) {
       this.sent.push({
         method,
         body,
@@ -272,7 +322,7 @@ class Fake implements FakeTelegram {
         at: Date.now(),
       });
     }
-    this.#listener({ method, text: textOf(body["text"]), stage: "done" });
+    if (!QUIET.has(method)) this.#listener({ method, text: textOf(body["text"]), stage: "done" });
     reply(answer);
     [...this.#watchers].forEach((look) => look());
   }
@@ -282,6 +332,8 @@ class Fake implements FakeTelegram {
     const offset = Number(body["offset"] ?? 0);
     const limit = Number(body["limit"] ?? 100);
     const timeout = Number(body["timeout"] ?? 0);
+    if (this.webhook) return reply(faultAnswer({ mode: "webhook", retryAfter: 0 }));
+    this.#allow(body["allowed_updates"]);
     if (limit < 1 || limit > 100) return reply(refuse(400, "Bad Request: wrong limit"));
     // The older of two polls is the one that ends.
     for (const end of this.#pollers) end(faultAnswer({ mode: "409", retryAfter: 0 }));
@@ -291,6 +343,7 @@ class Fake implements FakeTelegram {
     }
     const answer = (instead?: Answer): void => {
       clearTimeout(timer);
+      this.#allow(undefined);
       this.#pollers.delete(answer);
       reply(instead ?? ok(this.#updates.slice(0, limit)));
     };
@@ -320,7 +373,14 @@ class Fake implements FakeTelegram {
   readonly #methods: Readonly<Record<string, (body: Record<string, unknown>) => Answer>> = {
     getMe: () =>
       ok({ ...SELF, can_join_groups: true, can_read_all_group_messages: true, supports_inline_queries: false }),
-    getWebhookInfo: () => ok({ url: "", has_custom_certificate: false, pending_update_count: this.#updates.length }),
+    getWebhookInfo: () =>
+      ok({
+        url: this.webhook?.url ?? "",
+        has_custom_certificate: false,
+        pending_update_count: this.#updates.length,
+        ...this.#webhookError,
+      }),
+    setWebhook: (body) => this.#setWebhook(body),
     editMessageText: (body) => this.#edit(body),
     deleteMessage: (body) => this.#delete(body),
     getFile: (body) => this.#fileFacts(needText(body, "file_id")),
@@ -330,12 +390,62 @@ class Fake implements FakeTelegram {
       return ok(this.#messageKey(body) !== "");
     },
     answerCallbackQuery: (body) => ok(needText(body, "callback_query_id") !== ""),
-    deleteWebhook: () => ok(true),
-    setMyCommands: () => ok(true),
+    deleteWebhook: () => {
+      this.webhook = undefined;
+      return ok(true);
+    },
+    setMyCommands: (body) => this.#setMenu(body["commands"]),
+    deleteMyCommands: () => this.#setMenu([]),
   };
+
+  /** Forgets updates of kinds that were not asked for. */
+  #allow(kinds: unknown): void {
+    const named: unknown = typeof kinds === "string" ? JSON.parse(kinds) : kinds;
+    if (Array.isArray(named)) this.#allowed = new Set(named.map(String));
+    const allowed = this.#allowed;
+    const isHeard = (kind: string): boolean =>
+      kind === "update_id" || (allowed ? allowed.has(kind) : !UNASKED.has(kind));
+    this.#updates = this.#updates.filter((update) => Object.keys(update).every(isHeard));
+  }
+
+  /** #setwebhook: HTTPS, a port of four, and a secret of 1–256 of A-Z, a-z, 0-9, _ and -. */
+  #setWebhook(body: Record<string, unknown>): Answer {
+    const url = needText(body, "url");
+    const secret = textOf(body["secret_token"]);
+    if (!url.startsWith("https://"))
+      throw new Refusal(400, "Bad Request: bad webhook: An HTTPS URL must be provided for webhook");
+    if (!["", "443", "80", "88", "8443"].includes(new URL(url).port))
+      throw new Refusal(400, "Bad Request: bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443");
+    if (!/^[A-Za-z0-9_-]{0,256}$/.test(secret))
+      throw new Refusal(400, "Bad Request: secret token contains unallowed characters");
+    this.#allow(body["allowed_updates"]);
+    this.webhook = { url, secret };
+    return ok(true);
+  }
+
+  /** #setmycommands, #botcommand */
+  #setMenu(commands: unknown): Answer {
+    if (!Array.isArray(commands)) throw new Refusal(400, "Bad Request: can't parse commands");
+    if (commands.length > 100) throw new Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH");
+    for (const command of commands) {
+      const { command: name, description } = asRecord(command);
+      if (!/^[a-z0-9_]{1,32}$/.test(textOf(name))) throw new Refusal(400, "Bad Request: BOT_COMMAND_INVALID");
+      const length = textOf(description).length;
+      if (length < 1 || length > 256) throw new Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID");
+    }
+    this.menu = { commands, times: this.menu.times + 1 };
+    return ok(true);
+  }
 
   #send(method: string, body: Record<string, unknown>): Answer {
     const chat = chatOf(body);
+    const movedTo = this.#moved.get(chat);
+    if (movedTo !== undefined) {
+      return refuse(400, "Bad Request: group chat was upgraded to a supergroup chat", { migrate_to_chat_id: movedTo });
+    }
+    const thread = Number(body["message_thread_id"] ?? 0);
+    // The General topic is named by leaving the thread out.
+    if (this.#goneTopics.has(thread) || thread === 1) throw new Refusal(400, "Bad Request: message thread not found");
     const field = CONTENT[method] ?? "text";
     if (body[field] === undefined) throw new Refusal(400, `Bad Request: there is no ${field} in the request`);
     const text = method === "sendMessage" ? visible(body, "text", 4096) : visible(body, "caption", 1024);
@@ -376,13 +486,14 @@ class Fake implements FakeTelegram {
   }
 
   #fileFacts(file_id: string): Answer {
-    const bytes = this.#files.get(file_id);
-    if (!bytes) return refuse(400, "Bad Request: invalid file_id");
-    return ok({ file_id, file_unique_id: `unique-${file_id}`, file_size: bytes.length, file_path: `files/${file_id}` });
+    const file = this.#files.get(file_id);
+    if (!file) return refuse(400, "Bad Request: invalid file_id");
+    const { bytes, path } = file;
+    return ok({ file_id, file_unique_id: `unique-${file_id}`, file_size: bytes.length, file_path: path });
   }
 
   #giveFile(token: string, path: string, response: http.ServerResponse): void {
-    const bytes = this.#files.get(path.replace("files/", ""));
+    const bytes = this.#files.get(path.replace("files/", ""))?.bytes;
     if (token !== TOKEN || !bytes) return void response.writeHead(404).end();
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(bytes);
   }

@@ -7,7 +7,6 @@ import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import type { OutboundPart } from "../../../src/types/reply.ts";
-import { backoff } from "../backoff.ts";
 import { telegramAccounts } from "../config.ts";
 import { failureOf } from "../failures.ts";
 import { probe, telegram } from "../index.ts";
@@ -255,11 +254,6 @@ describe("settings", () => {
     });
     await platform.close();
   });
-});
-
-test("waits double up to half a minute, with jitter in the upper half", () => {
-  expect([0, 1, 2, 20].map((failures) => backoff(failures, () => 1))).toEqual([500, 1000, 2000, 30_000]);
-  expect(backoff(0, () => 0)).toBe(250);
 });
 
 test("whether a request left is read from the error", () => {

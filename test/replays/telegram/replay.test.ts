@@ -14,6 +14,6 @@ const files = fs.readdirSync(import.meta.dirname).filter((name) => name.endsWith
 
 test.each(files)("%s becomes the messages that it should", (name) => {
   const replay = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, name), "utf8")) as Replay;
-  const messages = replay.updates.map((update) => readUpdate(update, view)).filter((message) => message !== undefined);
+  const messages = replay.updates.flatMap((update) => readUpdate(update, view));
   expect(messages).toEqual(replay.expected);
 });

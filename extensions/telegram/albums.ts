@@ -1,0 +1,116 @@
+import type { AccountNotes, InboundMessage } from "openclaw/plugin-sdk";
+import { z } from "zod";
+
+/** A message as it came, with the id of its album where it is part of one. */
+export interface Incoming {
+  readonly message: InboundMessage;
+  readonly album?: string;
+}
+
+/** Parts of an album that may not be all of it yet. */
+export interface Album {
+  readonly id: string;
+  readonly parts: readonly InboundMessage[];
+  /** Epoch milliseconds at which it counts as whole. */
+  readonly until: number;
+}
+
+export interface AlbumState {
+  readonly open: readonly Album[];
+  /** Event keys of parts that were handed on, newest last: Telegram may offer them again. */
+  readonly done: readonly string[];
+}
+
+/** core.telegram.org/bots/api#sendmediagroup: an album has 2–10 items. */
+const MOST_PARTS = 10;
+const MOST_DONE = 200;
+const NOTE = "albums";
+
+export const NO_ALBUMS: AlbumState = { open: [], done: [] };
+
+/**
+ * Puts parts of albums aside and gives back what is ready, in order: what follows an album in its chat shows that the
+ * album is whole. Pure; a message that comes again changes nothing.
+ */
+export function sort(
+  state: AlbumState,
+  incoming: readonly Incoming[],
+  until: number,
+): { readonly ready: readonly InboundMessage[]; readonly state: AlbumState } {
+  const ready: InboundMessage[] = [];
+  let next = state;
+  for (const item of incoming) {
+    if (next.done.includes(item.message.eventKey)) continue;
+    const ended = close(next, (album) => album.id !== item.album && chatOf(album) === item.message.from.chat.id);
+    ready.push(...ended.ready);
+    next = ended.state;
+    if (item.album === undefined) {
+      ready.push(item.message);
+      continue;
+    }
+    const full = close(add(next, { id: item.album, part: item.message, until }), isFull);
+    ready.push(...full.ready);
+    next = full.state;
+  }
+  return { ready, state: next };
+}
+
+/** Hands on the albums that fit, each as one message. Pure. */
+export function close(
+  state: AlbumState,
+  fits: (album: Album) => boolean,
+): { readonly ready: readonly InboundMessage[]; readonly state: AlbumState } {
+  const ended = state.open.filter(fits);
+  if (ended.length === 0) return { ready: [], state };
+  const keys = ended.flatMap(({ parts }) => parts.map(({ eventKey }) => eventKey));
+  return {
+    ready: ended.map(({ parts }) => joined(parts)),
+    state: { open: state.open.filter((album) => !fits(album)), done: [...state.done, ...keys].slice(-MOST_DONE) },
+  };
+}
+
+function add(state: AlbumState, { id, part, until }: { id: string; part: InboundMessage; until: number }): AlbumState {
+  const album = state.open.find((it) => it.id === id);
+  if (!album) return { ...state, open: [...state.open, { id, parts: [part], until }] };
+  if (album.parts.some(({ eventKey }) => eventKey === part.eventKey)) return state;
+  const longer = { id, parts: [...album.parts, part], until };
+  return { ...state, open: state.open.map((it) => (it === album ? longer : it)) };
+}
+
+const isFull = ({ parts }: Album): boolean => parts.length >= MOST_PARTS;
+const chatOf = ({ parts }: Album): string | undefined => parts[0]?.from.chat.id;
+
+/** One message with all files. It has the event key of the first part, so that it is the same when it comes again. */
+function joined(parts: readonly InboundMessage[]): InboundMessage {
+  const [first] = parts;
+  if (!first) throw new Error("an album without parts");
+  const quoted = parts.find(({ replyTo }) => replyTo)?.replyTo;
+  const untrusted = [...new Set(parts.flatMap((part) => part.untrusted ?? []))];
+  return {
+    ...first,
+    text: parts.flatMap(({ text }) => (text === "" ? [] : [text])).join("\n"),
+    media: parts.flatMap(({ media }) => media),
+    mentionsBot: parts.some(({ mentionsBot }) => mentionsBot),
+    ...(quoted && { replyTo: quoted }),
+    ...(untrusted.length > 0 && { untrusted }),
+  };
+}
+
+const isMessage = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "eventKey" in value && "from" in value && "media" in value;
+
+const noteShape = z.object({
+  open: z.array(z.object({ id: z.string(), parts: z.array(z.custom<InboundMessage>(isMessage)), until: z.number() })),
+  done: z.array(z.string()),
+});
+
+/** What was put aside before the process ended. Throws when it cannot be read. */
+export async function readNote(notes: AccountNotes): Promise<AlbumState> {
+  const text = await notes.get(NOTE);
+  return text === undefined ? NO_ALBUMS : noteShape.parse(JSON.parse(text));
+}
+
+/** Resolves when it is durable. */
+export async function writeNote(notes: AccountNotes, state: AlbumState): Promise<void> {
+  await notes.set(NOTE, JSON.stringify(state));
+}

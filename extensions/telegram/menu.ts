@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { wait } from "openclaw/plugin-sdk";
+import { failureOf } from "./failures.ts";
+import type { Room } from "./room.ts";
+
+/** core.telegram.org/bots/api#setmycommands and #botcommand */
+const MOST_COMMANDS = 100;
+const NAME = /^[a-z0-9_]{1,32}$/;
+const DESCRIPTION = 256;
+
+const TRIES = 3;
+const NOTE = "menu";
+
+interface Line {
+  readonly command: string;
+  readonly description: string;
+}
+
+/** The lines of the menu: the gateway's commands, then the operator's. None when the menu is off. */
+function menuOf({ config, host }: Room): readonly Line[] {
+  if (config.commands.native === false) return [];
+  const own = config.customCommands.map(({ command, description }) => ({ command, description }));
+  const lines = [...host.commands.map(({ name, description }) => ({ command: name, description })), ...own];
+  const first = lines.filter((line, at) => lines.findIndex(({ command }) => command === line.command) === at);
+  const left = first.filter(({ command }) => !NAME.test(command)).map(({ command }) => command);
+  if (left.length > 0) host.log.info("Telegram's menu takes no such names", { left });
+  return first
+    .filter(({ command, description }) => NAME.test(command) && description !== "")
+    .slice(0, MOST_COMMANDS)
+    .map(({ command, description }) => ({ command, description: description.slice(0, DESCRIPTION) }));
+}
+
+/** Puts the commands into Telegram's menu, or takes them out, unless they are as they should be. Never rejects. */
+export async function showMenu(room: Room, signal: AbortSignal): Promise<void> {
+  const { bot, host } = room;
+  const commands = menuOf(room);
+  const mark = commands.length === 0 ? "" : createHash("sha256").update(JSON.stringify(commands)).digest("hex");
+  for (let left = TRIES; left > 0 && !signal.aborted; left--) {
+    try {
+      if (((await host.notes.get(NOTE)) ?? "") === mark) return;
+      if (commands.length > 0) await bot.calls.setMyCommands({ commands });
+      else await bot.calls.deleteMyCommands({});
+      await host.notes.set(NOTE, mark);
+      return;
+    } catch (error) {
+      const failure = failureOf(error);
+      host.log.info("the menu of commands was not set", { reason: failure.text });
+      await wait((failure.kind === "answered" ? failure.retryAfterMs : undefined) ?? 1000, signal);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { Bot } from "./api.ts";
+import type { TelegramConfig } from "./config.ts";
+import type { Moves } from "./moves.ts";
+import type { OwnMessages } from "./own-messages.ts";
+
+/** What the parts of one account share. */
+export interface Room {
+  readonly bot: Bot;
+  readonly config: TelegramConfig;
+  readonly host: ChannelHost;
+  readonly moves: Moves;
+  readonly own: OwnMessages;
+}

@@ -31,6 +31,8 @@ export class FakeGateway {
   pairings: Json[] = [];
   problems: Json[] = [];
   rows: Json[] = [];
+  /** Answers of methods that only some tests ask for. */
+  readonly answers = new Map<string, (params: Json) => unknown>();
   tickIntervalMs = 15_000;
   /** Drops the connection instead of answering the next `chat.send`, after the message was taken. */
   loseNextAnswer = false;
@@ -127,6 +129,12 @@ export class FakeGateway {
         client.terminate();
         return;
       }
+      const own = this.answers.get(method);
+      if (own) {
+        const reply = (payload: unknown) => client.send(JSON.stringify({ type: "res", id, ok: true, payload }));
+        void Promise.resolve(own(params)).then(reply);
+        return;
+      }
       const payload = this.#answer(method, params);
       const error = payload["error"];
       client.send(JSON.stringify({ type: "res", id, ok: error === undefined, ...(error ? { error } : { payload }) }));
@@ -182,7 +190,7 @@ export class FakeGateway {
       type: "hello-ok",
       protocol: 4,
       server: { version: "0.1.0", connId: "c" },
-      features: { methods: ["exec.approval.list", "pairing.list"], events: [] },
+      features: { methods: ["exec.approval.list", "pairing.list", ...this.answers.keys()], events: [] },
       snapshot: {},
       auth: { role: "operator", scopes: params["scopes"] },
       policy: {

@@ -432,4 +432,56 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await page.getByLabel("Token").waitFor();
     await shoot("phone-gate");
   });
+  test("shows channels, sends a test message and links an account", async () => {
+    const account = { accountId: "default", enabled: true, lifecycle: "trouble", lastError: "no network" };
+    const linked = Promise.withResolvers<unknown>();
+    const view = { loginId: "l-1", state: "waiting", next: 1 };
+    gateway.answers.set("channels.status", () => ({
+      channelOrder: ["telegram", "whatsapp"],
+      channelLabels: { telegram: "Telegram", whatsapp: "WhatsApp" },
+      channelAccounts: {
+        telegram: [
+          { ...account, lifecycle: "running", connected: true, silentMs: 4000, self: { id: "1", name: "@me" } },
+        ],
+        whatsapp: [{ ...account, connected: false, retryAt: Date.now() + 60_000 }],
+      },
+    }));
+    gateway.answers.set("channels.capabilities", () => ({ channels: [{ channel: "whatsapp", login: true }] }));
+    gateway.answers.set("send", (params) => ({ state: params["to"] === "42" ? "sent" : "failed", reason: "blocked" }));
+    gateway.answers.set("channels.login.start", () => ({
+      ...view,
+      steps: [{ kind: "qr", rows: ["101", "010", "111"] }],
+    }));
+    gateway.answers.set("channels.login.wait", () => linked.promise);
+    gateway.answers.set("channels.login.cancel", () => ({ ok: true }));
+    await open();
+    await page.getByRole("button", { name: "Channels" }).click();
+    const panel = page.getByRole("dialog", { name: "Channels" });
+    const telegram = panel.getByRole("listitem", { name: "Telegram default" });
+    await telegram.getByText("connected · last sign now").waitFor();
+    const whatsapp = panel.getByRole("listitem", { name: "WhatsApp default" });
+    await whatsapp.getByText("no network").waitFor();
+    await whatsapp.getByText(/again in \d+ s/).waitFor();
+    expect(await whatsapp.getByRole("button", { name: "Test" }).isDisabled()).toBe(true);
+    expect(await telegram.getByRole("button", { name: "Link" }).count()).toBe(0);
+
+    await telegram.getByRole("button", { name: "Test" }).click();
+    await telegram.getByLabel("Chat that gets the test message").fill("42");
+    await page.keyboard.press("Enter");
+    await telegram.getByText("Sent.", { exact: true }).waitFor();
+    await telegram.getByLabel("Chat that gets the test message").fill("43");
+    await page.keyboard.press("Enter");
+    await telegram.getByText("Not sent: blocked.").waitFor();
+
+    await whatsapp.getByRole("button", { name: "Link" }).click();
+    const code = whatsapp.getByRole("img", { name: "QR code to scan with the app" });
+    expect(await code.locator("path").getAttribute("d")).toBe("M4 4h1v1h-1zM6 4h1v1h-1zM5 5h1v1h-1zM4 6h3v1h-3z");
+    await shoot("channels");
+    linked.resolve({ ...view, state: "linked", steps: [] });
+    await whatsapp.getByText("Linked.").waitFor();
+    expect(await code.count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "hidden" });
+    expect(gateway.asked.findLast(({ method }) => method === "channels.login.wait")?.params).toMatchObject({ next: 1 });
+  });
 });

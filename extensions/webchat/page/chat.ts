@@ -137,6 +137,15 @@ export class Chat {
     this.#attempt(asked.then(() => this.#reading.pairings()));
   }
 
+  /** Asks the gateway for something beside the chat. Rejects with an `Error` whose message is for the person. */
+  async ask(method: string, params: Record<string, unknown>): Promise<unknown> {
+    try {
+      return await this.#connection.request(method, params);
+    } catch (error) {
+      throw new Error(messageOf(error), { cause: error });
+    }
+  }
+
   /** Says something to the person, or takes back what was said. */
   tell(notice?: string): void {
     this.#store.dispatch({ type: "notice", text: notice });

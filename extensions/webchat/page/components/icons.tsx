@@ -7,6 +7,7 @@ const PATHS = {
   down: "M12 5v14m-6-6 6 6 6-6",
   menu: "M4 7h16M4 12h16M4 17h10",
   pencil: "M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4",
+  plug: "M9 3v5m6-5v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",
   plus: "M12 5v14M5 12h14",
   send: "M12 19V5m-6 6 6-6 6 6",
   shield: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",

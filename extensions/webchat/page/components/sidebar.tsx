@@ -5,6 +5,7 @@ import { ago, channelName, plainKey, sessionTitle } from "../format.ts";
 import type { SessionRow } from "../protocol.ts";
 import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
+import { Channels } from "./channels.tsx";
 import { useNow } from "./hooks.ts";
 import { Icon, Mark } from "./icons.tsx";
 
@@ -40,6 +41,7 @@ export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);
   const rows = listed(state);
+  const [channels, setChannels] = useState(false);
   return (
     <nav class="sidebar" aria-label="Sessions">
       <div class="brand">
@@ -55,6 +57,13 @@ export function Sidebar(props: SidebarProps): VNode {
           <SessionItem key={row.key} row={row} state={state} chat={chat} done={done} now={now} />
         ))}
       </ul>
+      {state.hello?.methods.includes("channels.capabilities") === true && (
+        <button type="button" class="new-chat" aria-haspopup="dialog" onClick={() => setChannels(true)}>
+          <Icon name="plug" />
+          Channels
+        </button>
+      )}
+      {channels && <Channels chat={chat} close={() => setChannels(false)} />}
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
   );

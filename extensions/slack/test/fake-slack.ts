@@ -43,6 +43,8 @@ export interface FakeSlack {
   freeze(): void;
   /** What the bot token may do, separated by commas. */
   scopes: string;
+  /** The port that new sockets are sent to, where something lies between; its own at first. */
+  entrance: number;
   /** What an HTTP request of Slack's looks like. */
   signed(body: string, json?: boolean, at?: number): { headers: Record<string, string>; body: Uint8Array };
   close(): Promise<void>;
@@ -74,6 +76,7 @@ export interface FakeMessage {
   readonly metadata?: unknown;
   readonly files?: readonly Record<string, unknown>[];
   blocks: readonly unknown[];
+  edited?: { readonly user: string; readonly ts: string };
   readonly reactions: Map<string, Set<string>>;
   readonly more: Readonly<Record<string, unknown>>;
 }
@@ -103,6 +106,7 @@ class Slack {
   last: FakeEnvelope | undefined;
   refusals = 0;
   port = 0;
+  entrance: number | undefined;
   scopes = SCOPES;
   #count = 0;
 
@@ -121,6 +125,12 @@ class Slack {
   find(channel: string | undefined, ts: string | undefined): FakeMessage {
     const message = this.messages.find((each) => each.channel === channel && each.ts === ts);
     if (!message) throw new Refusal("message_not_found");
+    return message;
+  }
+
+  findOwn(channel: string | undefined, ts: string | undefined, otherwise: string): FakeMessage {
+    const message = this.find(channel, ts);
+    if (message.user !== SELF.userId) throw new Refusal(otherwise);
     return message;
   }
 
@@ -219,7 +229,9 @@ const METHODS: Readonly<Record<string, Method>> = {
     user_id: SELF.userId,
     bot_id: SELF.botId,
   }),
-  "apps.connections.open": (slack) => ({ url: `ws://127.0.0.1:${slack.port}/link/?ticket=t&app_id=A1` }),
+  "apps.connections.open": (slack) => ({
+    url: `ws://127.0.0.1:${slack.entrance ?? slack.port}/link/?ticket=t&app_id=A1`,
+  }),
   "users.info": (_slack, { user = "" }) => {
     if (user === "UGONE") throw new Refusal("user_not_found");
     const isBot = user === SELF.userId || user === "U77";
@@ -274,16 +286,17 @@ const METHODS: Readonly<Record<string, Method>> = {
   },
   "chat.update": (slack, { channel, ts, text = "", blocks }) => {
     if (text.length > 4000) throw new Refusal("msg_too_long");
-    const message = slack.find(channel, ts);
+    const message = slack.findOwn(channel, ts, "cant_update_message");
     const before = slack.shape(message);
     message.text = text;
+    message.edited = { user: SELF.userId, ts: slack.ts() };
     message.blocks = list(blocks);
     const event = { type: "message", subtype: "message_changed", hidden: true, channel, ts: slack.ts() };
     slack.event({ ...event, message: slack.shape(message), previous_message: before });
     return { channel, ts, text };
   },
   "chat.delete": (slack, { channel, ts }) => {
-    slack.messages.splice(slack.messages.indexOf(slack.find(channel, ts)), 1);
+    slack.messages.splice(slack.messages.indexOf(slack.findOwn(channel, ts, "cant_delete_message")), 1);
     slack.event({ type: "message", subtype: "message_deleted", hidden: true, channel, ts: slack.ts(), deleted_ts: ts });
     return { channel, ts };
   },
@@ -316,21 +329,23 @@ const METHODS: Readonly<Record<string, Method>> = {
     slack,
     { files, channel_id: channel = "", initial_comment: text = "", thread_ts },
   ) => {
-    const [{ id = "" } = {}] = list(files) as { id?: string }[];
-    const file = slack.files.get(id);
-    if (!file) throw new Refusal("file_not_found");
+    const shared = list(files).map(({ id }) => {
+      const file = slack.files.get(String(id));
+      if (!file) throw new Refusal("file_not_found");
+      return file.about;
+    });
     const message = slack.add({
       channel,
       text,
       ...own,
       ...(thread_ts !== undefined && { thread_ts }),
-      files: [file.about],
+      files: shared,
       more: { subtype: "file_share" },
     });
     const shown = { [channel]: [{ ts: message.ts, ...(thread_ts !== undefined && { thread_ts }) }] };
-    file.about["shares"] = channel.startsWith("C") ? { public: shown } : { private: shown };
+    for (const about of shared) about["shares"] = channel.startsWith("C") ? { public: shown } : { private: shown };
     slack.announce(message);
-    return { files: [{ id }] };
+    return { files: shared.map(({ id, name }) => ({ id, title: name })) };
   },
   "files.info": (slack, { file = "" }) => {
     const found = slack.files.get(file);
@@ -396,6 +411,12 @@ function front(slack: Slack, server: http.Server): FakeSlack {
     set scopes(scopes) {
       slack.scopes = scopes;
     },
+    get entrance() {
+      return slack.entrance ?? slack.port;
+    },
+    set entrance(port) {
+      slack.entrance = port;
+    },
     signed,
     async close() {
       for (const socket of slack.sockets) socket.terminate();
@@ -453,7 +474,7 @@ async function answer(slack: Slack, request: http.IncomingMessage, response: htt
   const [, room = "", name = ""] = new URL(request.url ?? "/", "http://x").pathname.split("/");
   const bytes = await buffer(request);
   const token = (request.headers.authorization ?? "").replace(/^Bearer /, "");
-  if (room === "upload") return receiveFile(slack, name, bytes, response);
+  if (room === "upload") return receiveFile(slack, name, await fileIn(bytes, request), response);
   if (room === "files") return giveFile(slack, name, token, response);
   return answerCall(
     slack,
@@ -495,9 +516,19 @@ function takeFault(slack: Slack, method: string): FakeFault | undefined {
   return fault.how;
 }
 
-function receiveFile(slack: Slack, id: string, bytes: Buffer, response: http.ServerResponse): void {
+/** A file comes as it is, or as a part of a form. */
+async function fileIn(body: Buffer, { headers }: http.IncomingMessage): Promise<Uint8Array> {
+  const type = headers["content-type"] ?? "";
+  const bytes = new Uint8Array(body);
+  if (!type.startsWith("multipart/form-data")) return bytes;
+  const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+  const file = [...form.values()].find((part) => typeof part !== "string");
+  return file ? new Uint8Array(await file.arrayBuffer()) : new Uint8Array();
+}
+
+function receiveFile(slack: Slack, id: string, bytes: Uint8Array, response: http.ServerResponse): void {
   const file = slack.files.get(id);
-  if (file) file.bytes = new Uint8Array(bytes);
+  if (file) file.bytes = bytes;
   response.writeHead(file ? 200 : 404).end(file ? `OK - ${bytes.length}` : "");
 }
 

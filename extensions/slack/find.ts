@@ -1,23 +1,21 @@
 import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "./events.ts";
-import { reasonOf } from "./failures.ts";
+import { reasonOf, wordOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-import { MARK } from "./send.ts";
+import { isTs, MARK, NO_THREAD } from "./send.ts";
 import { isOwn, messagesOf } from "./threads.ts";
 import { findFile } from "./upload.ts";
 
 /** Messages of one page, and pages that are read at most. */
 const PAGE = 200;
 const PAGES = 3;
-/** Threads below a chat's messages that are looked into; an answer may have begun one. */
-const THREADS = 20;
 /** Nobody asks for a send of longer ago. */
 const LOOK_BACK_SECONDS = 2 * 24 * 60 * 60;
 
-type Key = Pick<SendOptions, "idempotencyKey">;
+type Names = Pick<SendOptions, "idempotencyKey" | "replyTo">;
 
 /** Looks for a send with unknown end in the chat's own history. Never rejects. */
-export async function find(room: Room, to: Peer, part: OutboundPart, options: Key): Promise<SendResult> {
+export async function find(room: Room, to: Peer, part: OutboundPart, options: Names): Promise<SendResult> {
   try {
     if (part.kind === "media") return await findFile(room, to, options.idempotencyKey);
     return await findText(room, to, options);
@@ -26,13 +24,13 @@ export async function find(room: Room, to: Peer, part: OutboundPart, options: Ke
   }
 }
 
-async function findText(room: Room, to: Peer, { idempotencyKey }: Key): Promise<SendResult> {
+async function findText(room: Room, to: Peer, { idempotencyKey, replyTo }: Names): Promise<SendResult> {
   const self = room.self();
   if (!self) return { kind: "unknown", reason: "Slack has not told yet who the bot is" };
   const channel = await room.channelIds.of(to);
-  const { messages, isWhole } =
-    to.thread === undefined ? await everywhere(room, channel) : await recent(room, channel, to.thread);
-  const mine = messages.filter((message) => isOwn(message, self));
+  const places = await Promise.all(placesOf(to, replyTo).map((thread) => recent(room, channel, thread)));
+  const isWhole = places.every((place) => place.isWhole);
+  const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
   const found = mine.find((message) => keyOf(message) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
   // One of ours without its key could be the one: the app may lack the scope that shows keys.
@@ -50,19 +48,23 @@ interface Read {
   readonly isWhole: boolean;
 }
 
-/** The main stream of a chat, and the threads below its messages. */
-async function everywhere(room: Room, channel: string): Promise<Read> {
-  const main = await recent(room, channel, undefined);
-  const parents = main.messages.filter(({ latest_reply: latest }) => latest != null);
-  const threads = await Promise.all(parents.slice(0, THREADS).map(({ ts }) => recent(room, channel, ts)));
-  return {
-    messages: [main, ...threads].flatMap(({ messages }) => messages),
-    isWhole: parents.length <= THREADS && [main, ...threads].every(({ isWhole }) => isWhole),
-  };
+/** The thread that the send was for, or the main stream: there as well when Slack would not take it below a message. */
+function placesOf(to: Peer, replyTo: string | undefined): readonly (string | undefined)[] {
+  if (to.thread !== undefined) return [to.thread];
+  return isTs(replyTo) ? [replyTo, undefined] : [undefined];
 }
 
 /** The messages of the last days, of a chat's main stream or of a thread in it. */
-async function recent({ slack }: Room, channel: string, thread: string | undefined): Promise<Read> {
+async function recent(room: Room, channel: string, thread: string | undefined): Promise<Read> {
+  try {
+    return await readBack(room, channel, thread);
+  } catch (error) {
+    if (thread === undefined || !NO_THREAD.has(wordOf(error) ?? "")) throw error;
+    return { messages: [], isWhole: true };
+  }
+}
+
+async function readBack({ slack }: Room, channel: string, thread: string | undefined): Promise<Read> {
   const { history, replies } = slack.calls.conversations;
   const oldest = String(Date.now() / 1000 - LOOK_BACK_SECONDS);
   const messages: SlackMessage[] = [];

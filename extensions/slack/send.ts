@@ -12,7 +12,12 @@ type Buttons = SendOptions["buttons"];
 /** Marks our messages with the key of their send, so that Slack can be asked for it. */
 export const MARK = "openclaw_reply";
 
-const NO_THREAD = new Set(["thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"]);
+/** Slack's words for a thread that is not there. */
+export const NO_THREAD: ReadonlySet<string> = new Set([
+  "thread_not_found",
+  "invalid_thread_ts",
+  "cannot_reply_to_message",
+]);
 
 /** A message's id is its time; commands have other ids, to which nothing can be tied. */
 export const isTs = (id: string | undefined): boolean => id !== undefined && /^\d+\.\d+$/.test(id);

@@ -1,4 +1,4 @@
-import type { ChannelLink, SendResult } from "../types/channel.ts";
+import type { ChannelLink, SendOptions, SendResult } from "../types/channel.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
@@ -39,14 +39,18 @@ const mayHaveArrived = (row: OutboxRow): boolean => row.state === "unknown" && r
 async function lookFor(row: OutboxRow, link: ChannelLink): Promise<SendResult | undefined> {
   if (!mayHaveArrived(row) || !link.find) return undefined;
   try {
-    return await link.find(row.to, row.body, { idempotencyKey: keyOf(row) });
+    return await link.find(row.to, row.body, namesOf(row));
   } catch {
     // It still may have arrived: it goes out with its label.
     return undefined;
   }
 }
 
-const keyOf = (row: OutboxRow): string => `${row.replyKey}#${row.part}`;
+/** What a send is told by: the same with every try. */
+const namesOf = (row: OutboxRow): Pick<SendOptions, "idempotencyKey" | "replyTo"> => ({
+  idempotencyKey: `${row.replyKey}#${row.part}`,
+  ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
+});
 
 async function callPlatform(row: OutboxRow, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
   if (!link) return { kind: "retry", reason: "channel is not connected" };
@@ -64,8 +68,7 @@ async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean):
     return link.edit(row.to, row.editOf, row.body, row.buttons && { buttons: row.buttons });
   }
   return link.send(row.to, isLabelled ? labelled(row.body) : row.body, {
-    idempotencyKey: keyOf(row),
-    ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
+    ...namesOf(row),
     ...(row.buttons && { buttons: row.buttons }),
   });
 }

@@ -54,7 +54,7 @@ export interface ChannelLink {
    * Asked after a crash about a send with unknown end: `sent` when the platform holds it, `retry` when it certainly does
    * not (it is sent once more, unlabelled), `unknown` when that cannot be told.
    */
-  find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey">): Promise<SendResult>;
+  find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
   /** Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
   download?(item: MediaItem): Promise<FetchedFile>;
   /**

@@ -210,6 +210,10 @@ export function outboundFeatures(open: Open): void {
     const lost = { idempotencyKey: "lost#0" };
     await link.send(platform.direct, text("did it arrive"), lost);
     expect((await link.find(platform.direct, text("did it arrive"), lost)).kind).toBe("sent");
+    const below = { idempotencyKey: "below#0", replyTo: platform.say(platform.direct, "a question") };
+    platform.failSends("lost");
+    await link.send(platform.direct, text("its answer"), below);
+    expect((await link.find(platform.direct, text("its answer"), below)).kind).toBe("sent");
     platform.failSends("dropped");
     const dropped = { idempotencyKey: "dropped#0" };
     await link.send(platform.direct, text("this did not"), dropped);

@@ -209,7 +209,11 @@ describe("sending", () => {
 });
 
 describe("after a start", () => {
-  const plan = async (key: string, state: "planned" | "sending" | "unknown", more: { editOf?: string } = {}) => {
+  const plan = async (
+    key: string,
+    state: "planned" | "sending" | "unknown",
+    more: { editOf?: string; replyTo?: string } = {},
+  ) => {
     const [row] = await journal.outbox.plan({
       replyKey: key,
       to: peer("8001"),
@@ -236,26 +240,31 @@ describe("after a start", () => {
   });
 
   it("asks a platform that can tell, and labels only what it cannot tell", async () => {
-    const asked: string[] = [];
+    const asked: Parameters<NonNullable<ChannelLink["find"]>>[2][] = [];
     const fates: Record<string, SendResult> = {
       "there#0": { kind: "sent", messageId: "m77" },
       "lost#0": { kind: "retry", reason: "is not there" },
       "dark#0": { kind: "unknown", reason: "cannot tell" },
     };
     link = Object.assign(platform, {
-      find: async (_to: Peer, _part: OutboundPart, { idempotencyKey }: { idempotencyKey: string }) => {
-        asked.push(idempotencyKey);
-        return fates[idempotencyKey] ?? Promise.reject(new Error("broken"));
+      find: async (_to: Peer, _part: OutboundPart, options: (typeof asked)[number]) => {
+        asked.push(options);
+        return fates[options.idempotencyKey] ?? Promise.reject(new Error("broken"));
       },
     });
-    await plan("there", "sending");
+    await plan("there", "sending", { replyTo: "m5" });
     await plan("lost", "unknown");
     await plan("dark", "sending");
     await plan("throws", "unknown");
     await plan("planned", "planned");
     await outbox.recover();
     await until(async () => (await journal.stats()).openOutbox === 0);
-    expect(asked).toEqual(["there#0", "lost#0", "dark#0", "throws#0"]);
+    expect(asked).toEqual([
+      { idempotencyKey: "there#0", replyTo: "m5" },
+      { idempotencyKey: "lost#0" },
+      { idempotencyKey: "dark#0" },
+      { idempotencyKey: "throws#0" },
+    ]);
     expect(platform.texts).toEqual(["lost", "(possible repeat) dark", "(possible repeat) throws", "planned"]);
     expect(log.lines.filter((line) => line.includes("delivered"))).toHaveLength(5);
   });

@@ -252,7 +252,13 @@ describe("what goes out", () => {
     expect(await link.find?.(topic, part, other)).toMatchObject({ kind: "retry" });
     const asked = fake.say("D1", "question", {}, true);
     const below = await link.send(direct, part, { idempotencyKey: "below", replyTo: asked });
-    expect(await link.find?.(direct, part, { idempotencyKey: "below" })).toEqual(below);
+    expect(await link.find?.(direct, part, { idempotencyKey: "below", replyTo: asked })).toEqual(below);
+    const gone = { idempotencyKey: "gone", replyTo: "1.000001" };
+    expect(await link.find?.(direct, part, gone)).toMatchObject({ kind: "retry" });
+    const alone = await link.send(direct, part, gone);
+    expect(await link.find?.(direct, part, gone)).toEqual(alone);
+    const looks = fake.calls.filter(({ method }) => method === "conversations.replies").map(({ body }) => body["ts"]);
+    expect(looks.slice(-3)).toEqual([asked, "1.000001", "1.000001"]);
     fake.say("D1", "of us, without a key", { user: fake.self.userId, bot_id: fake.self.botId }, true);
     expect(await link.find?.(direct, part, KEY)).toMatchObject({ kind: "unknown" });
     fake.fail("conversations.history", "500");

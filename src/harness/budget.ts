@@ -2,6 +2,7 @@ import { once } from "../history/once.ts";
 import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
 import { toolSchema } from "../tools/schema.ts";
 import type { ChatMessage, ModelInfo } from "../types/model.ts";
+import type { TokenBudget } from "../types/run.ts";
 import type { AgentSettings, CompactionSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
 
@@ -29,22 +30,6 @@ export const brimOf = (window: number, settings: Settings): number => window - r
 
 const reserveIn = (window: number, settings: Settings): number =>
   Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
-
-/** Where a model's window goes; tokens, those of texts estimated. */
-export interface TokenBudget {
-  readonly contextWindow: number;
-  /** Kept free for the answer. */
-  readonly reserveResponse: number;
-  /** Descriptions and schemas of the tools. */
-  readonly reserveTools: number;
-  /** What is left for all that the model reads. */
-  readonly available: number;
-  readonly systemPrompt: number;
-  /** The present turn. */
-  readonly event: number;
-  /** What is left for the conversation before it; never below 0. */
-  readonly history: number;
-}
 
 export interface BudgetParts {
   readonly systemPrompt: string;

@@ -172,6 +172,7 @@ export class ModelContext {
         request: this.#request,
         engine: this.#run.engine?.id,
         pi: this.#plan.handle.pi,
+        info: this.#plan.handle.info,
         policy,
         window,
         opening,

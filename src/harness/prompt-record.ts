@@ -3,10 +3,12 @@ import type { TranscriptPolicy } from "../providers/quirks.ts";
 import { estimateTextTokens } from "../sessions/tokens.ts";
 import type { EngineAnswer } from "../types/engine-turn.ts";
 import type { Texts } from "../types/journal.ts";
-import type { ChatMessage } from "../types/model.ts";
-import type { PromptPart, PromptRecord } from "../types/run.ts";
+import type { ChatMessage, ModelInfo } from "../types/model.ts";
+import type { PromptPart, PromptRecord, TokenBudget } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
+import { splitBudget, windowOf } from "./budget.ts";
 import type { RunRequest, SystemPrompt } from "./request.ts";
+import { userMessage } from "./resume.ts";
 
 /** What a prompt was made of. */
 export interface Made {
@@ -18,6 +20,7 @@ interface Shown extends Made {
   readonly request: RunRequest;
   readonly engine: string | undefined;
   readonly pi: PiModel;
+  readonly info: ModelInfo;
   readonly policy: TranscriptPolicy;
   readonly window: SessionWindow;
   readonly opening: {
@@ -46,7 +49,14 @@ export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRe
     tools: tools.map((tool) => tool.name),
     messages: opening.messages.length,
     estimatedTokens: opening.estimatedTokens,
+    budget: budgetOf(shown),
   };
+}
+
+function budgetOf({ request, info, opening }: Shown): TokenBudget {
+  const { settings, tools, turn } = request;
+  const parts = { systemPrompt: opening.systemPrompt, tools, event: [userMessage(turn)] };
+  return splitBudget(windowOf(info, settings), parts, settings);
 }
 
 function rangeOf({

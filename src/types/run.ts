@@ -116,6 +116,24 @@ export interface PromptRecord {
   readonly tools: readonly string[];
   readonly messages: number;
   readonly estimatedTokens: number;
+  /** Where the model's window went. */
+  readonly budget?: TokenBudget;
+}
+
+/** Where a model's window goes; tokens, those of texts estimated. */
+export interface TokenBudget {
+  readonly contextWindow: number;
+  /** Kept free for the answer. */
+  readonly reserveResponse: number;
+  /** Descriptions and schemas of the tools. */
+  readonly reserveTools: number;
+  /** What is left for all that the model reads. */
+  readonly available: number;
+  readonly systemPrompt: number;
+  /** The present turn. */
+  readonly event: number;
+  /** What is left for the conversation before it; never below 0. */
+  readonly history: number;
 }
 
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */

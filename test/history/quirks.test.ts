@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { assemble } from "../../src/history/assemble.ts";
 import { canThink } from "../../src/history/can-think.ts";
-import { modelChanged } from "../../src/history/model-changed.ts";
 import { callsOf } from "../../src/history/parts.ts";
 import { applyPasses } from "../../src/history/passes.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../../src/providers/quirks.ts";
@@ -12,7 +11,6 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../src/types/model.ts";
-import type { TranscriptEntry } from "../../src/types/session.ts";
 import { emptyUsage } from "../../src/types/usage.ts";
 
 const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
@@ -242,19 +240,6 @@ describe("turns", () => {
     const { messages: shownTurns } = assemble(window, { ...claude, earlierTurns: 1 });
     expect(shownTurns.map((one) => one.role)).toEqual(["user", "assistant", "user", "assistant"]);
     expect(JSON.stringify(shownTurns[0])).toMatch(/They met\..*two/);
-  });
-});
-
-describe("a change of model", () => {
-  const at = { id: "1", parentId: null, timestamp: "2026-01-01T00:00:00Z" };
-  const change: TranscriptEntry = { ...at, type: "model_change", provider: "openai", modelId: "gpt-5" };
-  const spoke: TranscriptEntry = { ...at, type: "message", message: answer(claude, says("Yes.")) };
-
-  it("is one against the newest that the entries name", () => {
-    expect(modelChanged([], { provider: "openai", id: "gpt-5" })).toBe(false);
-    expect(modelChanged([spoke], { provider: "openai", id: "gpt-5" })).toBe(true);
-    expect(modelChanged([spoke, change], { provider: "openai", id: "gpt-5" })).toBe(false);
-    expect(modelChanged([change, spoke], claude.model)).toBe(false);
   });
 });
 

@@ -41,6 +41,16 @@ const receipt = z.looseObject({
   prompt: z
     .looseObject({
       systemParts: z.array(part),
+      budget: z
+        .looseObject({
+          contextWindow: z.number(),
+          reserveResponse: z.number(),
+          reserveTools: z.number(),
+          systemPrompt: z.number(),
+          event: z.number(),
+          history: z.number(),
+        })
+        .optional(),
       bodyParts: z.array(part),
       tools: z.array(z.string()),
       messages: z.number(),

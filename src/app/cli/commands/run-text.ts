@@ -41,6 +41,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Key", profile],
     ["Engine", engineText(receipt)],
     ["Saw", sawText(receipt)],
+    ["Window", windowText(receipt)],
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
     ["Took", showMs(durationMs)],
@@ -59,6 +60,15 @@ function sawText({ prompt }: ShownReceipt): string | undefined {
   const system = prompt.systemParts.reduce((sum, part) => sum + part.tokens, 0);
   const messages = `${count(prompt.messages)} messages of about ${count(prompt.estimatedTokens)} tokens`;
   return `${messages}, a system prompt of ${count(system)}, ${prompt.tools.length} tools`;
+}
+
+/** Where the model's window went. */
+function windowText({ prompt }: ShownReceipt): string | undefined {
+  const budget = prompt?.budget;
+  if (!budget) return undefined;
+  const { contextWindow, reserveResponse, reserveTools, systemPrompt, event, history } = budget;
+  const fixed = `${count(systemPrompt)} the system prompt, ${count(reserveTools)} the tools, ${count(event)} the turn`;
+  return `${count(contextWindow)} tokens: ${fixed}, ${count(reserveResponse)} kept for the answer, ${count(history)} left for the conversation`;
 }
 
 function tokensText({ usage }: ShownReceipt): string {

@@ -31,6 +31,7 @@ export interface ChannelStage {
 export async function startChannelStage(
   account: Record<string, unknown> = {},
   modelUrl = "http://127.0.0.1:1/v1",
+  channels: Record<string, unknown> = {},
 ): Promise<ChannelStage> {
   const dir = mkdtempSync(join(tmpdir(), "channel-stage-"));
   const telegram = await startFakeTelegram();
@@ -39,7 +40,7 @@ export async function startChannelStage(
     models: { providers: { fake: { baseUrl: modelUrl, apiKey: "x", api: "openai-completions", models: [MODEL] } } },
     logging: { level: "silent", consoleLevel: "silent" },
     agents: { defaults: { model: { primary: "fake/fake-1" } } },
-    channels: { telegram: { botToken: telegram.token, apiRoot: telegram.url, ...account } },
+    channels: { telegram: { botToken: telegram.token, apiRoot: telegram.url, ...account }, ...channels },
   };
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config, null, 2));
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });

@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+import type { InboundMessage } from "../../../src/types/message.ts";
+import { accountId, channelId } from "../../../src/types/ids.ts";
+import { close, NO_ALBUMS, sort } from "../albums.ts";
+import type { Incoming } from "../albums.ts";
+
+afterEach(stopAll);
+
+const QUICK = { mediaGroupFlushMs: 30 };
+
+async function begin(host = new Host(), config: Record<string, unknown> = QUICK) {
+  const platform = await telegramPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...started, fake: platform.fake, platform };
+}
+
+const photo = (album: string, id: string, caption?: string) => ({
+  more: {
+    text: undefined,
+    media_group_id: album,
+    photo: [{ file_id: id, file_unique_id: `q${id}`, width: 90, height: 90, file_size: 900 }],
+    ...(caption !== undefined && { caption }),
+  },
+});
+const refs = ({ media }: InboundMessage) => media.map(({ source }) => (source.at === "platform" ? source.ref : ""));
+
+describe("an album", () => {
+  test("is one message with all of its files, whichever poll brought them", async () => {
+    const { fake, host } = await begin();
+    fake.say("", photo("a", "p1", "the trip"));
+    fake.say("", photo("a", "p2"));
+    const message = await host.heard("the trip");
+    expect(refs(message)).toEqual(["p1", "p2"]);
+    expect(host.received).toHaveLength(1);
+    expect(fake.pending).toEqual([]);
+  });
+
+  test("comes before what was written after it in its chat, and does not hold up other chats", async () => {
+    const { fake, host } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
+    fake.say("", photo("a", "p1", "look"));
+    fake.say("", photo("a", "p2"));
+    fake.say("from elsewhere", { from: { id: 1002 } });
+    await host.heard("from elsewhere");
+    expect(host.received).toHaveLength(1);
+    fake.say("what is this?");
+    await host.heard("what is this?");
+    expect(host.received.map(({ text }) => text)).toEqual(["from elsewhere", "look", "what is this?"]);
+    expect(refs(host.received[1]!)).toEqual(["p1", "p2"]);
+  });
+
+  test("is not lost when the process dies while it waits for more, though Telegram was told that it came", async () => {
+    const { fake, host, link, platform } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
+    fake.say("", photo("a", "p1", "kept"));
+    fake.say("", photo("a", "p2"));
+    while (fake.pending.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await link.close();
+    expect(host.received).toEqual([]);
+    const next = new Host(host);
+    await start({ ...platform, config: { ...platform.config, ...QUICK } }, next);
+    expect(refs(await next.heard("kept"))).toEqual(["p1", "p2"]);
+    // A part that the crash left behind is a message of its own rather than lost.
+    fake.say("", photo("a", "p3", "late"));
+    expect(refs(await next.heard("late"))).toEqual(["p3"]);
+    expect(next.received).toHaveLength(2);
+  });
+
+  test("is offered again as long as it cannot be stored", async () => {
+    const host = new Host();
+    const { fake } = await begin(host);
+    fake.say("first");
+    await host.heard("first");
+    host.refuse = 1;
+    fake.say("", photo("a", "p1", "at last"));
+    fake.say("", photo("a", "p2"));
+    expect(refs(await host.heard("at last"))).toEqual(["p1", "p2"]);
+    expect(host.reports).toContainEqual(
+      expect.objectContaining({ kind: "trouble", reason: expect.stringContaining("disk full") }),
+    );
+  });
+});
+
+const message = (key: number, chat: string): InboundMessage => ({
+  id: String(key),
+  eventKey: `u${key}`,
+  from: { channel: channelId("telegram"), account: accountId("default"), chat: { kind: "direct", id: chat } },
+  sender: { id: chat },
+  text: "",
+  media: [{ kind: "image", source: { at: "platform", ref: `u${key}` } }],
+  mentionsBot: true,
+  receivedAt: 0,
+});
+
+test("every part arrives once and in its chat's order, however often and in whatever pieces it comes", () => {
+  const updates = fc.array(
+    fc.record({ chat: fc.constantFrom("1", "2"), album: fc.constantFrom("a", "b", undefined) }),
+    {
+      maxLength: 40,
+    },
+  );
+  fc.assert(
+    fc.property(updates, fc.integer({ min: 1, max: 5 }), (kinds, size) => {
+      const items = kinds.map(({ chat, album }, index): Incoming => ({
+        message: message(index, chat),
+        ...(album !== undefined && { album: `${chat}:${album}` }),
+      }));
+      let state = NO_ALBUMS;
+      const out: InboundMessage[] = [];
+      for (let at = 0; at < items.length; at += size) {
+        const batch = items.slice(at, at + size);
+        const first = sort(state, batch, 0);
+        out.push(...first.ready);
+        state = first.state;
+        // Parts that were put aside or handed on are offered once more.
+        const again = sort(
+          state,
+          batch.filter(({ album }) => album !== undefined),
+          0,
+        );
+        expect(again.ready.flatMap(refs).filter((ref) => out.flatMap(refs).includes(ref))).toEqual([]);
+        out.push(...again.ready);
+        state = again.state;
+      }
+      out.push(...close(state, () => true).ready);
+      for (const chat of ["1", "2"]) {
+        const seen = out.filter(({ from }) => from.chat.id === chat).flatMap(refs);
+        expect(seen).toEqual(items.filter((it) => it.message.from.chat.id === chat).map((it) => it.message.eventKey));
+      }
+    }),
+  );
+});

@@ -1,0 +1,274 @@
+import fs from "node:fs/promises";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+import { mediaId } from "../../../src/types/ids.ts";
+import type { MediaKind } from "../../../src/types/message.ts";
+import type { OutboundPart } from "../../../src/types/reply.ts";
+import { telegram } from "../index.ts";
+
+afterEach(stopAll);
+const KEY = { idempotencyKey: "k" };
+const text = (body: string): OutboundPart & { kind: "text" } => ({ kind: "text", body, plain: body, format: "plain" });
+
+async function begin(config: Record<string, unknown> = {}, host = new Host()) {
+  const platform = await telegramPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  return { ...started, fake: platform.fake, direct: platform.direct, group: platform.group, topic: platform.topic! };
+}
+
+describe("topics", () => {
+  test("the General topic is not named to messages, and is to typing", async () => {
+    const { link, fake, group } = await begin();
+    const general = { ...group, thread: "1" };
+    expect(await link.send(general, text("to all"), KEY)).toMatchObject({ kind: "sent" });
+    await link.typing?.(general);
+    expect(fake.sent.map(({ body }) => body["message_thread_id"])).toEqual([undefined, 1]);
+  });
+
+  test("what belongs into a deleted topic goes to the group", async () => {
+    const { link, fake, topic } = await begin();
+    fake.closeTopic(77);
+    expect(await link.send(topic, text("still told"), KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.shown(topic.chat.id)).toEqual(["still told"]);
+  });
+});
+
+describe("a group that becomes a supergroup", () => {
+  const CREW = { id: -500, type: "group", title: "Crew" };
+  const NEW = { id: -100_500, type: "supergroup", title: "Crew" };
+
+  test("keeps its id here, both ways, also after a restart", async () => {
+    const platform = await telegramPlatform();
+    const { fake } = platform;
+    const { host, link } = await start(platform);
+    fake.say("", { chat: CREW, more: { text: undefined, migrate_to_chat_id: -100_500 } });
+    fake.say("in the new one", { chat: NEW });
+    const { from } = await host.heard("in the new one");
+    expect(from.chat.id).toBe("-500");
+    await link.close();
+    const next = new Host(host);
+    const again = await start(platform, next);
+    fake.say("wake");
+    await next.heard("wake");
+    expect(await again.link.send(from, text("answer"), KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.shown("-100500")).toEqual(["answer"]);
+  });
+
+  test("is followed when a send finds it first", async () => {
+    const { link, fake, host, group } = await begin();
+    fake.migrate(-500, -100_500);
+    const peer = { ...group, chat: { kind: "group", id: "-500" } } as const;
+    expect(await link.send(peer, text("one"), KEY)).toMatchObject({ kind: "sent" });
+    expect(await link.send(peer, text("two"), KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.shown("-100500")).toEqual(["one", "two"]);
+    expect(fake.sent.filter(({ ok }) => !ok)).toHaveLength(1);
+    expect(host.lines.join()).toContain('"to":-100500');
+  });
+
+  test("has its new id where the operator named it so", async () => {
+    const { fake, host } = await begin({ groups: { "-100500": {} } });
+    fake.say("", { chat: CREW, more: { text: undefined, migrate_to_chat_id: -100_500 } });
+    fake.say("in the new one", { chat: NEW });
+    expect((await host.heard("in the new one")).from.chat.id).toBe("-100500");
+  });
+});
+
+describe("reactions", () => {
+  const reaction = (chat: object, message_id: number, old: string[], now: string[]) => {
+    const list = (emojis: string[]) => emojis.map((emoji) => ({ type: "emoji", emoji }));
+    const user = { id: 1001, is_bot: false, first_name: "Ada" };
+    return { message_reaction: { chat, message_id, user, date: 1, old_reaction: list(old), new_reaction: list(now) } };
+  };
+
+  test("in a group the bot knows its own messages, also after a restart", async () => {
+    const platform = await telegramPlatform();
+    const { fake, group } = platform;
+    const { host, link } = await start(platform);
+    fake.say("wake");
+    await host.heard("wake");
+    const sent = await link.send(group, text("mine"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    await link.close();
+    const next = new Host(host);
+    await start(platform, next);
+    const chat = { id: -1009, type: "supergroup", title: "Crew" };
+    fake.inject(reaction(chat, Number(sent.messageId), [], ["👍"]));
+    fake.inject(reaction(chat, 9999, [], ["👎"]));
+    await next.until(() => next.received.length === 2);
+    expect(next.received.map((it) => it.reaction?.toBot)).toEqual([true, undefined]);
+  });
+
+  test("one emoji in the place of another is two events with keys of their own", async () => {
+    const { fake, host } = await begin();
+    fake.inject(reaction({ id: 1001, type: "private", first_name: "Ada" }, 5, ["👍"], ["❤"]));
+    await host.until(() => host.received.length === 2);
+    expect(host.received.map((it) => [it.reaction?.emoji, it.reaction?.removed])).toEqual([
+      ["👍", true],
+      ["❤", undefined],
+    ]);
+    expect(new Set(host.received.map((it) => it.eventKey)).size).toBe(2);
+  });
+});
+
+describe("the menu", () => {
+  test("shows the gateway's commands and the operator's, is set once, and taken out when it is off", async () => {
+    const platform = await telegramPlatform();
+    const { fake } = platform;
+    const config = { ...platform.config, customCommands: [{ command: "/Weather", description: "How it is outside." }] };
+    const run = async (settings: object, host: Host) => {
+      const { link } = await start({ ...platform, config: { ...config, ...settings } }, host);
+      fake.say(`message ${host.received.length}`);
+      await host.heard("message");
+      await expect.poll(() => host.notes.get("menu")).not.toBeUndefined();
+      return link;
+    };
+    const first = new Host();
+    await (await run({}, first)).close();
+    expect(fake.menu.commands).toEqual([
+      { command: "status", description: "How the gateway is." },
+      { command: "weather", description: "How it is outside." },
+    ]);
+    await (await run({}, new Host(first))).close();
+    expect(fake.menu.times).toBe(1);
+    await run({ commands: { native: false } }, new Host(first));
+    await expect.poll(() => fake.menu.commands).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  const store = (kind: MediaKind, mime: string, caption?: string): OutboundPart => ({
+    kind: "media",
+    media: { kind, mime, source: { at: "store", id: mediaId("m1") } },
+    ...(caption !== undefined && { caption }),
+  });
+
+  test("go as an animation, a sticker or, above 10 MB, a plain file", async () => {
+    const host = new Host();
+    host.media.set("m1", new Uint8Array([1]));
+    const { link, fake, direct } = await begin({}, host);
+    await link.send(direct, store("image", "image/gif"), KEY);
+    await link.send(direct, store("sticker", "image/webp"), KEY);
+    host.media.set("m1", new Uint8Array(10 * 1_048_576 + 1));
+    await link.send(direct, store("image", "image/png"), KEY);
+    expect(fake.sent.map(({ method }) => method)).toEqual(["sendAnimation", "sendSticker", "sendDocument"]);
+  });
+
+  test("a long caption is shown once, though its file is tried again", async () => {
+    const host = new Host();
+    host.media.set("m1", new Uint8Array([1]));
+    const { link, fake, direct } = await begin({}, host);
+    fake.fail("sendVideo", "429", 1, 1);
+    const part = store("video", "video/mp4", "c".repeat(1025));
+    expect(await link.send(direct, part, KEY)).toMatchObject({ kind: "retry" });
+    expect(await link.send(direct, part, KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.sent.filter(({ ok }) => ok).map(({ method }) => method)).toEqual(["sendMessage", "sendVideo"]);
+  });
+
+  test("above what a bot may send are refused with the limit", async () => {
+    const { mostBytes } = await import("../shapes.ts");
+    expect(mostBytes({ apiRoot: "https://api.telegram.org" })).toBe(50 * 1_048_576);
+    expect(mostBytes({ apiRoot: "http://127.0.0.1:8081" })).toBe(2000 * 1_048_576);
+  });
+
+  test("of a Bot API server on this machine are read below the trusted folders alone", async () => {
+    const root = await fs.mkdtemp(path.join(os.tmpdir(), "bot-api-"));
+    const [inside, outside] = [path.join(root, "files", "a"), path.join(root, "secret")];
+    await fs.mkdir(path.dirname(inside));
+    await fs.writeFile(inside, "abc");
+    await fs.writeFile(outside, "no");
+    const { link, fake } = await begin({ trustedLocalFileRoots: [path.dirname(inside)] });
+    fake.file("a", new Uint8Array(3), inside);
+    fake.file("b", new Uint8Array(3), outside);
+    fake.file("c", new Uint8Array(3), path.join(root, "files", "..", "secret"));
+    const get = async (ref: string) => link.download!({ kind: "document", source: { at: "platform", ref } });
+    expect(Buffer.from((await get("a")).bytes).toString()).toBe("abc");
+    await expect(get("b")).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    await expect(get("c")).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
+    await fs.rm(root, { recursive: true });
+  });
+});
+
+test.each([
+  ["off", 0],
+  ["dm", 1],
+  ["group", 1],
+  ["all", 2],
+])("buttons with inlineButtons: %s are on %i of two messages", async (inlineButtons, count) => {
+  const { link, fake, direct, group } = await begin({ capabilities: { inlineButtons } });
+  for (const to of [direct, group])
+    await link.send(to, text("q"), { ...KEY, buttons: [{ label: "A", command: "/a" }] });
+  expect(fake.sent.filter(({ body }) => body["reply_markup"] !== undefined)).toHaveLength(count);
+});
+
+test("edits are left out when the settings say so", async () => {
+  const { fake, host } = await begin({ edits: "ignore" });
+  const chat = { id: 1001, type: "private", first_name: "Ada" };
+  fake.inject({ edited_message: { message_id: 1, date: 1, edit_date: 2, chat, text: "changed" } });
+  fake.say("new");
+  await host.heard("new");
+  expect(host.received).toHaveLength(1);
+});
+
+/** A proxy that takes CONNECT and plain requests. */
+async function startProxy(): Promise<{ url: string; hosts: string[]; close(): void }> {
+  const hosts: string[] = [];
+  const sockets = new Set<{ destroy(): void }>();
+  const server = http.createServer();
+  server.on("connect", (request, client) => {
+    hosts.push(request.url ?? "");
+    const [host = "", port = ""] = (request.url ?? "").split(":");
+    const upstream = net.connect(Number(port), host, () => {
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      upstream.pipe(client).pipe(upstream);
+    });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => upstream.destroy());
+    }
+  });
+  server.on("request", (request, response) => {
+    hosts.push(new URL(request.url ?? "").host);
+    const { method, headers } = request;
+    const onward = http.request(request.url ?? "", { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${port}`, hosts, close };
+}
+
+test("a proxy carries calls, polls, uploads and downloads", async () => {
+  const proxy = await startProxy();
+  const host = new Host();
+  host.media.set("m1", new Uint8Array([7, 8]));
+  const { link, fake, direct } = await begin({ proxy: proxy.url }, host);
+  fake.say("through it");
+  await host.heard("through it");
+  const media = { kind: "document", source: { at: "store", id: mediaId("m1") } } as const;
+  expect(await link.send(direct, { kind: "media", media }, KEY)).toMatchObject({ kind: "sent" });
+  expect(fake.sent.at(-1)?.body["document"]).toMatchObject({ bytes: Buffer.from([7, 8]) });
+  fake.file("f", new Uint8Array([1, 2]));
+  const file = await link.download!({ kind: "document", source: { at: "platform", ref: "f" } });
+  expect([...file.bytes]).toEqual([1, 2]);
+  expect(new Set(proxy.hosts)).toEqual(new Set([new URL(fake.url).host]));
+  proxy.close();
+  // Nobody listens there any more.
+  const next = await begin({ proxy: proxy.url });
+  expect(await next.link.send(direct, text("x"), KEY)).toMatchObject({ kind: "retry" });
+  expect(telegram.config.safeParse({ proxy: "ftp://x" }).success).toBe(false);
+});

@@ -23,6 +23,7 @@ export function watchedLink(link: ChannelLink, times: Times, clock: Clock): Chan
     ...(link.typing && { typing: link.typing.bind(link) }),
     ...(link.react && { react: link.react.bind(link) }),
     ...(link.find && { find: link.find.bind(link) }),
+    ...(link.unanswered && { unanswered: link.unanswered.bind(link) }),
     ...(link.missedSince && { missedSince: link.missedSince.bind(link) }),
     ...(link.download && { download: link.download.bind(link) }),
     close: () => link.close(),

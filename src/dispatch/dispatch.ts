@@ -2,7 +2,7 @@ import type { Compacted } from "../harness/compact.ts";
 import { SystemEventQueue } from "../prompt/system-events.ts";
 import { isDiskError } from "../store/disk.ts";
 import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
-import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
+import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
@@ -112,8 +112,8 @@ export class Dispatch {
     const key = this.#keyOf(row.message);
     this.#logVerdict(row, key, verdict);
     if (verdict.kind === "pair") return this.replies.pair(row);
-    if (verdict.kind === "drop") return this.#finish(row, { kind: "dropped", why: verdict.why }, "drop");
-    if (verdict.kind === "history") return this.#finish(row, { kind: "dropped", why: whyHeard(message) }, "history");
+    if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
+    if (verdict.kind === "history") return this.replies.turnAway(row, whyHeard(message), "history");
     if (this.#late.isLate(row)) return this.#late.take(row);
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
@@ -239,10 +239,6 @@ export class Dispatch {
   #liveState(key: SessionKey): readonly string[] {
     const own = liveLines(key, { approvals: this.approvals.list(), runs: this.lanes.runs() });
     return [...own, ...(this.#ports.liveState?.(key) ?? [])];
-  }
-
-  #finish(row: InboxRow, outcome: Outcome, refused: Refusal): Promise<void> {
-    return this.#ports.journal.inbox.finish([row.id], outcome, refused);
   }
 
   #keyOf(message: InboundMessage): SessionKey {

@@ -6,6 +6,7 @@ import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { runIdOf } from "./turn.ts";
+import { leaveUnanswered } from "./unanswered.ts";
 import { pairingText } from "./words.ts";
 
 /** What the gateway itself says: answers of commands, pairing codes, errors. */
@@ -38,6 +39,13 @@ export class Replies {
       state: asked.kind,
     });
     await this.#finish(row, { kind: "dropped", why: `pairing (${asked.kind})` }, "pair");
+    if (asked.kind !== "new") leaveUnanswered([row], this.#ports);
+  }
+
+  /** A message that is not let in gets no word. */
+  async turnAway(row: InboxRow, why: string, refused: Refusal): Promise<void> {
+    await this.#finish(row, { kind: "dropped", why }, refused);
+    leaveUnanswered([row], this.#ports);
   }
 
   /** The answer of a command. */
@@ -71,6 +79,7 @@ export class Replies {
       rows.map((row) => row.id),
       { kind: "aborted" },
     );
+    leaveUnanswered(rows, this.#ports);
   }
 
   /** Messages that an outage made too old are ended, and their chat hears of them in one line. */

@@ -20,6 +20,7 @@ import type { DispatchPorts, Waiting } from "./ports.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
 import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
+import { leaveUnanswered } from "./unanswered.ts";
 import { agentGone, BROKEN, noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
 
 export interface RunnerPorts extends DispatchPorts {
@@ -183,6 +184,7 @@ export class TurnRunner {
       this.#ports.journal.inbox.finish([first], outcome),
       merged.length > 0 && this.#ports.journal.inbox.finish(merged, { kind: "merged", into: first }),
     ]);
+    if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(prepared.rows, this.#ports);
   }
 
   async #noteFailure(session: Session, result: RunResult): Promise<void> {

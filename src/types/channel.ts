@@ -55,6 +55,8 @@ export interface ChannelLink {
    * not (it is sent once more, unlabelled), `unknown` when that cannot be told.
    */
   find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
+  /** A command of the menu or a pressed button gets no answer: what shows that it waits for one can go. */
+  unanswered?(message: InboundMessage): Promise<void>;
   /** Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
   download?(item: MediaItem): Promise<FetchedFile>;
   /**

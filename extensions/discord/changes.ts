@@ -4,7 +4,7 @@ import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./places.ts";
 import { selfId } from "./room.ts";
 import type { Room } from "./room.ts";
-import { changing, fileName, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
+import { changing, fileName, hasFilled, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
 
@@ -92,7 +92,7 @@ async function find(
   try {
     const target = await targetOf(to, room);
     // The answer to a command of the menu can be put in again.
-    if (room.slots.get(target)?.filledBy === idempotencyKey) return { kind: "retry", reason: "it can be sent again" };
+    if (hasFilled(target, idempotencyKey, room)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };
     const page = await room.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
     return judge(page, { nonce, part, room });

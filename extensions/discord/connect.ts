@@ -8,6 +8,7 @@ import { Directs } from "./directs.ts";
 import { badToken, INTENT_FIX, isBadToken, outcomeOf, reasonOf } from "./failures.ts";
 import { Inbox } from "./inbox.ts";
 import { download } from "./media.ts";
+import { unanswered } from "./interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./missed.ts";
 import { Places } from "./places.ts";
@@ -33,6 +34,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   return {
     send: (to, part, options) => send(to, part, options, room),
     ...changes(room),
+    unanswered: (message) => unanswered(message, room),
     download: (item) => download(room, item),
     missedSince: async (since) => (session.brings(since) ? [] : missedSince(since, room)),
     async close() {

@@ -25,7 +25,20 @@ export function defer(interaction: APIInteraction, room: Room): void {
   const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, room);
   if (type !== COMMAND || channel === undefined) return;
   const route = `/webhooks/${application}/${token}/messages/@original` as const;
-  room.slots.set(channel.id, { route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
+  room.slots.set(id, { channel: channel.id, route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
+}
+
+/** Takes "thinking…" away below a command that gets no answer, unless one has taken its place. Never rejects. */
+export async function unanswered({ id }: InboundMessage, room: Room): Promise<void> {
+  const slot = room.slots.get(id);
+  if (!slot || slot.filledBy !== undefined) return;
+  room.slots.delete(id);
+  if (!(await slot.isOpen)) return;
+  try {
+    await room.api.act("DELETE", slot.route);
+  } catch (error) {
+    room.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
+  }
 }
 
 async function callBack(route: `/${string}`, body: { type: number }, room: Room): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { Recent } from "./recent.ts";
 
 /** A command of Discord's menu, shown as "thinking…" until its answer is put in. */
 export interface Slot {
+  readonly channel: string;
   /** Below this path lies the answer; it holds a token of its own. */
   readonly route: `/webhooks/${string}`;
   /** Epoch milliseconds. */
@@ -32,7 +33,7 @@ export interface Room {
   readonly own: Recent<true>;
   /** First messages of threads, by the thread's id; empty where there is none. */
   readonly starters: Recent<string>;
-  /** Commands of Discord's menu that wait for their answer, by channel. */
+  /** Commands of Discord's menu that wait for their answer, by the id of their interaction. */
   readonly slots: Recent<Slot>;
   /** Our reactions, by message. */
   readonly reactions: Recent<string>;

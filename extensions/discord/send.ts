@@ -74,7 +74,7 @@ async function sendOne(
 ): Promise<SendResult> {
   return changing(to, room, async (target) => {
     const slot = await slotFor(target, options.idempotencyKey, room);
-    const filled = slot && (await fill(slot, content, { room, target }));
+    const filled = slot && (await fill(slot, content, room));
     const message = filled ?? (await post(target, { ...content, options }, room));
     room.own.set(message.id, true);
     return { kind: "sent", messageId: message.id };
@@ -99,27 +99,35 @@ async function post(target: string, what: Content & { options: SendOptions }, ro
   return message;
 }
 
-/** A slot is filled by one send, which may do it again. */
+/** The command in a place that waits longest. A slot is filled by one send, which may do it again. */
 async function slotFor(target: string, key: string, room: Room): Promise<Slot | undefined> {
-  const slot = room.slots.get(target);
-  if (!slot || slot.until < Date.now() || (slot.filledBy ?? key) !== key) return undefined;
+  const slots = waitingIn(target, room);
+  const slot = slots.find(({ filledBy }) => filledBy === key) ?? slots.find(({ filledBy }) => filledBy === undefined);
+  if (!slot) return undefined;
   slot.filledBy = key;
   return (await slot.isOpen) ? slot : undefined;
 }
 
+const waitingIn = (target: string, { slots }: Room): readonly Slot[] =>
+  slots.entries().flatMap(([, slot]) => (slot.channel === target && slot.until >= Date.now() ? [slot] : []));
+
+/** Whether a send went into the answer of a command. */
+export const hasFilled = (target: string, key: string, room: Room): boolean =>
+  waitingIn(target, room).some(({ filledBy }) => filledBy === key);
+
 /** Undefined when Discord has forgotten the command. */
-async function fill(
-  slot: Slot,
-  { body, files }: Content,
-  { room, target }: { room: Room; target: string },
-): Promise<APIMessage | undefined> {
+async function fill(slot: Slot, { body, files }: Content, room: Room): Promise<APIMessage | undefined> {
   try {
     return await room.api.ask<APIMessage>("PATCH", slot.route, { body, files });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    room.slots.delete(target);
+    forget(slot, room);
     return undefined;
   }
+}
+
+function forget(slot: Slot, { slots }: Room): void {
+  for (const [id, one] of slots.entries()) if (one === slot) slots.delete(id);
 }
 
 function bodyOf(content: string | undefined, options: Partial<SendOptions>, { config }: Room): Body {

@@ -196,6 +196,41 @@ describe("the command menu", () => {
     expect(posts()).toHaveLength(1);
   });
 
+  test("a command that gets no answer does not wait for one, and takes nobody else's", async () => {
+    const { link, group, world, fake, host, posts, platform } = await begin();
+    const call = (name: string) => {
+      const data = { id: "1", name, type: 1 };
+      fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+      return host.heard(`/${name}`);
+    };
+    const dropped = await call("status");
+    const answered = await call("think");
+    await link.unanswered?.(dropped);
+    const removals = () => fake.calls.filter(({ method }) => method === "DELETE").map(({ path }) => path);
+    expect(removals()).toEqual([expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/)]);
+    expect(await link.send(group, says("thinking"), KEY)).toMatchObject({ kind: "sent" });
+    expect(posts()).toEqual([]);
+    await link.unanswered?.(answered);
+    await link.unanswered?.(dropped);
+    expect(removals()).toHaveLength(1);
+    await link.send(group, says("to somebody else"), { idempotencyKey: "k2" });
+    expect(posts()).toHaveLength(1);
+    expect(platform.shown(group)).toEqual(["thinking", "to somebody else"]);
+  });
+
+  test("two commands at once get an answer each, in their places", async () => {
+    const { link, group, world, fake, host, posts, platform } = await begin();
+    for (const name of ["status", "think"]) {
+      const data = { id: "1", name, type: 1 };
+      fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+      await host.heard(`/${name}`);
+    }
+    await link.send(group, says("fine"), KEY);
+    await link.send(group, says("thinking"), { idempotencyKey: "k2" });
+    expect(posts()).toEqual([]);
+    expect(platform.shown(group)).toEqual(["fine", "thinking"]);
+  });
+
   test("an answer that comes too late is a message of its own", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     const data = { id: "1", name: "status", type: 1 };

@@ -290,9 +290,13 @@ export class FakeWorld {
   }
 
   /** The answer to a command; docs.discord.com/developers/interactions/receiving-and-responding */
-  #fill({ body, files }: RestCall, token: string): RestResult {
+  #fill({ method, body, files }: RestCall, token: string): RestResult {
     const interaction = this.#interactions.get(token);
     if (!interaction) return refusal(404, 10_015, "Unknown Webhook");
+    if (method === "DELETE") {
+      this.#interactions.delete(token);
+      return { status: 204 };
+    }
     if (interaction.message) Object.assign(interaction.message, body);
     interaction.message ??= this.write(interaction.channel, textIn(body, "content"), { from: this.self, files });
     return ok(interaction.message);

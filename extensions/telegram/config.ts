@@ -60,6 +60,11 @@ export const telegramConfig = z.looseObject({
     .startsWith("/")
     .default("/telegram-webhook")
     .meta(about("Webhook path", "The path of the gateway's own server that `webhookUrl` leads to.")),
+  webhookCertPath: z
+    .string()
+    .startsWith("/")
+    .optional()
+    .meta(about("Webhook certificate", "A file with the public key of a certificate that nobody has signed.")),
   linkPreview: z.boolean().default(true).meta(about("Link preview", "Shows a preview below messages with links.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Telegram's menu of commands.")),
   customCommands: z.array(customCommand).default([]).meta(about("Own commands", "More lines of that menu.")),

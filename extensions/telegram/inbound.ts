@@ -32,6 +32,8 @@ function readMessage(update: Update, eventKey: string, view: View): InboundMessa
 }
 
 function written(message: Message, eventKey: string, view: View): InboundMessage | undefined {
+  // Its own words, told back to it, would be a conversation with itself.
+  if (message.from?.id === view.self.id) return undefined;
   const address = addressOf(message, view.self);
   const { text } = address;
   const media = mediaOf(message);

@@ -12,7 +12,7 @@ type MediaPart = Extract<OutboundPart, { kind: "media" }>;
 const CAPTION_LIMIT = 1024;
 const MOST_TOLD = 200;
 
-/** Sends files. A caption that is too long for one goes before it, once however often the file is tried. */
+/** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
 export class Uploads {
   readonly #room: Room;
   /** Idempotency keys of files whose caption people see already. */
@@ -27,7 +27,8 @@ export class Uploads {
     const opened = await open(this.#room, part.media);
     if (opened.kind === "refused") return opened;
     const { caption, ...bare } = part;
-    if (caption === undefined || caption.length <= CAPTION_LIMIT) return this.#sendAs(to, part, opened);
+    const isSticker = methodOf(part, opened.bytes) === "sendSticker";
+    if (caption === undefined || (caption.length <= CAPTION_LIMIT && !isSticker)) return this.#sendAs(to, part, opened);
     if (!this.#told.has(key)) {
       const text = { kind: "text", body: caption, format: "plain", plain: caption } as const;
       const told = await sendText(this.#room, to, text);
@@ -52,7 +53,7 @@ export class Uploads {
   async #try(method: Method, to: Envelope, part: MediaPart, opened: Opened): Promise<SendResult> {
     const room = this.#room;
     const result = await deliver(room, to, (at) =>
-      call(room, method, { to: at, caption: method === "sendSticker" ? undefined : part.caption }, opened.file()),
+      call(room, method, { to: at, caption: part.caption }, opened.file()),
     );
     return result.kind === "refused" ? sizeRefusal(result, room.config) : result;
   }

@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import fs from "node:fs/promises";
+import { InputFile } from "grammy";
 import type { Update } from "grammy/types";
 import { OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { WebhookAnswer, WebhookRequest } from "openclaw/plugin-sdk";
@@ -81,7 +83,7 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
   let checkedAt = Math.floor(Date.now() / 1000);
   return async (self) => {
     known = self;
-    if (!isSet) await setWebhook(bot, { url, secret: secretOf(config) }, signal);
+    if (!isSet) await setWebhook(bot, { url, config }, signal);
     if (!isSet) await host.notes.set(WEBHOOK_NOTE, url);
     isSet = true;
     const info = await bot.calls.getWebhookInfo(ender(signal));
@@ -99,8 +101,14 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
   };
 }
 
-async function setWebhook(bot: Bot, to: { url: string; secret: string }, signal: AbortSignal): Promise<void> {
-  const request = { url: to.url, secret_token: to.secret, allowed_updates: ALLOWED_UPDATES };
+async function setWebhook(
+  bot: Bot,
+  { url, config }: { readonly url: string; readonly config: TelegramConfig },
+  signal: AbortSignal,
+): Promise<void> {
+  const { webhookCertPath: file } = config;
+  const certificate = file === undefined ? {} : { certificate: new InputFile(await readCertificate(file), "cert.pem") };
+  const request = { url, secret_token: secretOf(config), allowed_updates: ALLOWED_UPDATES, ...certificate };
   await bot.calls.setWebhook(request, ender(signal)).catch((error: unknown) => {
     const failure = failureOf(error);
     if (failure.kind !== "answered" || failure.code !== 400) throw error;
@@ -108,5 +116,12 @@ async function setWebhook(bot: Bot, to: { url: string; secret: string }, signal:
       `Telegram refuses the webhook address (${failure.text})`,
       "Set channels.telegram.webhookUrl to a public HTTPS address on port 443, 80, 88 or 8443, or remove it to poll.",
     );
+  });
+}
+
+async function readCertificate(file: string): Promise<Uint8Array> {
+  return fs.readFile(file).catch((error: unknown) => {
+    const reason = `The webhook certificate ${file} cannot be read (${String(error)})`;
+    throw new Dead(reason, "Set channels.telegram.webhookCertPath to a PEM file, or remove it.");
   });
 }

@@ -286,7 +286,11 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   ],
   "extensions/telegram/send.ts": ["channels.telegram.linkPreview"],
   "extensions/telegram/download.ts": ["channels.telegram.mediaMaxMb", "channels.telegram.trustedLocalFileRoots"],
-  "extensions/telegram/webhook.ts": ["channels.telegram.webhookSecret", "channels.telegram.webhookPath"],
+  "extensions/telegram/webhook.ts": [
+    "channels.telegram.webhookSecret",
+    "channels.telegram.webhookPath",
+    "channels.telegram.webhookCertPath",
+  ],
   "extensions/telegram/receive.ts": ["channels.telegram.webhookUrl"],
   "extensions/telegram/menu.ts": [
     "channels.telegram.commands.native",

@@ -157,6 +157,12 @@ describe("files", () => {
     host.media.set("m1", new Uint8Array(10 * 1_048_576 + 1));
     await link.send(direct, store("image", "image/png"), KEY);
     expect(fake.sent.map(({ method }) => method)).toEqual(["sendAnimation", "sendSticker", "sendDocument"]);
+    host.media.set("m1", new Uint8Array([1]));
+    await link.send(direct, store("sticker", "image/webp", "for you"), KEY);
+    expect(fake.sent.slice(3).map(({ method, text: said }) => [method, said])).toEqual([
+      ["sendMessage", "for you"],
+      ["sendSticker", ""],
+    ]);
   });
 
   test("a long caption is shown once, though its file is tried again", async () => {

@@ -106,6 +106,9 @@ describe("the webhook", () => {
       code: "CHANNEL_CONFIG",
     });
     await platform.close();
+    const lost = await begin(new Host(), { ...HOOK, webhookCertPath: "/nowhere/cert.pem" });
+    await lost.host.until(() => lost.host.reports.some(({ kind }) => kind === "dead"));
+    expect(lost.host.reports.at(-1)).toMatchObject({ fix: expect.stringContaining("webhookCertPath") });
     const { host } = await begin(new Host(), { ...HOOK, webhookUrl: "http://bot.example/x" });
     await host.until(() => host.reports.some(({ kind }) => kind === "dead"));
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringContaining("HTTPS") });

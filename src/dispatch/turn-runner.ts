@@ -17,6 +17,7 @@ import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
 import { leaveBehind, tidyOrphans } from "./orphans.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
+import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
 import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
@@ -151,11 +152,11 @@ export class TurnRunner {
   }
 
   async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<void> {
-    const result = await run.stream.done;
+    const end = await endOf(run);
     try {
       // First, since clients read the transcript as soon as a run is over.
-      if (prepared.message.options?.operator === true) await this.#noteFailure(session, result);
-      await this.#keepRecord(prepared, session, run);
+      if (prepared.message.options?.operator === true) await this.#noteForPeople(session, end);
+      await this.#keepRecord(prepared, session, end);
       if (outcome !== "unfinished") await this.#finish(prepared, outcome);
     } catch (error) {
       // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
@@ -163,8 +164,7 @@ export class TurnRunner {
     }
   }
 
-  async #keepRecord(prepared: PreparedTurn, session: Session, run: Run): Promise<void> {
-    const end = await endOf(run);
+  async #keepRecord(prepared: PreparedTurn, session: Session, end: RunEnd): Promise<void> {
     const { receipt, result } = end;
     await session.update(chatFacts(prepared.message));
     await this.#keepCounters(session, end);
@@ -187,7 +187,9 @@ export class TurnRunner {
     if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(prepared.rows, this.#ports);
   }
 
-  async #noteFailure(session: Session, result: RunResult): Promise<void> {
+  /** What chats are told in a message of its own stands in the transcript for the web. */
+  async #noteForPeople(session: Session, { result, changes }: RunEnd): Promise<void> {
+    for (const text of changes) await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
     const text = noticeFor(result);
     if (text === undefined) return;
     const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
@@ -274,28 +276,4 @@ function emitAnswered(
 
 function operatorOutcome(result: RunResult): Outcome | "unfinished" {
   return result.kind === "aborted" && result.by === "shutdown" ? "unfinished" : outcomeOf(result, true);
-}
-
-interface RunEnd {
-  readonly receipt: Receipt;
-  readonly result: RunResult;
-  /** Tokens of the last model call, which is what the conversation fills of the window; undefined when none came through. */
-  readonly filled: number | undefined;
-  /** Tokens of the last model's window; undefined when no model was asked. */
-  readonly window: number | undefined;
-  /** Compactions that were needed on the way. */
-  readonly compactions: number;
-}
-
-async function endOf(run: Run): Promise<RunEnd> {
-  let filled: number | undefined;
-  let window: number | undefined;
-  let compactions = 0;
-  for await (const event of run.stream.watch()) {
-    if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
-    if (event.type === "attempt_start") ({ window } = event);
-    if (event.type === "compaction" && event.phase === "end" && event.ok) compactions += 1;
-    if (event.type === "run_end") return { receipt: event.receipt, result: event.result, filled, window, compactions };
-  }
-  throw new Error("a run's log ended without run_end");
 }

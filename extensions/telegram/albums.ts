@@ -41,7 +41,7 @@ export function sort(
   let next = state;
   for (const item of incoming) {
     if (next.done.includes(item.message.eventKey)) continue;
-    const ended = close(next, (album) => album.id !== item.album && chatOf(album) === item.message.from.chat.id);
+    const ended = close(next, (album) => ends(item, album));
     ready.push(...ended.ready);
     next = ended.state;
     if (item.album === undefined) {
@@ -78,7 +78,13 @@ function add(state: AlbumState, { id, part, until }: { id: string; part: Inbound
 }
 
 const isFull = ({ parts }: Album): boolean => parts.length >= MOST_PARTS;
-const chatOf = ({ parts }: Album): string | undefined => parts[0]?.from.chat.id;
+
+/** Whether what came shows that nothing more of an album will. Albums of two people may come at once. */
+function ends({ message, album: id }: Incoming, album: Album): boolean {
+  const [first] = album.parts;
+  if (id === album.id || message.event !== undefined || first?.from.chat.id !== message.from.chat.id) return false;
+  return id === undefined || first.sender.id === message.sender.id;
+}
 
 /** One message with all files. It has the event key of the first part, so that it is the same when it comes again. */
 function joined(parts: readonly InboundMessage[]): InboundMessage {

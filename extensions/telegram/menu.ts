@@ -34,7 +34,13 @@ function menuOf({ config, host }: Room): readonly Line[] {
 export async function showMenu(room: Room, signal: AbortSignal): Promise<void> {
   const { bot, host } = room;
   const commands = menuOf(room);
-  const mark = commands.length === 0 ? "" : createHash("sha256").update(JSON.stringify(commands)).digest("hex");
+  const [botId = ""] = bot.token.split(":");
+  const mark =
+    commands.length === 0
+      ? ""
+      : createHash("sha256")
+          .update(JSON.stringify([botId, commands]))
+          .digest("hex");
   for (let left = TRIES; left > 0 && !signal.aborted; left--) {
     try {
       if (((await host.notes.get(NOTE)) ?? "") === mark) return;

@@ -51,6 +51,21 @@ describe("an album", () => {
     expect(refs(host.received[1]!)).toEqual(["p1", "p2"]);
   });
 
+  test("of one person is not cut by another's in the same group, nor by a reaction", async () => {
+    const { fake, host } = await begin();
+    const chat = { id: -1009, type: "supergroup", title: "Crew" };
+    const reaction = { chat, message_id: 1, user: { id: 1003, is_bot: false, first_name: "Cy" }, date: 1 };
+    fake.say("", { ...photo("a", "p1", "hers"), chat, from: { id: 1001 } });
+    fake.say("", { ...photo("b", "q1", "his"), chat, from: { id: 1002 } });
+    fake.inject({
+      message_reaction: { ...reaction, old_reaction: [], new_reaction: [{ type: "emoji", emoji: "👍" }] },
+    });
+    fake.say("", { ...photo("a", "p2"), chat, from: { id: 1001 } });
+    fake.say("", { ...photo("b", "q2"), chat, from: { id: 1002 } });
+    expect(refs(await host.heard("hers"))).toEqual(["p1", "p2"]);
+    expect(refs(await host.heard("his"))).toEqual(["q1", "q2"]);
+  });
+
   test("is not lost when the process dies while it waits for more, though Telegram was told that it came", async () => {
     const { fake, host, link, platform } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
     fake.say("", photo("a", "p1", "kept"));

@@ -32,11 +32,16 @@ export function buildPiModel(
   if (!base) return undefined;
   const own = settings?.models?.find((model) => model.id === ref.id);
   const headers = settings?.headers && { ...base.headers, ...revealAll(settings.headers) };
-  const { contextWindow = base.contextWindow, maxTokens = base.maxTokens } = settings ?? {};
-  const pi = { ...base, contextWindow, maxTokens, ...definedOf(own), ...(headers && { headers }) };
+  const pi = { ...base, ...limitsIn(settings), ...definedOf(own), ...(headers && { headers }) };
   const used = own?.contextTokens ?? settings?.contextTokens ?? pi.contextWindow;
   return { ...pi, contextWindow: Math.min(pi.contextWindow, used) };
 }
+
+/** What a provider's models have in common. */
+const limitsIn = ({ contextWindow, maxTokens }: ProviderSettings = {}): Partial<PiModel> => ({
+  ...(contextWindow !== undefined && { contextWindow }),
+  ...(maxTokens !== undefined && { maxTokens }),
+});
 
 /** Address and API from the config, else from the catalogue; undefined when neither knows them. */
 function baseModel(

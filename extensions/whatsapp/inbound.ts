@@ -99,7 +99,7 @@ function peerOf(message: WAMessage, view: View): Peer {
   if (isGroup(chat)) {
     return { ...where, chat: { kind: "group", id: chat, ...(view.title !== undefined && { title: view.title }) } };
   }
-  const person = isList(chat) ? (key.participant ?? chat) : chat;
+  const person = isList(chat) ? (key.participant || chat) : chat;
   const alt = isList(chat) ? key.participantAlt : key.remoteJidAlt;
   return { ...where, chat: { kind: "direct", id: idOf(person, view, alt) } };
 }
@@ -107,7 +107,7 @@ function peerOf(message: WAMessage, view: View): Peer {
 function senderOf(message: WAMessage, view: View): Sender {
   const { key } = message;
   const own = key.fromMe ? view.self.jid : undefined;
-  const id = idOf(own ?? key.participant ?? key.remoteJid ?? "", view, key.participantAlt ?? key.remoteJidAlt);
+  const id = idOf(own ?? (key.participant || key.remoteJid || ""), view, key.participantAlt ?? key.remoteJidAlt);
   const name = message.verifiedBizName || message.pushName || view.names.get(id);
   return { id, ...(name && { name }), ...(id.startsWith("+") && { e164: id }) };
 }

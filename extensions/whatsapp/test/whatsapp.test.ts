@@ -54,6 +54,14 @@ describe("taking messages", () => {
     expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(2);
   });
 
+  test("people who write under their number are known by it", async () => {
+    const { fake, host } = await begin();
+    fake.say({ conversation: "from a number" });
+    fake.say({ conversation: "from another" }, { by: fake.bob });
+    expect((await host.heard("from a number")).sender.id).toBe("+4917012345");
+    expect((await host.heard("from another")).sender.id).toBe("+4917067890");
+  });
+
   test("people who write under a LID are known by their number", async () => {
     const { fake, host, platform } = await begin();
     fake.say({ conversation: "from a lid" }, { addressing: "lid" });

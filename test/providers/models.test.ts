@@ -44,6 +44,25 @@ describe("a model by name", () => {
     expect(info.input).toContain("image");
   });
 
+  it("uses as much of its window as the config says, its own word before its provider's", async () => {
+    const models = [{ id: "big", contextWindow: 90_000 }, { id: "own", contextTokens: 5000 }, { id: "plain" }];
+    const providers = {
+      mine: {
+        baseUrl: "http://127.0.0.1:1/v1",
+        api: "openai-completions",
+        contextWindow: 40_000,
+        contextTokens: 30_000,
+        models,
+      },
+    };
+    const windows = await Promise.all(
+      models.map(
+        async ({ id }) => (await handleOf(quietly({}, providers), { provider: "mine", id })).info.contextWindow,
+      ),
+    );
+    expect(windows).toEqual([30_000, 5000, 30_000]);
+  });
+
   it("is usable though the catalogue does not know its id", async () => {
     const { info, pi } = await handleOf(quietly({ OPENAI_API_KEY: "k" }), { provider: "openai", id: "gpt-99-future" });
     expect([info.id, pi.baseUrl]).toEqual(["gpt-99-future", "https://api.openai.com/v1"]);

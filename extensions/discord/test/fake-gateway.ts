@@ -59,6 +59,11 @@ export class FakeGateway {
     return session ? session.events.length - sequence : 0;
   }
 
+  /** Whether somebody hears what is dispatched, at this moment. */
+  get isHeard(): boolean {
+    return [...this.#sessions.values()].some(({ socket }) => socket !== undefined && socket.readyState === socket.OPEN);
+  }
+
   refuses(): boolean {
     if (this.#refusals === 0) return false;
     this.#refusals--;

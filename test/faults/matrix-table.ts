@@ -1,0 +1,54 @@
+/** The moments at which the gateway is killed, in the order in which a message passes them. */
+export const STEPS = [
+  "update received",
+  "committed",
+  "acknowledged",
+  "admitted",
+  "run started",
+  "tool run",
+  "first block sent",
+  "last block sent",
+  "row marked",
+] as const;
+export type Step = (typeof STEPS)[number];
+
+/** What the chat shows of the message at which the kill was aimed. `n.a.`: there is no such moment, see `WHY_NOT`. */
+export type Cell = "once" | "labelled" | "n.a.";
+export type Row = Readonly<Record<Step, Cell>>;
+
+const ONCE: Row = {
+  "update received": "once",
+  committed: "once",
+  acknowledged: "once",
+  admitted: "once",
+  "run started": "once",
+  "tool run": "once",
+  "first block sent": "once",
+  "last block sent": "once",
+  "row marked": "once",
+};
+
+export const MATRIX = {
+  telegram: { ...ONCE, "last block sent": "labelled" },
+  slack: ONCE,
+  discord: { ...ONCE, acknowledged: "n.a." },
+  signal: { ...ONCE, acknowledged: "n.a.", "last block sent": "labelled" },
+  webchat: { ...ONCE, "row marked": "n.a." },
+} as const satisfies Readonly<Record<string, Row>>;
+export type PlatformId = keyof typeof MATRIX;
+
+export const WHY_NOT: readonly string[] = [
+  "Discord and Signal: events are not acknowledged one by one; the next connection names the last one that is in the journal.",
+  "WhatsApp: a process of the adapter is killed around the journal by its own tests, not yet the whole gateway.",
+  "Web chat: the transcript is the delivery, so there is no row to mark.",
+];
+
+const cells = (words: readonly string[]): string => `| ${words.join(" | ")} |`;
+
+/** As it stands in docs/reliability.md. */
+export function renderMatrix(rows: Readonly<Record<string, Row>>): string {
+  const ids = Object.keys(rows);
+  const head = [cells(["killed at", ...ids]), cells(["---", ...ids.map(() => "---")])];
+  const body = STEPS.map((step) => cells([step, ...ids.map((id) => rows[id]?.[step] ?? "")]));
+  return [...head, ...body].join("\n");
+}

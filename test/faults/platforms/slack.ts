@@ -1,0 +1,32 @@
+import { ADA, startFakeSlack } from "../../../extensions/slack/test/fake-slack.ts";
+import { openWire } from "../wire.ts";
+import { watchPushes, type KilledPlatform } from "./platform.ts";
+
+const CHATS = [
+  { id: "D1", user: ADA },
+  { id: "D2", user: "U1002" },
+] as const;
+
+export async function killedSlack(): Promise<KilledPlatform> {
+  const fake = await startFakeSlack();
+  const wire = await openWire(Number(new URL(fake.url).port));
+  fake.entrance = wire.port;
+  return {
+    id: "slack",
+    channel: { botToken: fake.botToken, appToken: fake.appToken, apiUrl: `http://127.0.0.1:${wire.port}/api/` },
+    isListening: () => fake.sockets > 0,
+    say: (chat, text) => void fake.say(CHATS[chat].id, text, { user: CHATS[chat].user }),
+    shown: (chat) =>
+      fake.messages
+        .filter(({ user, channel }) => user === fake.self.userId && channel === CHATS[chat].id)
+        .map(({ text }) => text),
+    unacknowledged: () => fake.pending.length,
+    onShown: (listener) => watchPushes(fake.messages, ({ text, user }) => user === fake.self.userId && listener(text)),
+    deafen: () => void (wire.isDeaf = true),
+    reconnect: () => void (wire.isDeaf = false),
+    async close() {
+      await wire.close();
+      await fake.close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { startFakeTelegram } from "../../fakes/telegram.ts";
+import { openWire } from "../wire.ts";
+import { watchPushes, type KilledPlatform } from "./platform.ts";
+
+const PEOPLE = [1001, 1002] as const;
+
+export async function killedTelegram(): Promise<KilledPlatform> {
+  const fake = await startFakeTelegram();
+  const wire = await openWire(Number(new URL(fake.url).port));
+  return {
+    id: "telegram",
+    channel: { botToken: fake.token, apiRoot: `http://127.0.0.1:${wire.port}` },
+    isListening: () => fake.polls.open > 0,
+    say: (chat, text) => void fake.say(text, { from: { id: PEOPLE[chat] } }),
+    shown: (chat) => fake.shown(PEOPLE[chat]),
+    unacknowledged: () => fake.pending.length,
+    onShown: (listener) => watchPushes(fake.sent, ({ text, ok }) => ok && text !== "" && listener(text)),
+    deafen: () => void (wire.isDeaf = true),
+    reconnect: () => void (wire.isDeaf = false),
+    async close() {
+      await wire.close();
+      await fake.close();
+    },
+  };
+}

@@ -211,7 +211,9 @@ export async function startFakeWhatsapp() {
   async function show(node: BinaryNode): Promise<void> {
     const { id, to } = node.attrs;
     const group = to!.endsWith("@g.us") ? to : undefined;
-    const reader = (group === undefined ? whoIs(to!) : undefined) ?? ada;
+    const reader = group === undefined ? whoIs(to!) : ada;
+    // What the device tells its own phone is for nobody here.
+    if (!reader) return;
     let content: proto.IMessage = {};
     for (const sealed of envelopes(node, reader)) content = await reader.open(DEVICE.lid, sealed, group);
     apply(id!, group ?? userOf(reader.phone), content);

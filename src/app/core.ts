@@ -2,24 +2,22 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Dispatch } from "../dispatch/dispatch.ts";
 import type { DispatchPorts, Verdict } from "../dispatch/ports.ts";
-import { Outbox } from "../outbox/deliver.ts";
+import type { Outbox } from "../outbox/deliver.ts";
 import type { Links } from "../outbox/ports.ts";
 import { seedWorkspace } from "../prompt/bootstrap.ts";
 import type { Models } from "../providers/catalog.ts";
 import { openSessions } from "../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
-import { createTools } from "../tools/tools.ts";
 import { systemClock } from "../types/clock.ts";
 import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
-import type { AgentSettings } from "../types/settings.ts";
-import type { Tool } from "../types/tool.ts";
+import { deniedPaths, toolsFor } from "./agent-tools.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
-import { packageRoot } from "./package-root.ts";
+import { openOutbox } from "./open-outbox.ts";
 import { createPrompting } from "./prompting.ts";
 import { createRules } from "./rules.ts";
 import { openRunParts } from "./run-parts.ts";
@@ -68,14 +66,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const media = openMediaStore(paths.media);
   const models = await openLiveModels(live, log, clock);
   const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
-  const outbox = new Outbox({
-    journal: journal.outbox,
-    links: around.links,
-    log,
-    clock,
-    labelsRepeats: () => live.config.messages.labelRepeats,
-    ...(around.onSent && { onSent: around.onSent }),
-  });
+  const { links, onSent } = around;
+  const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent });
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -90,7 +82,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
     ...(around.noRoom && { noRoom: around.noRoom }),
-    tools: (agent) => toolsFor(agent, live, journal),
+    tools: (agent) => toolsFor(agent, live, { rules: journal.approvals }),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),
@@ -103,29 +95,4 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
 /** One after the other: what is behind still needs those before it. */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const part of parts) await part.close();
-}
-
-function toolsFor(settings: AgentSettings, live: Live, journal: OpenJournal): readonly Tool[] {
-  return createTools({
-    settings,
-    rules: journal.approvals,
-    deniedPaths: deniedPaths(live),
-    readablePaths: readablePaths(live),
-  });
-}
-
-/** Outside the workspace, what the model is told to look at: received files and skills. */
-function readablePaths({ paths, config }: Live): readonly string[] {
-  return [
-    paths.media,
-    paths.skills,
-    join(packageRoot, "skills"),
-    join(packageRoot, "docs"),
-    ...config.skills.load.extraDirs,
-  ];
-}
-
-/** File tools never touch what the gateway itself lives on. */
-function deniedPaths({ paths }: Live): readonly string[] {
-  return [paths.configPath, `${paths.configPath}.bak`, paths.credentials, paths.stateSub, paths.sessionsDir];
 }

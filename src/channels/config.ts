@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, idList } from "../utils/config.ts";
+import { about, idList, pacingConfig } from "../utils/config.ts";
 
 /** One group of an account. */
 export const groupConfig = z.looseObject({
@@ -150,6 +150,7 @@ const accountShape = {
     })
     .prefault({})
     .meta(about("Quote by chat", "Goes before `replyToMode`.")),
+  pacing: pacingConfig.prefault({}).meta(about("Pacing", "Goes before `messages.pacing`.")),
   responsePrefix: z.string().optional().meta(about("Response prefix", "As in `messages.responsePrefix`.")),
   ackReaction: z
     .unknown()

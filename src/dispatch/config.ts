@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about, idList, makes, milliseconds } from "../utils/config.ts";
+import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
 
 const isPattern = makes((text) => new RegExp(text, "iu"));
 
@@ -67,6 +67,7 @@ export const messagesConfig = z.strictObject({
         "A message that may be in the chat already begins with `(possible repeat) `. The journal knows it either way.",
       ),
     ),
+  pacing: pacingConfig.prefault({}).meta(about("Pacing", "How quickly chats are written to, at most.")),
   recovery: z
     .strictObject({
       maxAgeHours: z

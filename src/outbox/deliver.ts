@@ -6,10 +6,12 @@ import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import type { OutboxDeps } from "./ports.ts";
+import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
+import { pause } from "./pause.ts";
 import { Preview } from "./preview.ts";
 import { labelled, renderBlock } from "./render.ts";
-import { pause, sendRow, type SendPorts } from "./send.ts";
+import { sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
 export interface Reply {
@@ -32,6 +34,7 @@ export interface Reply {
 /** Every reply leaves through here, once, in its chat's order. */
 export class Outbox {
   readonly #deps: OutboxDeps;
+  readonly #pace: Pace;
   readonly #chats = new KeyedQueue();
   readonly #stop = new AbortController();
   /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
@@ -39,6 +42,7 @@ export class Outbox {
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
+    this.#pace = new Pace(deps.clock, deps.pacing);
   }
 
   /** Resolves when the reply is durable; it is sent in the background. Nothing to say plans nothing. */
@@ -64,7 +68,16 @@ export class Outbox {
   preview(to: Peer, inboxId: number, replyTo?: string): Preview | undefined {
     const limits = this.#deps.links.limits(to);
     if (!limits || !this.#deps.links.link(to)?.edit) return undefined;
-    return new Preview({ ...this.#deps, queue: this.#chats, chat: chatKey(to), limits, to, inboxId, replyTo });
+    return new Preview({
+      ...this.#deps,
+      pace: this.#pace,
+      queue: this.#chats,
+      chat: chatKey(to),
+      limits,
+      to,
+      inboxId,
+      replyTo,
+    });
   }
 
   /** After a start: what was not sent goes out now; what may have arrived is asked for, or goes out once more, labelled. */
@@ -123,7 +136,7 @@ export class Outbox {
   #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {
     const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
-    return { ...this.#deps, log, journal: patientJournal({ ...this.#deps, log }, signal), signal };
+    return { ...this.#deps, pace: this.#pace, log, journal: patientJournal({ ...this.#deps, log }, signal), signal };
   }
 
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {

@@ -3,6 +3,7 @@ import type { Clock } from "../types/clock.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
+import type { PaceRules } from "./pace.ts";
 
 /** The way to a chat; undefined while its adapter is not connected. */
 export interface Links {
@@ -17,6 +18,8 @@ export interface OutboxDeps {
   readonly clock: Clock;
   /** Whether the reader is told that a message may be there twice; yes when unset. The journal knows it either way. */
   readonly labelsRepeats?: () => boolean;
+  /** How quickly a chat is written to at most; as quick as its platform takes it when unset. */
+  readonly pacing?: (to: Peer) => PaceRules;
   /** Called once per message that the platform took. */
   readonly onSent?: (to: Peer) => void;
 }

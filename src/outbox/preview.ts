@@ -1,10 +1,12 @@
 import type { ChannelLimits } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
+import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
 interface PreviewDeps extends OutboxDeps {
+  readonly pace: Pace;
   readonly queue: KeyedQueue;
   readonly chat: string;
   readonly limits: ChannelLimits;
@@ -78,8 +80,10 @@ export class Preview {
     const [part] = await renderText(markdown, this.#deps.limits);
     if (!link?.edit || !part) return;
     const result = this.#messageId === undefined ? await this.#begin(part) : await link.edit(to, this.#messageId, part);
-    if (result?.kind === "retry" && result.afterMs !== undefined)
-      this.#nextAt = this.#deps.clock.now() + result.afterMs;
+    if (result?.kind !== "retry" || result.afterMs === undefined) return;
+    this.#nextAt = this.#deps.clock.now() + result.afterMs;
+    // The final waits as well, instead of being refused.
+    if (result.rateLimited === true) this.#deps.pace.limited(to, result.afterMs);
   }
 
   async #begin(part: Awaited<ReturnType<typeof renderText>>[number]) {
@@ -97,6 +101,15 @@ export class Preview {
     if (result?.kind === "unknown") this.#leave();
     if (result?.kind === "refused") this.#closed = true;
     return result;
+  }
+
+  /** What it shows stands elsewhere in the chat already: it goes away, where the platform can do that. */
+  async discard(): Promise<void> {
+    const messageId = await this.finish();
+    if (messageId === undefined) return;
+    const { links, to, queue, chat, log } = this.#deps;
+    const result = await queue.run(chat, async () => links.link(to)?.remove?.(to, messageId));
+    if (result?.kind !== "sent") log.warn("preview left in the chat", { channel: to.channel, message: messageId });
   }
 
   /** No more updates; gives the message to edit into the final. */

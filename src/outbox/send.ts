@@ -1,10 +1,14 @@
 import type { ChannelLink, SendOptions, SendResult } from "../types/channel.ts";
 import type { OutboxRow } from "../types/journal.ts";
+import type { Peer } from "../types/message.ts";
+import type { Pace } from "./pace.ts";
+import { pause } from "./pause.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
 
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
+  readonly pace: Pace;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -17,6 +21,8 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (ports.clock.now() - (row.retriedAt ?? row.createdAt) > STALE_MS) return giveUp(row, ports);
+    await ports.pace.turn(current.to, ports.signal);
+    if (ports.signal.aborted) return;
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
@@ -24,7 +30,7 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
     const after = await settle(current, result, ports);
     if (after === "done") return;
     current = after;
-    await wait(result, tries, ports);
+    await wait(current.to, result, { tries, ports });
   }
 }
 
@@ -121,22 +127,14 @@ async function refused(row: OutboxRow, reason: string, ports: SendPorts): Promis
   return "done";
 }
 
-async function wait(result: SendResult, tries: number, ports: SendPorts): Promise<void> {
+async function wait(
+  to: Peer,
+  result: SendResult,
+  { tries, ports }: { tries: number; ports: SendPorts },
+): Promise<void> {
   if (result.kind === "refused") return;
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
-  await pause(result.kind === "retry" ? (result.afterMs ?? backoff) : backoff, ports);
-}
-
-/** Resolves after the time, or when the gateway stops. */
-export async function pause(ms: number, ports: Pick<SendPorts, "clock" | "signal">): Promise<void> {
-  if (ports.signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const end = () => {
-      cancel();
-      ports.signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = ports.clock.after(ms, end);
-    ports.signal.addEventListener("abort", end, { once: true });
-  });
+  const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
+  if (result.kind === "retry" && result.rateLimited === true) ports.pace.limited(to, ms);
+  await pause(ms, ports);
 }

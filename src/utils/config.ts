@@ -26,6 +26,21 @@ export const idList = z.array(z.union([z.string(), z.number()]).transform(String
 /** A number of milliseconds that a timer can hold. */
 export const milliseconds = z.int().min(0).max(2_147_483_647);
 
+const perSecond = z.number().min(0.01).max(1000).optional();
+
+/** How quickly chats are written to. */
+export const pacingConfig = z.strictObject({
+  perChatPerSecond: perSecond.meta(
+    about("Per chat", "Messages a second into one chat; as many as the platform takes when unset."),
+  ),
+  perAccountPerSecond: perSecond.meta(
+    about(
+      "Per account",
+      "Messages a second of one account into all its chats; as many as the platform takes when unset.",
+    ),
+  ),
+});
+
 /** A check of text by the thing that is made from it: false when making it throws. */
 export const makes =
   (make: (text: string) => unknown) =>

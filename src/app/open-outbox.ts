@@ -1,0 +1,26 @@
+import { Outbox } from "../outbox/deliver.ts";
+import type { Links } from "../outbox/ports.ts";
+import type { Clock } from "../types/clock.ts";
+import type { OutboxJournal } from "../types/journal.ts";
+import type { Log } from "../types/log.ts";
+import type { Peer } from "../types/message.ts";
+import { accountOf } from "./accounts.ts";
+import type { Live } from "./live.ts";
+
+interface Sources {
+  readonly journal: OutboxJournal;
+  readonly links: Links;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly onSent?: ((to: Peer) => void) | undefined;
+}
+
+/** The outbox under the config in force. */
+export function openOutbox(live: Live, { onSent, ...sources }: Sources): Outbox {
+  return new Outbox({
+    ...sources,
+    labelsRepeats: () => live.config.messages.labelRepeats,
+    pacing: (to) => ({ ...live.config.messages.pacing, ...accountOf(live.config, to).pacing }),
+    ...(onSent && { onSent }),
+  });
+}

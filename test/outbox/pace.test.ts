@@ -1,0 +1,177 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
+import { Pace, type PaceRules } from "../../src/outbox/pace.ts";
+import type { OpenJournal } from "../../src/store/journal.ts";
+import { accountId } from "../../src/types/ids.ts";
+import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+
+let clock: ReturnType<typeof handClock>;
+const never = new AbortController().signal;
+
+beforeEach(() => {
+  clock = handClock();
+});
+
+/** Goes on from moment to moment until the call may go; milliseconds that it took. */
+async function waited(turn: Promise<void>): Promise<number> {
+  const began = clock.now();
+  let isThere = false;
+  void turn.then(() => (isThere = true));
+  await quiet();
+  while (!isThere) {
+    clock.pass(Math.min(...clock.waits));
+    await quiet();
+  }
+  return clock.now() - began;
+}
+
+const limitedTwice = async (pace: Pace, to = peer("1")) => {
+  pace.limited(to, 1000);
+  await waited(pace.turn(to, never));
+  pace.limited(to, 1000);
+  await waited(pace.turn(to, never));
+};
+
+describe("a pace", () => {
+  it("holds nothing back by itself", async () => {
+    const pace = new Pace(clock);
+    for (let call = 0; call < 100; call += 1) expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+  });
+
+  it("keeps a chat waiting as long as its platform said, and no other", async () => {
+    const pace = new Pace(clock);
+    pace.limited(peer("1"), 3000);
+    expect(await waited(pace.turn(peer("2"), never))).toBe(0);
+    expect(await waited(pace.turn(peer("1"), never))).toBe(3000);
+    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+  });
+
+  it("takes two chats that are limited at once for the whole account", async () => {
+    const pace = new Pace(clock);
+    pace.limited(peer("1"), 3000);
+    pace.limited(peer("2"), 2000);
+    const other = { ...peer("3"), account: accountId("other") };
+    expect(await waited(pace.turn(other, never))).toBe(0);
+    expect(await waited(pace.turn(peer("3"), never))).toBe(2000);
+  });
+
+  it("learns to leave time between calls from refusals that follow each other, and forgets it", async () => {
+    const pace = new Pace(clock);
+    await limitedTwice(pace);
+    expect(await waited(pace.turn(peer("1"), never))).toBe(500);
+    pace.limited(peer("1"), 1000);
+    await waited(pace.turn(peer("1"), never));
+    expect(await waited(pace.turn(peer("1"), never))).toBe(1000);
+    clock.pass(60_000);
+    await waited(pace.turn(peer("1"), never));
+    expect(await waited(pace.turn(peer("1"), never))).toBe(500);
+    clock.pass(600_000);
+    await waited(pace.turn(peer("1"), never));
+    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+  });
+
+  it("goes as quick as the operator allows, per chat and per account", async () => {
+    const pace = new Pace(clock, () => ({ perChatPerSecond: 1, perAccountPerSecond: 10 }));
+    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+    expect(await waited(pace.turn(peer("2"), never))).toBe(100);
+    expect(await waited(pace.turn(peer("1"), never))).toBe(900);
+  });
+
+  it("lets no chat that waits take the places of others", async () => {
+    const pace = new Pace(clock, () => ({ perAccountPerSecond: 10 }));
+    pace.limited(peer("1"), 30_000);
+    void pace.turn(peer("1"), never);
+    await quiet();
+    expect(await waited(pace.turn(peer("2"), never))).toBe(0);
+    expect(await waited(pace.turn(peer("3"), never))).toBe(100);
+  });
+
+  it("ends a wait when the gateway stops", async () => {
+    const pace = new Pace(clock);
+    const stop = new AbortController();
+    pace.limited(peer("1"), 3000);
+    const turn = pace.turn(peer("1"), stop.signal);
+    stop.abort();
+    await turn;
+    expect(clock.waits).toEqual([]);
+  });
+
+  it("never lets more calls through than allowed, whichever chats ask", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom("1", "2", "3"), { minLength: 2, maxLength: 12 }), async (chats) => {
+        clock = handClock();
+        const pace = new Pace(clock, () => ({ perChatPerSecond: 2, perAccountPerSecond: 5 }));
+        const gone: { chat: string; at: number }[] = [];
+        for (const chat of chats) {
+          await waited(pace.turn(peer(chat), never));
+          gone.push({ chat, at: clock.now() });
+        }
+        for (const [index, { chat, at }] of gone.entries()) {
+          const before = gone.slice(0, index);
+          expect(at - (before.at(-1)?.at ?? -Infinity)).toBeGreaterThanOrEqual(200);
+          expect(at - (before.findLast((one) => one.chat === chat)?.at ?? -Infinity)).toBeGreaterThanOrEqual(500);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("the outbox", () => {
+  let place: Awaited<ReturnType<typeof scratch>>;
+  let journal: OpenJournal;
+  let platform: Platform;
+  let rules: PaceRules;
+  let outbox: Outbox;
+  const reply = (key: string, to = peer("1")): Reply => ({
+    replyKey: key,
+    to,
+    blocks: [{ kind: "text", markdown: key }],
+  });
+
+  beforeEach(async () => {
+    place = await scratch(clock);
+    journal = await place.journal();
+    platform = new Platform();
+    rules = {};
+    outbox = new Outbox({
+      journal: journal.outbox,
+      links: { link: () => platform, limits: () => LIMITS },
+      log: listen(),
+      clock,
+      pacing: () => rules,
+    });
+  });
+  afterEach(() => place.remove());
+
+  it("spaces the messages of a chat and keeps their order", async () => {
+    rules = { perChatPerSecond: 1 };
+    for (const key of ["a", "b", "c"]) await outbox.deliver(reply(key));
+    await until(() => platform.texts.length === 1 && clock.waits.includes(1000));
+    await outbox.deliver(reply("elsewhere", peer("2")));
+    await until(() => platform.texts.length === 2);
+    clock.pass(999);
+    await quiet();
+    expect(platform.texts).toEqual(["a", "elsewhere"]);
+    clock.pass(1);
+    await until(() => platform.texts.length === 3 && clock.waits.includes(1000));
+    clock.pass(1000);
+    await until(() => platform.texts.length === 4);
+    expect(platform.texts).toEqual(["a", "elsewhere", "b", "c"]);
+  });
+
+  it("holds a whole account back once two of its chats were refused", async () => {
+    const refusal = { kind: "retry", reason: "429", afterMs: 5000, rateLimited: true } as const;
+    platform.script.push({ result: refusal }, { result: refusal });
+    await outbox.deliver(reply("a", peer("1")));
+    await outbox.deliver(reply("b", peer("2")));
+    await until(() => clock.waits.filter((ms) => ms === 5000).length === 2);
+    await outbox.deliver(reply("c", peer("3")));
+    await until(() => clock.waits.filter((ms) => ms === 5000).length === 3);
+    expect(platform.calls).toHaveLength(2);
+    clock.pass(5000);
+    await until(() => platform.texts.length === 3);
+    expect(platform.texts.toSorted()).toEqual(["a", "b", "c"]);
+  });
+});

@@ -3,7 +3,7 @@ import type { Failure, FailureKind, RunResult } from "../types/run.ts";
 
 /** What a user is told when no model could answer; the operator's log has the provider's own words. */
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
-  auth: "The model's key was not accepted. The operator can see why with `openclaw doctor`.",
+  auth: "The model's key was not accepted. The operator can see why with `openclaw models status --probe`.",
   billing: "The model's account is out of credit.",
   rate_limit: "The model is asked too often right now. Please try again in a minute.",
   overloaded: "The model is overloaded right now. Please try again in a minute.",
@@ -20,7 +20,8 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   compaction_failure: "This conversation is too long and could not be shortened. Start a fresh one with /new.",
   tool_loop: "The agent repeated the same step without getting any further, so it was stopped.",
   engine: "The context engine could not be loaded. The operator can see why with `openclaw doctor`.",
-  model_missing: "The configured model does not exist. The operator can see why with `openclaw doctor`.",
+  model_missing:
+    "The configured model does not exist. The operator can see which with `openclaw models status --probe`.",
   unknown: "Something went wrong while answering. Please try again.",
 };
 

@@ -166,6 +166,13 @@ describe("a mistake", () => {
     expect(inspect(error)).not.toContain("sk-1");
   });
 
+  it("inside one of several forms is told of the form that was meant", async () => {
+    const error = await refusal('{ agents: { defaults: { model: { primary: "a/b", fallbacks: "c/d" } } } }');
+    expect(texts(error.problems)).toEqual([
+      "openclaw.json:1: agents.defaults.model: fallbacks: must be a list, but is text",
+    ]);
+  });
+
   it("that only shows when the value is used is told at once", async () => {
     const error = await refusal({
       gateway: { bind: "custom" },

@@ -429,6 +429,13 @@ describe("commands", () => {
     expect(hall.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
   });
 
+  it("/model names a key that is not there, and leaves the session alone", async () => {
+    await boot.ask("/model spare/spare-1@spare:nobody");
+    expect(hall.platform.texts).toEqual([expect.stringContaining("no key spare:nobody")]);
+    await boot.ask("hello");
+    expect(hall.model.calls.at(-1)!.model).toBe("fake-1");
+  });
+
   it("/think and /model change the session, until they are set back", async () => {
     for (const command of ["/think high", "/model spare/spare-1", "/think nonsense", "/model nobody/x", "/model"])
       await boot.ask(command);

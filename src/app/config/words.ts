@@ -52,9 +52,12 @@ function unitOf(origin: string): string {
 
 function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown): string {
   if (value === undefined) return "is missing";
-  const wants = issue.errors.flatMap((branch) => {
-    const first = branch[0];
-    return first ? [describeIssue({ ...first, path: [] }, value)] : [];
+  const firsts = issue.errors.flatMap(([first]) => first ?? []);
+  // A form that the value has but for something inside is the one that was meant.
+  const meant = firsts.filter(({ path }) => path.length > 0);
+  const wants = (meant.length > 0 ? meant : firsts).map((first) => {
+    const inside = first.path.map(segment).join(".");
+    return `${inside === "" ? "" : `${inside}: `}${describeIssue(first, value)}`;
   });
   return [...new Set(wants)].join(", or ") || issue.message;
 }

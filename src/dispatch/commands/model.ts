@@ -13,7 +13,8 @@ export async function switchModel(context: CommandContext, session: Session): Pr
     await session.update({ modelOverride: undefined, providerOverride: undefined, ...NO_PIN }, { now: true });
     return { text: "The model is the configured one again." };
   }
-  const { name, profile } = await readWord(word, context);
+  const { name, profile, unknownKey } = await readWord(word, context);
+  if (unknownKey !== undefined) return { text: `I know no key ${unknownKey}. \`openclaw models status\` names them.` };
   const ref = await findRef(name, context);
   if (typeof ref === "string") return { text: ref };
   const pin = profile === undefined ? NO_PIN : pinned(profile);
@@ -25,8 +26,15 @@ export async function switchModel(context: CommandContext, session: Session): Pr
 const NO_PIN = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
 const pinned = (profile: string) => ({ authProfileOverride: profile, authProfileOverrideSource: "user" as const });
 
-/** `provider/id@profile` pins a key; an `@` that names none belongs to the id. */
-async function readWord(word: string, context: CommandContext): Promise<{ name: string; profile?: string }> {
+interface Wish {
+  readonly name: string;
+  readonly profile?: string;
+  /** Written like a key of the provider, and none. */
+  readonly unknownKey?: string;
+}
+
+/** `provider/id@profile` pins a key; an `@` that does not look like one belongs to the id. */
+async function readWord(word: string, context: CommandContext): Promise<Wish> {
   const at = word.lastIndexOf("@");
   const slash = word.indexOf("/");
   if (at < 1 || slash < 1) return { name: word };
@@ -35,7 +43,8 @@ async function readWord(word: string, context: CommandContext): Promise<{ name: 
   const ref = { provider: word.slice(0, slash), id: name.slice(slash + 1) };
   const profiles = await context.ports.models.profiles(ref);
   const found = profiles.find(({ profile: { id } }) => id === wanted || id === `${ref.provider}:${wanted}`);
-  return found ? { name, profile: found.profile.id } : { name: word };
+  if (found) return { name, profile: found.profile.id };
+  return { name: word, ...(wanted.startsWith(`${ref.provider}:`) && { unknownKey: wanted }) };
 }
 
 /** `provider/id`, or the id alone when only one provider has it. */

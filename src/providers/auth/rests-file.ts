@@ -5,7 +5,7 @@ import type { Log } from "../../types/log.ts";
 import { Rests, savedShape, type SavedRests } from "./rests.ts";
 
 /** Milliseconds between a change and its write: what a crash may forget is one rest, which the next call finds out again. */
-const WRITE_AFTER_MS = 5000;
+const WRITE_AFTER_MS = 1000;
 
 export interface OpenRests {
   readonly rests: Rests;

@@ -1,7 +1,7 @@
 // The figures of this gateway on this machine, against what the project wants to reach.
 //   npm run bench                 everything (some minutes)
 //   npm run bench -- start seq    only the experiments named
-// Ends with 1 when an experiment broke, or the soak found what must not be.
+// Ends with 1 when an experiment broke, or the soak or the channels found what must not be.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -20,6 +20,7 @@ const experiments = {
   conc: ["bench.mjs", "conc", "50", "10"],
   hist: ["hist.mjs", "10", "500", "5000", "50000"],
   soak: ["soak.mjs", "2000"],
+  channels: ["channels.mjs", "10000", "500"],
 };
 
 const machine = () => {
@@ -84,7 +85,29 @@ function figures(rows) {
     ...hist.map((row) => [`before the model at ${row.n} messages, p50`, row.pre?.p50, undefined, "ms"]),
     short?.pre && long?.pre && ["50,000 messages against 10", long.pre.p50 / short.pre.p50, 2, "times"],
     ...soakFigures(of("soak")),
+    ...channelFigures(of("channels")),
   ].filter(Boolean);
+}
+
+function channelFigures(row) {
+  if (!row) return [];
+  const { faults, costs } = row;
+  const { none } = costs;
+  return [
+    [`${row.messages} messages, ${row.chats} chats, 3 channels with faults`, row.perSecond, undefined, "messages/s"],
+    ["faults that were made", Object.values(faults).reduce((sum, n) => sum + n, 0), undefined, ""],
+    ["answers sent again, labelled", row.labelled, undefined, ""],
+    ["lost, doubled, out of order, unsettled, or memory not flat", row.wrong.length, 0, ""],
+    ["memory in the second quarter", row.early, undefined, "MiB"],
+    ["memory in the last quarter", row.late, undefined, "MiB"],
+    ["memory, last quarter against second", row.memoryRatio, 1.3, "times"],
+    ...Object.entries(costs).flatMap(([name, { listening, connected, rss }]) => [
+      [`channels on: ${name}: listening`, listening, undefined, "ms"],
+      ...(connected === listening ? [] : [[`channels on: ${name}: connected`, connected, undefined, "ms"]]),
+      [`channels on: ${name}: idle`, rss, undefined, "MiB"],
+    ]),
+    ["idle, five channels off against none in the config", costs["all five off"].rss / none.rss, 1.05, "times"],
+  ];
 }
 
 function soakFigures(soak) {

@@ -1,0 +1,86 @@
+// node channels.mjs [MESSAGES (10000)] [CHATS (500)]   Telegram, Slack and Signal at once, with people in each; 5 % of the messages meet
+// a 429, a 5xx, a dropped connection or a lost answer, 5 % of the platform's packets are slow, all connections break now and then.
+// Before that: what each channel costs at the start. Ends with 1 when anything is lost, doubled without its label, or out of order, or
+// when memory grows.
+import process from "node:process";
+import * as L from "./lib.mjs";
+import { runLoad } from "../test/faults/load.ts";
+import { loadedDiscord, loadedSignal, loadedSlack, loadedTelegram } from "../test/faults/load-platforms.ts";
+import { makeHome } from "../test/walk/gateway.ts";
+
+const messages = +(process.argv[2] ?? 10000),
+  chats = +(process.argv[3] ?? 500);
+const FLAT = 1.3;
+const IDLE_MS = 3000;
+const r2 = (x) => Math.round(x * 100) / 100;
+
+/** Milliseconds until the gateway listens and until the channel is connected, and its memory when idle; medians of three starts. */
+async function startCost(open, off) {
+  const rows = [];
+  for (let n = 0; n < 3; n++) {
+    const platform = await open?.(() => 0);
+    const section =
+      off ??
+      (platform && { [platform.id]: { enabled: true, dmPolicy: "open", allowFrom: ["*"], ...platform.channel } });
+    const home = await makeHome(section ? { channels: section } : {});
+    const began = performance.now();
+    const gateway = await home.start();
+    const listening = performance.now() - began;
+    if (platform) await gateway.logged("channel connected");
+    const connected = performance.now() - began;
+    await L.sleep(IDLE_MS);
+    rows.push({ listening, connected, rss: L.mem(gateway.pid).rssMiB });
+    await home.remove();
+    await platform?.close();
+  }
+  const median = (key) =>
+    L.r1(
+      L.q(
+        rows.map((row) => row[key]),
+        0.5,
+      ),
+    );
+  return { listening: median("listening"), connected: median("connected"), rss: median("rss") };
+}
+
+const OFF = Object.fromEntries(
+  ["telegram", "slack", "discord", "signal", "whatsapp"].map((id) => [id, { enabled: false }]),
+);
+const costs = {
+  none: await startCost(),
+  "all five off": await startCost(undefined, OFF),
+  telegram: await startCost(loadedTelegram),
+  slack: await startCost(loadedSlack),
+  discord: await startCost(loadedDiscord),
+  signal: await startCost(loadedSignal),
+};
+
+const load = await runLoad({ messages, chats, faultShare: 0.05, seed: 11, underway: 100 });
+const median = (some) => L.q(some, 0.5);
+const quarter = Math.floor(load.memory.length / 4);
+const early = median(load.memory.slice(quarter, 2 * quarter)),
+  late = median(load.memory.slice(-quarter));
+const memoryRatio = r2(late / early);
+const wrong = [
+  ...(load.lost.length > 0 ? [`lost: ${load.lost.slice(0, 20).join(" ")}`] : []),
+  ...(load.doubled.length > 0 ? [`doubled without a label: ${load.doubled.slice(0, 20).join(" ")}`] : []),
+  ...(load.outOfOrder.length > 0 ? [`out of order: ${load.outOfOrder.slice(0, 3).join("; ")}`] : []),
+  ...(load.unsettled > 0 ? [`${load.unsettled} rows of the journal have no end`] : []),
+  ...(memoryRatio >= FLAT ? [`memory grew ${memoryRatio} times`] : []),
+];
+L.save("channels", {
+  messages,
+  chats,
+  seconds: L.r1(load.seconds),
+  perSecond: L.r1(load.messagesPerSecond),
+  faults: load.faults,
+  labelled: load.labelled,
+  early,
+  late,
+  memoryRatio,
+  memory: load.memory,
+  costs,
+  wrong,
+});
+for (const one of wrong) console.error(`channels: ${one}`);
+process.exit(wrong.length > 0 ? 1 : 0);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import type { Opening } from "./port.ts";
 
@@ -22,9 +23,12 @@ const REMEMBERED = 2000;
 export function tapped({ baileys, auth, events }: Opening): Tap {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
   const taken = new Set<string>();
+  // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
+  // the one that its message was opened in, long over, and be lost.
+  const outside = AsyncLocalStorage.snapshot();
 
   async function take(message: WAMessage): Promise<void> {
-    await events.take(message);
+    await outside(() => events.take(message));
     taken.add(nameOf(message));
     for (const oldest of taken) {
       if (taken.size <= REMEMBERED) break;

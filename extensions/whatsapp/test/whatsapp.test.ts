@@ -38,6 +38,27 @@ describe("taking messages", () => {
     await expect.poll(() => fake.queue.length).toBe(0);
   });
 
+  test("a conversation goes on when the answer is given out of the taking", async () => {
+    const host = new Host();
+    const { fake, platform, link } = await begin({}, host);
+    const store = host.receive.bind(host);
+    const answers: Promise<unknown>[] = [];
+    host.receive = async (messages) => {
+      await store(messages);
+      const [said = ""] = messages.map((message) => message.text);
+      // Longer than the transaction in which the message was opened.
+      const later = new Promise((resolve) => setTimeout(resolve, 50));
+      answers.push(later.then(() => link.send(platform.direct, text(`${said}, too`), { idempotencyKey: said })));
+    };
+    for (const word of ["one", "two", "three"]) {
+      fake.say({ conversation: word });
+      await expect.poll(() => platform.shown(platform.direct), { timeout: 2000 }).toContain(`${word}, too`);
+    }
+    await Promise.all(answers);
+    expect(host.received.map((message) => message.text)).toEqual(["one", "two", "three"]);
+    expect(fake.refusedByClient).toEqual([]);
+  });
+
   test("a message that was stored when the connection went is not lost, and comes under the same key at most", async () => {
     const host = new Host();
     const { fake } = await begin({}, host);

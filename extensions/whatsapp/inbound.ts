@@ -99,7 +99,7 @@ function peerOf(message: WAMessage, view: View): Peer {
   if (isGroup(chat)) {
     return { ...where, chat: { kind: "group", id: chat, ...(view.title !== undefined && { title: view.title }) } };
   }
-  const person = isList(chat) ? (key.participant || chat) : chat;
+  const person = isList(chat) ? key.participant || chat : chat;
   const alt = isList(chat) ? key.participantAlt : key.remoteJidAlt;
   return { ...where, chat: { kind: "direct", id: idOf(person, view, alt) } };
 }

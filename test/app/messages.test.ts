@@ -121,6 +121,17 @@ describe("openclaw why", () => {
     expect(shown.out).toMatch(/^2026-11-2\d \d\d:\d\d:\d\d {2}received {3}message 55/);
   });
 
+  it("does not call a message answered alone whose answer the platform refused", async () => {
+    const said = await accept("x", "1", { id: "e" });
+    await claim(said.id);
+    const [first, second] = await plan(said.id, "one", "two");
+    await journal.outbox.mark(first!.id, { state: "failed", error: "bot was blocked" });
+    await journal.inbox.finish([said.id], { kind: "replied" });
+    expect((await steps("e")).at(-1)).toEqual(["end", "it was answered"]);
+    await journal.outbox.mark(second!.id, { state: "failed", error: "bot was blocked" });
+    expect((await steps("e")).at(-1)).toEqual(["end", "it was answered, but nothing of the answer was sent"]);
+  });
+
   it("tells why there was no answer", async () => {
     const dropped = await accept("x", "1", { id: "a" });
     await journal.inbox.finish([dropped.id], { kind: "dropped", why: "the sender is not in allowFrom" }, "drop");

@@ -21,7 +21,7 @@ export function tellSteps(facts: Facts): readonly Step[] {
     ...queue(facts),
     ...runSteps(facts),
     ...facts.replies.map(reply),
-    end(facts.row),
+    end(facts),
     ...facts.again.map(again),
   ];
   return inOrder(steps);
@@ -151,8 +151,12 @@ function reply(row: OutboxRow): Step {
   };
 }
 
-function end({ outcome, doneAt, state }: InboxRow): Step {
-  if (outcome) return { step: "end", text: describeOutcome(outcome), ...timed(doneAt) };
+function end({ row: { outcome, doneAt, state }, replies }: Facts): Step {
+  if (outcome) {
+    const isLost = outcome.kind === "replied" && replies.length > 0 && replies.every((one) => one.state === "failed");
+    const text = isLost ? "it was answered, but nothing of the answer was sent" : describeOutcome(outcome);
+    return { step: "end", text, ...timed(doneAt) };
+  }
   if (state === "done") return { step: "end", text: "it has ended" };
   const where = state === "accepted" ? "nothing has taken it yet" : "its turn has not ended";
   return { step: "end", text: `no outcome yet: ${where}` };

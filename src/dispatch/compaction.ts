@@ -83,7 +83,7 @@ export class Compactions {
       });
     const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
     const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked };
-    const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn) : await builtIn();
+    const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn, log) : await builtIn();
     if (compacted.kind !== "done") return compacted;
     await noteCompaction(session, compacted.tokensAfter);
     if (leafId !== null) await this.remind(session, leafId, agent);
@@ -162,6 +162,8 @@ const COMPACTED = "The older part of this conversation is now a summary, so that
 
 const WHY_NOT = {
   no_model: "No model is there that could write the summary.",
+  no_engine:
+    "The context engine could not be loaded, so nothing was changed. The operator can see why with `openclaw doctor`.",
   small: "There is nothing to compact yet.",
   unchanged: "Nothing was said since the last compaction.",
   no_gain: "The summary would not have been shorter than what it stands for; nothing was changed.",

@@ -1,6 +1,7 @@
 import type { Compacted } from "../harness/compact.ts";
 import type { RunRequest } from "../harness/request.ts";
 import type { EngineCompacted } from "../types/engine-turn.ts";
+import type { Log } from "../types/log.ts";
 import type { ModelInfo } from "../types/model.ts";
 
 interface Job {
@@ -10,13 +11,18 @@ interface Job {
   readonly instructions?: string;
 }
 
-/** A person asks, and the context engine answers, with the built-in compaction at hand. Rejects when the engine cannot be had. */
+/** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
   { model, tokenBudget, signal, instructions }: Job,
   builtIn: () => Promise<Compacted>,
+  log: Log,
 ): Promise<Compacted> {
-  const engine = await open({ compact: async () => inEngineWords(await builtIn()) });
+  const engine = await open({ compact: async () => inEngineWords(await builtIn()) }).catch((error: unknown) => {
+    log.error("context engine not to be had", { error });
+    return undefined;
+  });
+  if (!engine) return { kind: "nothing", because: "no_engine" };
   try {
     await engine.begin(signal);
     const wishes = instructions !== undefined && { instructions };

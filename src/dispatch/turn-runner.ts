@@ -92,8 +92,10 @@ export class TurnRunner {
     began: (run: Run) => void,
   ): Promise<void> {
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
+    const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
     const run: Run = beginRun(prepared, session, this.#ports, {
       candidates,
+      askedBefore: before?.receipt.candidates?.[0],
       log: waiting.log,
       approvals: this.#ports.approvals.deskFor(
         prepared.facts,

@@ -122,10 +122,16 @@ export function beginRun(
   prepared: PreparedTurn,
   session: Session,
   ports: DispatchPorts,
-  parts: { approvals: ApprovalDesk; candidates: readonly ModelRef[]; log: Waiting["log"] },
+  parts: {
+    approvals: ApprovalDesk;
+    candidates: readonly ModelRef[];
+    askedBefore: ModelRef | undefined;
+    log: Waiting["log"];
+  },
 ): Run {
   const { facts } = prepared;
-  const request = requestFor(prepared, session, ports, { candidates: parts.candidates });
+  const { candidates, askedBefore } = parts;
+  const request = { ...requestFor(prepared, session, ports, { candidates }), askedBefore };
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
   return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
 }

@@ -3,7 +3,7 @@ import { canThink } from "../history/can-think.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
 import { loadPi } from "../providers/pi.ts";
-import type { AssistantMessage, ChatMessage } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { windowOf } from "./budget.ts";
 import { ModelContext, type Opening } from "./context.ts";
@@ -33,9 +33,10 @@ const IDLE_MS = 120_000;
 export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
   const context = new ModelContext(plan, request, run);
   const opening = await context.open();
-  tellBegin(plan, request, { run, opening });
+  const thinking = await thinkingOf(plan);
+  tellBegin(plan, request, { run, opening, thinking });
   const facts: { last: CallFacts } = { last: {} };
-  const agent = await makeAgent(plan, request, { run, context, opening, facts });
+  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts });
   context.follow(() => agent.state.messages.filter(isChat));
   const { log, steering } = run;
   const { handle } = plan;
@@ -59,36 +60,47 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last });
 }
 
-function tellBegin(plan: Attempt, request: RunRequest, { run, opening }: { run: RunParts; opening: Opening }): void {
+/** The level that the model has, nearest to the one that is wanted. */
+async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
+  if (!handle.info.reasoning) return "off";
+  const { clampThinkingLevel } = await loadPi();
+  return clampThinkingLevel(handle.pi, thinking);
+}
+
+interface Begin {
+  readonly run: RunParts;
+  readonly opening: Opening;
+  readonly thinking: ThinkLevel;
+}
+
+function tellBegin(plan: Attempt, request: RunRequest, { run, opening, thinking }: Begin): void {
   const { info, profile } = plan.handle;
   run.log.emit({
     type: "attempt_start",
     number: plan.number,
     model: { provider: info.provider, id: info.id },
     profile: profile.id,
-    thinking: plan.thinking,
+    thinking,
     window: windowOf(info, request.settings),
     messages: opening.messages.length,
     estimatedTokens: opening.estimatedTokens,
   });
 }
 
-interface Making {
-  readonly run: RunParts;
+interface Making extends Begin {
   readonly context: ModelContext;
-  readonly opening: Opening;
   readonly facts: { last: CallFacts };
 }
 
-async function makeAgent(plan: Attempt, request: RunRequest, { run, context, opening, facts }: Making): Promise<Agent> {
+async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
+  const { run, context, opening, thinking, facts } = making;
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
-  const { clampThinkingLevel } = await loadPi();
   return new Agent({
     initialState: {
       systemPrompt: opening.systemPrompt,
       model: handle.pi,
-      thinkingLevel: handle.info.reasoning ? clampThinkingLevel(handle.pi, plan.thinking) : "off",
+      thinkingLevel: thinking,
       tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
       messages: opening.messages,
     },

@@ -41,7 +41,7 @@ export type Compacted =
   | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter: number; readonly isListed: boolean }
   | {
       readonly kind: "nothing";
-      readonly because: "small" | "unchanged" | "no_gain" | "no_model";
+      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine";
       /** A context engine's own words. */
       readonly reason?: string;
     }

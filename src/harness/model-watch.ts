@@ -12,14 +12,17 @@ export interface ModelChange {
 /** Follows which model has the conversation: its transcript says when it goes from one to another. */
 export class ModelWatch {
   readonly #conversation: Conversation;
+  readonly #askedBefore: ModelRef | undefined;
   /** Who answered before this run. */
   #before: ModelRef | undefined;
   #now: ModelRef | undefined;
   /** Why each model of this run did not answer, by its name. */
   readonly #failures = new Map<string, FailureKind>();
 
-  constructor(conversation: Conversation) {
+  /** `askedBefore`: the model that the run before this one was to ask first. */
+  constructor(conversation: Conversation, askedBefore: ModelRef | undefined) {
     this.#conversation = conversation;
+    this.#askedBefore = askedBefore;
   }
 
   /** A model is about to be asked; `last` is the one whose answer is the newest that it is shown. Throws when the transcript cannot be written. */
@@ -47,7 +50,8 @@ export class ModelWatch {
     if (before && isSame(before, to)) return undefined;
     if (!isSame(to, wanted))
       return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(nameOf(wanted))) };
-    const cameBack = before !== undefined && others.some((other) => isSame(other, before));
+    if (!before || (this.#askedBefore && isSame(this.#askedBefore, before))) return undefined;
+    const cameBack = others.some((other) => isSame(other, before));
     return cameBack ? { from: before, to, text: `↩️ Answered by ${nameOf(to)} again.` } : undefined;
   }
 }

@@ -50,6 +50,8 @@ export interface RunRequest {
   readonly turn: UserTurn;
   /** In the order in which they are tried. */
   readonly candidates: readonly ModelRef[];
+  /** The first of them in the conversation's run before this one; unset when nobody knows. */
+  readonly askedBefore?: ModelRef | undefined;
   readonly thinking: ThinkLevel;
   readonly timeoutMs: number;
   readonly tools: readonly Tool[];

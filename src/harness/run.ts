@@ -83,7 +83,7 @@ class Runner {
     this.#startedAt = deps.clock.now();
     this.#model = request.candidates[0] ?? { provider: "none", id: "none" };
     this.#ladder = new Ladder(request.candidates, deps.models, request.wish ?? {});
-    this.#watch = new ModelWatch(request.conversation);
+    this.#watch = new ModelWatch(request.conversation, request.askedBefore);
     this.log = log;
     log.facts = request.facts;
     this.#recovery = new Recovery({
@@ -240,14 +240,15 @@ class Runner {
   }
 
   #receipt(endedAt: number): Receipt {
-    const { candidates, facts } = this.#request;
+    const { candidates, facts, openEngine } = this.#request;
     const { engine } = this.memory;
     return {
       model: this.#model,
       ...this.log.cost,
       durationMs: endedAt - this.#startedAt,
       trigger: facts.trigger,
-      engine: engine?.id ?? "legacy",
+      // An engine that was not to be had has no name here; the failure tells it.
+      ...((engine || !openEngine) && { engine: engine?.id ?? "legacy" }),
       ...(engine?.degraded !== undefined && { engineDegraded: engine.degraded }),
       ...this.log.account.close(candidates, this.#ladder.skipped),
     };

@@ -1,9 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { compactByEngine } from "../../src/dispatch/engine-compaction.ts";
 import type { CompactionNews } from "../../src/types/chat.ts";
+import { OpenClawError } from "../../src/types/errors.ts";
 import type { ModelCall } from "../fakes/model.ts";
 import { done, makeTool } from "../harness/stage.ts";
+import { MODEL } from "../history/engines/stage.ts";
 import { type Boot, heard, type Hall, openHall } from "./stage.ts";
 
 let hall: Hall;
@@ -31,6 +34,14 @@ it("waits for its turn in the lane, and counts in the session's row", async () =
     expect(session.entry).toMatchObject({ compactionCount: 1, totalTokensFresh: false });
     expect((await session.window(100_000)).summary).toBe("SUMMARY");
   });
+});
+
+it("is none without the configured engine, which the log tells of", async () => {
+  const noEngine = () => Promise.reject(new OpenClawError("ENGINE_MISSING", { message: "none", fix: "add it" }));
+  const builtIn = () => Promise.reject(new Error("another engine took its place"));
+  const job = { model: MODEL, tokenBudget: 1000, signal: new AbortController().signal };
+  expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
+  expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));
 });
 
 it("ends when the session is stopped, begun or waiting", async () => {

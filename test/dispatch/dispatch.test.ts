@@ -5,7 +5,7 @@ import { allowanceFor } from "../../src/tools/exec-policy.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
-import { done, eventsOf, makeTool, openedByPi } from "../harness/stage.ts";
+import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
 import { quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
 
@@ -427,6 +427,14 @@ describe("commands", () => {
     expect(await boot.ask("/help@my_bot")).toEqual({ kind: "command", name: "help" });
     expect(hall.platform.texts[0]).toMatch(/Model: fake\/fake-1[^]*Thinking: off[^]*Channels: telegram ok/);
     expect(hall.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
+  });
+
+  it("/model and the way back are the user's own, and no news of a stand-in", async () => {
+    hall.rules = { agent: { model: { primary: MODEL, fallbacks: [SPARE] } } };
+    for (const said of ["/model spare/spare-1", "hello", "/model default", "hello again"]) await boot.ask(said);
+    expect(hall.model.calls.map(({ model }) => model)).toEqual(["spare-1", "fake-1"]);
+    expect(hall.platform.texts.at(-1)).toBe("echo: hello again");
+    expect(hall.platform.texts).toHaveLength(4);
   });
 
   it("/model names a key that is not there, and leaves the session alone", async () => {

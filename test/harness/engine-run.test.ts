@@ -297,6 +297,7 @@ describe("an engine that cannot be had", () => {
     const engine = new RecordingEngine();
     const told = await ask(engine, "hello", "turn-1", { engineOptions: { id: "lossless" } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
+    expect(told.receipt.engine).toBeUndefined();
     const message = told.result.kind === "failed" ? told.result.failure.message : "";
     expect(message).toContain("lossless");
     expect(message).toMatch(/plugins|contextEngine/);

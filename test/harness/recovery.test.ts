@@ -205,6 +205,11 @@ describe("another model", () => {
 });
 
 describe("the receipt", () => {
+  it("tells the thinking level that the model was asked for, which is none where it cannot think", async () => {
+    const events = await eventsOf(stage.start({ thinking: "high" }).stream);
+    expect(last(events).receipt.tries).toMatchObject([{ thinking: "off" }]);
+  });
+
   it("tells every try with its cause and remedy, the tools, and who answered", async () => {
     stage.model.answer((_, number) => {
       if (number === 1) return { status: 500, message: "Internal server error" };

@@ -75,6 +75,7 @@ L.save("channels", {
   perSecond: L.r1(load.messagesPerSecond),
   faults: load.faults,
   labelled: load.labelled,
+  givenUp: load.givenUp.length,
   early,
   late,
   memoryRatio,

@@ -97,6 +97,7 @@ function channelFigures(row) {
     [`${row.messages} messages, ${row.chats} chats, 3 channels with faults`, row.perSecond, undefined, "messages/s"],
     ["faults that were made", Object.values(faults).reduce((sum, n) => sum + n, 0), undefined, ""],
     ["answers sent again, labelled", row.labelled, undefined, ""],
+    ["given up after two broken sends, operator told", row.givenUp, undefined, ""],
     ["lost, doubled, out of order, unsettled, or memory not flat", row.wrong.length, 0, ""],
     ["memory in the second quarter", row.early, undefined, "MiB"],
     ["memory in the last quarter", row.late, undefined, "MiB"],

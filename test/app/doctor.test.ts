@@ -210,3 +210,27 @@ describe("what is wrong", () => {
     expect(found(await examine(off), "policy")).toMatchObject([{ status: "ok" }]);
   });
 });
+
+describe("bindings", () => {
+  const bindings = (...pairs: [string, string][]) =>
+    pairs.map(([agent, channel]) => ({ agentId: agent, match: { channel } }));
+
+  it("name agents and channels that there are", async () => {
+    const agents = { list: [{ id: "main" }, { id: "support" }] };
+    const channels = { telegram: {} };
+    const examined = (...pairs: [string, string][]) => examine({ agents, channels, bindings: bindings(...pairs) });
+    expect(found(await examine({ channels }), "bindings")).toEqual([]);
+    expect(found(await examined(["support", "telegram"], ["main", "telegram"]), "bindings")).toMatchObject([
+      { status: "ok" },
+    ]);
+    expect(found(await examined(["main", "telegram"], ["gone", "telegram"], ["main", "slakc"]), "bindings")).toEqual([
+      expect.objectContaining({
+        status: "fail",
+        message: expect.stringContaining('bindings[1]: there is no agent "gone"'),
+      }),
+      expect.objectContaining({ status: "warn", message: expect.stringContaining('no channel "slakc"') }),
+    ]);
+    const lone = await examine({ channels, bindings: bindings(["main", "telegram"]) });
+    expect(found(lone, "bindings")).toMatchObject([{ status: "ok" }]);
+  });
+});

@@ -2,6 +2,7 @@ import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
+import { bindingsCheck } from "./bindings-check.ts";
 import { configCheck } from "./config-check.ts";
 import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
@@ -22,5 +23,7 @@ export function appChecks(options: {
     permissionCheck(paths),
     lockCheck(paths),
   ];
-  return config ? [...always, portCheck(config, paths), tokenCheck(config, paths), policyCheck(config)] : always;
+  if (!config) return always;
+  const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
+  return [...always, portCheck(config, paths), tokenCheck(config, paths), policyCheck(config), ...bound];
 }

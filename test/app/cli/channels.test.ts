@@ -104,6 +104,31 @@ test("channels status shows when an account is tried again; --probe fails when a
   expect(probed.out).toMatch(/telegram +default +fail +Bad token\. +Get one\./);
 });
 
+test("the doctor tells of connections what only the gateway knows", async () => {
+  const looked = async (...accounts: object[]) => {
+    const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { whatsapp: accounts } }) });
+    const { out, code } = await run(["doctor", "--json", "--only", "app.accounts"], gateway.env);
+    return { code, results: JSON.parse(out).checks.flatMap((check: { results: object[] }) => check.results) };
+  };
+  const running = { accountId: "default", lifecycle: "running" };
+  expect(await looked(running, { accountId: "spare", enabled: false, lifecycle: "stopped" })).toMatchObject({
+    code: 0,
+    results: [{ status: "ok", message: "The one account hears from its platform." }],
+  });
+  const dead = { accountId: "work", lifecycle: "dead", silentMs: null, lastError: "It is not linked." };
+  const deaf = { accountId: "old", lifecycle: "trouble", silentMs: 360_000, lastError: "no answer" };
+  expect(await looked(running, dead, deaf)).toMatchObject({
+    code: 1,
+    results: [
+      { status: "fail", message: "whatsapp/work is dead: It is not linked." },
+      {
+        status: "warn",
+        message: "whatsapp/old is not connected and tried again, 6 min without a sign: no answer",
+      },
+    ],
+  });
+});
+
 const STEPS = [
   { kind: "qr", text: "abc", rows: ["10", "01"] },
   { kind: "code", code: "ABCD-1234" },

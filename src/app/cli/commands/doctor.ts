@@ -5,6 +5,7 @@ import { nearest } from "../../config/nearest.ts";
 import { applyRepairs } from "../../doctor/repair.ts";
 import { formatReport, reportJson } from "../../doctor/report.ts";
 import { runChecks, worst, type CheckReport } from "../../doctor/run-checks.ts";
+import { accountCheck } from "../account-check.ts";
 import type { Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 
@@ -21,7 +22,7 @@ export interface DoctorFlags {
 /** Runs the checks, and with `--fix` what they offer. 1 when one still fails, else 0. */
 export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
   const { collectChecks } = await import("../../doctor-checks.ts");
-  const checks = choose(await collectChecks({ ...io.env }), flags);
+  const checks = choose([...(await collectChecks({ ...io.env })), accountCheck(io)], flags);
   const wantsFix = flags.fix === true || flags.repair === true;
   let reports = await look(io, checks);
   if (wantsFix && reports.some(hasRepair)) {

@@ -1,0 +1,47 @@
+import type { z } from "zod";
+import type { Check, CheckResult } from "../../types/check.ts";
+import { hasGateway } from "./address.ts";
+import { callOnce } from "./call-gateway.ts";
+import { channelsShape } from "./commands/channels.ts";
+import type { Io } from "./io.ts";
+import { readState } from "./state.ts";
+import { showDuration } from "./table.ts";
+
+/** How the running gateway's connections to the platforms are: what only it knows, unlike whether a platform answers. */
+export function accountCheck(io: Io): Check {
+  return {
+    id: "app.accounts",
+    title: "Connections",
+    async run() {
+      const state = await readState(io);
+      if (!hasGateway(io, state)) return [{ status: "skip", message: "No gateway runs." }];
+      const call = { method: "channels.status", shape: channelsShape };
+      return judge(await callOnce(io, state, call, { isQuiet: true }));
+    },
+  };
+}
+
+type Told = z.output<typeof channelsShape>;
+type Account = NonNullable<Told["channelAccounts"]>[string][number] & { readonly name: string };
+
+function judge({ channelAccounts = {} }: Told): CheckResult[] {
+  const accounts = Object.entries(channelAccounts)
+    .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
+    .filter((one) => one.enabled !== false);
+  const bad = accounts.flatMap(trouble);
+  const all =
+    accounts.length === 1
+      ? "The one account hears from its platform."
+      : `All ${accounts.length} accounts hear from their platforms.`;
+  const good = accounts.length === 0 ? "No channel is switched on." : all;
+  return bad.length > 0 ? bad : [{ status: "ok", message: good }];
+}
+
+function trouble({ name, lifecycle, silentMs, lastError }: Account): CheckResult[] {
+  if (lifecycle === undefined || lifecycle === "running") return [];
+  if (lifecycle === "starting") return [{ status: "warn", message: `${name} is being connected.` }];
+  const since = silentMs == null ? "" : `, ${showDuration(silentMs)} without a sign`;
+  const why = lastError == null ? "" : `: ${lastError}`;
+  const message = `${name} is ${lifecycle === "trouble" ? "not connected and tried again" : lifecycle}${since}${why}`;
+  return [{ status: lifecycle === "trouble" ? "warn" : "fail", message }];
+}

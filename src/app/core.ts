@@ -15,6 +15,8 @@ import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
 import { deniedPaths, toolsFor } from "./agent-tools.ts";
+import { openChatTools } from "./chat-acts.ts";
+import type { OutgoingParts } from "./gateway/outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
@@ -38,6 +40,8 @@ export interface Core {
 /** What only the daemon has. */
 export interface Surroundings {
   readonly links: Links;
+  /** The channels' accounts; there are none when unset, and no tool acts in chats. */
+  accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
@@ -68,6 +72,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
   const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent });
+  const toolsOfChat = openChatTools({ live, around, media, outbox, clock });
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -82,7 +87,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
     ...(around.noRoom && { noRoom: around.noRoom }),
-    tools: (agent) => toolsFor(agent, live, { rules: journal.approvals }),
+    tools: (agent, scene) => toolsFor(agent, live, { rules: journal.approvals, extra: toolsOfChat(agent, scene) }),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

@@ -11,6 +11,7 @@ import type { AgentSettings } from "../types/settings.ts";
 import { attach } from "./attach.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import type { ChatStyle } from "./ports.ts";
+import { SentTexts } from "./sent-texts.ts";
 import { noticeFor } from "./words.ts";
 
 export interface AnswerRequest {
@@ -22,6 +23,8 @@ export interface AnswerRequest {
   readonly media: MediaStore;
   readonly closedPaths: readonly string[] | undefined;
   readonly clock: Clock;
+  /** Everything that was planned for this message until now. */
+  rowsNow(): Promise<readonly OutboxRow[]>;
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
@@ -41,6 +44,7 @@ class Answering {
   readonly #preview: Preview | undefined;
   readonly #feed: BlockFeed | undefined;
   readonly #texts: string[] = [];
+  readonly #sent: SentTexts;
   #filter = createDirectiveFilter();
   #visible = "";
   #broken = "";
@@ -52,6 +56,7 @@ class Answering {
   constructor(request: AnswerRequest, outbox: Outbox) {
     this.#request = request;
     this.#outbox = outbox;
+    this.#sent = new SentTexts(request.inboxId, request.message.from, request.earlier);
     const { style, agent, message } = request;
     const streaming = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
     if (streaming === "block") this.#feed = this.#openFeed();
@@ -89,6 +94,10 @@ class Answering {
       case "message_end":
         return this.#endMessage(event.text, event.message.stopReason === "error");
       case "tool_start":
+        await this.#flush();
+        return this.#sent.begin(event);
+      case "tool_end":
+        return this.#noteSent(event);
       case "approval_request":
         return this.#flush();
       case "run_end":
@@ -100,7 +109,7 @@ class Answering {
 
   async #grow(delta: string): Promise<void> {
     this.#visible += delta;
-    this.#preview?.update(joined([...this.#texts, this.#visible]));
+    if (!this.#sent.mayRepeat(this.#visible)) this.#preview?.update(joined([...this.#unsent(), this.#visible]));
     await this.#sendBlocks(this.#feed?.push(delta));
     await this.#sendBlocks(this.#feed?.tick());
   }
@@ -118,6 +127,16 @@ class Answering {
     else if (text.trim() !== "") this.#texts.push(text);
   }
 
+  async #noteSent(event: RunEvent & { type: "tool_end" }): Promise<void> {
+    if (this.#sent.isOwn(event)) this.#sent.end(event, await this.#request.rowsNow());
+    await this.#sendBlocks(this.#feed?.tick());
+  }
+
+  /** Texts that the message tool has not said in this chat. */
+  #unsent(): readonly string[] {
+    return this.#texts.filter((text) => !this.#sent.repeats(parseDirectives(text).text));
+  }
+
   async #flush(): Promise<void> {
     await this.#sendBlocks(this.#feed?.flush());
   }
@@ -131,17 +150,19 @@ class Answering {
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(editOf, notice);
     if (notice !== undefined && this.#blocks > 0)
       await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);
-    if (sent) await this.#sendNotices();
-    this.outcome = outcomeOf(result, sent || this.#blocks > 0);
+    const said = [sent, this.#sent.has, this.#blocks > 0].some(Boolean);
+    if (said) await this.#sendNotices();
+    this.outcome = outcomeOf(result, said);
   }
 
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
   async #sendWhole(editOf: string | undefined, notice: string | undefined): Promise<boolean> {
-    const parsed = parseDirectives(joined(this.#texts));
+    const parsed = parseDirectives(joined(this.#unsent()));
     const blocks: ReplyBlock[] =
       parsed.silent || parsed.text.trim() === "" ? [] : [{ kind: "text", markdown: this.#prefixed(parsed.text) }];
-    blocks.push(...(await this.#attached(parsed)));
+    blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
     if (notice !== undefined) blocks.push({ kind: "notice", markdown: notice, because: "error" });
+    if (blocks.length === 0 && this.#sent.has) void this.#preview?.discard();
     if (blocks.length === 0) return false;
     await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
     return true;
@@ -177,12 +198,18 @@ class Answering {
     const { text, silent, ...directives } = parseDirectives(block);
     if (silent || text.trim() === "") return;
     const isFirst = this.#blocks === 0;
+    if (this.#sent.repeats(text) && !this.#wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode, pause } = this.#request.style;
     const markdown = isFirst ? this.#prefixed(text) : text;
     const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
     await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { replyTo, pauseMs });
     this.#blocks += 1;
+  }
+
+  #wasPlanned(name: string): boolean {
+    const { earlier, inboxId } = this.#request;
+    return this.#series === "" && earlier.some((row) => row.replyKey === `in:${inboxId}:${name}`);
   }
 
   /** What an earlier boot planned is not sent again. Where this answer differs a new series begins, and says that it may repeat. */

@@ -16,6 +16,7 @@ import { makeRoom } from "./behind-turn.ts";
 import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
 import { leaveBehind, tidyOrphans } from "./orphans.ts";
+import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
@@ -54,6 +55,7 @@ export class TurnRunner {
       await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, this.#ports);
       if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
+      if (prepared) await this.#settleSends(prepared, session);
       if (prepared) await this.#runPrepared(prepared, session, waiting, began);
     } finally {
       session.release();
@@ -83,6 +85,12 @@ export class TurnRunner {
     await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
     await leaveBehind(session, turnIdOf(first), this.#ports.log);
     return true;
+  }
+
+  async #settleSends({ rows: [row], turn }: PreparedTurn, session: Session): Promise<void> {
+    if (!row || row.attempts === 0) return;
+    const rows = await this.#ports.journal.outbox.of(row.id);
+    await settleSends(session, { inboxId: row.id, turnId: turn.entryId, rows }, this.#ports.clock);
   }
 
   async #runPrepared(
@@ -146,6 +154,7 @@ export class TurnRunner {
         media: this.#ports.media,
         closedPaths: this.#ports.closedPaths,
         clock: this.#ports.clock,
+        rowsNow: () => journal.outbox.of(inboxId),
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
       },

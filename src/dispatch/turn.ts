@@ -5,15 +5,17 @@ import { buildBody, type Body } from "../prompt/body.ts";
 import { sizesOf } from "../prompt/parts.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { isMainKey } from "../sessions/keys.ts";
+import { MESSAGE_TOOL } from "../tools/message-result.ts";
 import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import type { RunFacts } from "../types/run.ts";
+import type { ChatScene } from "../types/send.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { ApprovalDesk } from "../types/tool.ts";
+import type { ApprovalDesk, Tool } from "../types/tool.ts";
 import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 
@@ -96,10 +98,30 @@ function bodyFor(
     systemEvents: eventsFor(session, more.ports),
     pendingHistory: waiting.pending,
     media: more.media.files,
-    hasMessageTool: false,
+    hasMessageTool: more.ports.tools(agent, sceneOf(waiting.rows, more.ports)).some(isMessageTool),
     timezone: agent.timezone,
     now: more.ports.clock.now(),
   });
+}
+
+const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
+
+/** The chat that a turn answers, if any. */
+function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | undefined {
+  const [first] = rows;
+  if (!first) return undefined;
+  const { options, from, id } = first.message;
+  const isOperator = options?.operator === true;
+  const peer = isOperator ? options.deliverTo : from;
+  const { isOwner } = ports.settings();
+  return (
+    peer && {
+      inboxId: first.id,
+      peer,
+      isOwner: rows.every(({ message }) => isOwner(message)),
+      ...(!isOperator && id !== "" && { messageId: id }),
+    }
+  );
 }
 
 /** What happened since the last turn, and what goes on outside a transcript whose older part is a summary. */
@@ -144,7 +166,7 @@ export function requestFor(
   { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
 ): RunRequest {
   const { facts, agent, turn, message } = prepared;
-  const tools = ports.tools(agent);
+  const tools = ports.tools(agent, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = ports.engineFor?.({
     session,

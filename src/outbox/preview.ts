@@ -103,12 +103,14 @@ export class Preview {
     return result;
   }
 
-  /** What it shows stands elsewhere in the chat already: it goes away, where the platform can do that. */
+  /** What it shows stands elsewhere in the chat already: it goes away, where the platform can do that. Never rejects. */
   async discard(): Promise<void> {
     const messageId = await this.finish();
     if (messageId === undefined) return;
     const { links, to, queue, chat, log } = this.#deps;
-    const result = await queue.run(chat, async () => links.link(to)?.remove?.(to, messageId));
+    const result = await queue
+      .run(chat, async () => links.link(to)?.remove?.(to, messageId))
+      .catch((error: unknown) => ({ kind: "unknown", reason: String(error) }) as const);
     if (result?.kind !== "sent") log.warn("preview left in the chat", { channel: to.channel, message: messageId });
   }
 

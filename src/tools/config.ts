@@ -36,6 +36,46 @@ const fs = z.strictObject({
 
 const names = z.array(z.string());
 
+const ACTIONS = ["send", "react", "edit", "delete"] as const;
+
+const message = z.strictObject({
+  actions: z
+    .strictObject({
+      allow: z
+        .array(z.enum(ACTIONS))
+        .prefault([...ACTIONS])
+        .meta(about("Allow", "What the tool may do, where the platform can.")),
+    })
+    .prefault({})
+    .meta(about("Actions", "What the tool may do.")),
+  allowTargets: z
+    .array(z.union([z.string(), z.number()]).transform(String))
+    .prefault([])
+    .meta(
+      about(
+        "Targets",
+        "Chats that any conversation may write to beside its own: `channel:id`, `channel:*`, an id, or `*`. Owners may write to all.",
+      ),
+    ),
+  allowCrossContextSend: z
+    .boolean()
+    .default(false)
+    .meta(about("Cross context", "Any conversation may write to any chat; stands for both keys of `crossContext`.")),
+  crossContext: z
+    .strictObject({
+      allowWithinProvider: z
+        .boolean()
+        .default(false)
+        .meta(about("Within a channel", "Any conversation may write to other chats of its own channel.")),
+      allowAcrossProviders: z
+        .boolean()
+        .default(false)
+        .meta(about("Across channels", "Any conversation may write to chats of other channels.")),
+    })
+    .prefault({})
+    .meta(about("Cross context", "Chats other than the one that is answered.")),
+});
+
 /** `tools.*` */
 export const toolsConfig = z.strictObject({
   profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools to begin with.")),
@@ -51,6 +91,7 @@ export const toolsConfig = z.strictObject({
   deny: names.prefault([]).meta(about("Deny", "Tools that are never there; wins over everything else.")),
   exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
   fs: fs.prefault({}).meta(about("Files", "File tools.")),
+  message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
 });
 
 /** `agents.list[].tools`: what is set here takes the place of `tools`; denials add up. */

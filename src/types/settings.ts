@@ -37,6 +37,8 @@ export interface AgentSettings {
     readonly skills?: readonly string[];
   };
   readonly tools: ToolPolicySettings;
+  /** The message tool acts in the run's own chat alone when unset. */
+  readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
   readonly streaming: {
     readonly blocks: boolean;
@@ -99,6 +101,14 @@ export interface ToolPolicySettings {
   readonly deny: readonly string[];
   /** File tools stay inside the workspace. */
   readonly workspaceOnly: boolean;
+}
+
+/** What the message tool may do, in the field's names. */
+export interface MessageToolSettings {
+  readonly actions: readonly string[];
+  /** Chats that everybody's conversation may reach: `channel:id`, `channel:*`, an id, or `*`. */
+  readonly allowTargets: readonly string[];
+  readonly crossContext: { readonly allowWithinProvider: boolean; readonly allowAcrossProviders: boolean };
 }
 
 export interface ExecSettings {

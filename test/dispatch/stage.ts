@@ -49,6 +49,8 @@ export interface Hall {
   readonly log: Lines;
   readonly dir: string;
   readonly tools: Tool[];
+  /** Tools that act in chats, over the parts of a boot. */
+  chatTools?: (boot: Pick<DispatchPorts, "outbox" | "media" | "clock">) => DispatchPorts["tools"];
   rules: Rules;
   gate: (message: InboundMessage) => Promise<Verdict>;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -122,11 +124,13 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
   });
   const links = { link: () => platform, limits: () => LIMITS };
   const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
+  const media = openMediaStore(join(dir, "media"));
+  const chatTools = hall.chatTools?.({ outbox, media, clock });
   const ports: DispatchPorts = {
     journal,
     sessions,
     outbox,
-    media: openMediaStore(join(dir, "media")),
+    media,
     models: modelsAt(hall.model.url),
     clock,
     log,
@@ -134,7 +138,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     gate: (asked) => hall.gate(asked),
     link: () => platform,
     transcribe: async (recording) => hall.transcribe?.(recording),
-    tools: () => hall.tools,
+    tools: (agent, scene) => [...hall.tools, ...(chatTools?.(agent, scene) ?? [])],
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };

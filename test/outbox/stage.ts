@@ -108,6 +108,13 @@ export class Platform implements ChannelLink {
     return next?.result ?? { kind: "sent", messageId };
   }
 
+  async remove(_to: Peer, messageId: string): Promise<SendResult> {
+    const at = this.messages.findIndex(({ id }) => id === messageId);
+    if (at < 0) return { kind: "refused", reason: "message to delete not found" };
+    this.messages.splice(at, 1);
+    return { kind: "sent", messageId };
+  }
+
   async typing(): Promise<void> {
     this.typed += 1;
   }

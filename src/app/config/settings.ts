@@ -5,7 +5,13 @@ import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import type { ModelRef, ThinkLevel } from "../../types/model.ts";
-import type { AgentSettings, CompactionSettings, ExecSettings, ToolPolicySettings } from "../../types/settings.ts";
+import type {
+  AgentSettings,
+  CompactionSettings,
+  ExecSettings,
+  MessageToolSettings,
+  ToolPolicySettings,
+} from "../../types/settings.ts";
 import type { Config } from "./schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
@@ -55,6 +61,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     timezone: defaults.userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     prompt: promptOf(entry, defaults),
     tools: toolPolicyOf(config.tools, entry.tools),
+    messageTool: messageToolOf(config.tools.message),
     exec: execOf(config.tools.exec, entry.tools?.exec),
     streaming: streamingOf(defaults),
   });
@@ -130,6 +137,19 @@ function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): Tool
     alsoAllow: own?.alsoAllow ?? all.alsoAllow,
     deny: [...new Set([...all.deny, ...(own?.deny ?? [])])],
     workspaceOnly: own?.fs.workspaceOnly ?? all.fs.workspaceOnly,
+  };
+}
+
+function messageToolOf({ actions, allowTargets, ...across }: ToolsConfig["message"]): MessageToolSettings {
+  const { allowWithinProvider, allowAcrossProviders } = across.crossContext;
+  const isOpen = across.allowCrossContextSend;
+  return {
+    actions: actions.allow,
+    allowTargets,
+    crossContext: {
+      allowWithinProvider: isOpen || allowWithinProvider,
+      allowAcrossProviders: isOpen || allowAcrossProviders,
+    },
   };
 }
 

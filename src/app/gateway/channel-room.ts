@@ -45,6 +45,7 @@ export class ChannelRoom {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
       },
+      accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),

@@ -1,33 +1,53 @@
 import { channelIn, parseTarget } from "../../channels/target.ts";
 import { attach, kindOf } from "../../dispatch/attach.ts";
-import type { Reply } from "../../outbox/deliver.ts";
+import { pause as pauseFor } from "../../outbox/pause.ts";
+import type { Outbox, Reply } from "../../outbox/deliver.ts";
+import type { ChannelLimits } from "../../types/channel.ts";
+import type { Clock } from "../../types/clock.ts";
 import { accountId, channelId } from "../../types/ids.ts";
-import type { OutboxRow } from "../../types/journal.ts";
+import type { MediaStore, OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/message.ts";
 import { MethodError } from "../../types/method.ts";
 import type { ReplyBlock } from "../../types/reply.ts";
 import { FetchRefused, safeFetch } from "../../utils/safe-fetch.ts";
 import { defaultAccountOf } from "../accounts.ts";
-import type { Parts } from "./parts.ts";
+import type { Live } from "../live.ts";
 
-/** A message that an operator sends into a chat, past any agent. */
+/** What sending takes of the gateway. */
+export interface OutgoingParts {
+  readonly live: Pick<Live, "config" | "defaultAgent">;
+  readonly channels: {
+    status(): readonly { readonly channel: string; readonly accountId: string; readonly enabled: boolean }[];
+    limits(to: Peer): ChannelLimits | undefined;
+  };
+  readonly core: {
+    readonly media: MediaStore;
+    readonly outbox: Pick<Outbox, "deliver">;
+    readonly ports: { readonly clock: Clock; readonly closedPaths?: readonly string[] };
+  };
+}
+
+/** A message that an operator, or a tool, sends into a chat. */
 export interface Outgoing {
   readonly to: string;
   readonly channel?: string | undefined;
   readonly accountId?: string | undefined;
   readonly threadId?: string | undefined;
   readonly message?: string | undefined;
-  /** Web addresses, or files of the default agent's workspace. */
+  /** Web addresses, or files of the workspace. */
   readonly media: readonly string[];
+  /** Absolute; the default agent's unless given. */
+  readonly workspace?: string | undefined;
   /** A file itself. */
   readonly file?: { readonly bytes: Uint8Array; readonly name?: string | undefined } | undefined;
   readonly asVoice?: boolean | undefined;
-  readonly replyToId?: string | undefined;
-  readonly idempotencyKey: string;
 }
 
 /** The chat that is meant. Throws `MethodError` when it cannot be told. */
-export function peerOf({ to, channel: named, accountId: account, threadId }: Outgoing, parts: Parts): Peer {
+export function peerOf(
+  { to, channel: named, accountId: account, threadId }: Pick<Outgoing, "to" | "channel" | "accountId" | "threadId">,
+  parts: Pick<OutgoingParts, "live" | "channels">,
+): Peer {
   const known = [...new Set(parts.channels.status().map((row) => String(row.channel)))];
   const channel = named ?? channelIn(to, known) ?? (known.length === 1 ? known[0] : undefined);
   if (channel === undefined) throw refused(`name a channel: ${known.join(", ") || "none is switched on"}`);
@@ -48,29 +68,35 @@ export function peerOf({ to, channel: named, accountId: account, threadId }: Out
 }
 
 /** What is said, as blocks; files are fetched and kept. Throws `MethodError` when one cannot be had. */
-export async function blocksOf(outgoing: Outgoing, to: Peer, parts: Parts): Promise<readonly ReplyBlock[]> {
-  const { message = "", media, file, asVoice = false } = outgoing;
+export async function blocksOf(
+  outgoing: Omit<Outgoing, "to">,
+  to: Peer,
+  parts: OutgoingParts,
+): Promise<readonly ReplyBlock[]> {
+  const { message = "", media, file, asVoice = false, workspace = parts.live.defaultAgent.workspace } = outgoing;
   const limits = parts.channels.limits(to);
   const mostBytes = limits?.media ?? 0;
-  const files: ReplyBlock[] = file ? [await keep(file, asVoice, parts)] : [];
-  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes }, parts));
+  const files: ReplyBlock[] = file ? [await keep(file, asVoice, parts.core)] : [];
+  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes, workspace }, parts.core));
   const text: readonly ReplyBlock[] = message.trim() === "" ? [] : [{ kind: "text", markdown: message }];
   if (text.length + files.length === 0) throw refused("there is nothing to send: give a message or a file");
   return [...text, ...files];
 }
 
-async function fetchOne(ref: string, how: { asVoice: boolean; mostBytes: number }, parts: Parts): Promise<ReplyBlock> {
+async function fetchOne(
+  ref: string,
+  how: { asVoice: boolean; mostBytes: number; workspace: string },
+  core: OutgoingParts["core"],
+): Promise<ReplyBlock> {
   if (/^https?:\/\//i.test(ref)) {
     try {
-      return await keep(await safeFetch(ref, { maxBytes: how.mostBytes }), how.asVoice, parts);
+      return await keep(await safeFetch(ref, { maxBytes: how.mostBytes }), how.asVoice, core);
     } catch (error) {
       if (error instanceof FetchRefused) throw refused(`the file cannot be had: ${error.message}`);
       throw error;
     }
   }
-  const { core, live } = parts;
-  const { media, closedPaths } = core.ports;
-  const ports = { media, closedPaths, workspace: live.defaultAgent.workspace, mostBytes: how.mostBytes };
+  const ports = { media: core.media, closedPaths: core.ports.closedPaths, ...how };
   const [block] = await attach([ref], how.asVoice, ports);
   if (block?.kind === "media") return block;
   throw refused(block ? block.markdown.replace(/^⚠️ /, "") : `${ref} is no file`);
@@ -79,7 +105,7 @@ async function fetchOne(ref: string, how: { asVoice: boolean; mostBytes: number 
 async function keep(
   { bytes, name, mime }: { bytes: Uint8Array; name?: string | undefined; mime?: string },
   asVoice: boolean,
-  { core }: Parts,
+  core: OutgoingParts["core"],
 ): Promise<ReplyBlock> {
   const facts = { ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
   const stored = await core.media.put(bytes, facts);
@@ -95,19 +121,24 @@ async function keep(
 
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 1000;
+const NEVER = new AbortController().signal;
 
 /**
- * Puts the reply into the outbox and waits until each of its messages has arrived or never will, at most `ms`. The same
- * `replyKey` again sends nothing twice and tells how it stands.
+ * Puts the reply into the outbox and waits until each of its messages has arrived or never will, at most `ms`, and no
+ * longer than until `signal` aborts. The same `replyKey` again sends nothing twice and tells how it stands.
  */
-export async function deliverAndWait(reply: Reply, ms: number, { core }: Parts): Promise<readonly OutboxRow[]> {
+export async function deliverAndWait(
+  reply: Reply,
+  ms: number,
+  { core, signal = NEVER }: Pick<OutgoingParts, "core"> & { readonly signal?: AbortSignal },
+): Promise<readonly OutboxRow[]> {
   const { clock } = core.ports;
   const end = clock.now() + ms;
   for (let pause = FIRST_LOOK_MS; ; pause = Math.min(LONGEST_LOOK_MS, pause * 2)) {
     const rows = await core.outbox.deliver(reply);
     const left = end - clock.now();
-    if (left <= 0 || rows.every(({ state }) => state === "sent" || state === "failed")) return rows;
-    await new Promise<void>((resolve) => clock.after(Math.min(pause, left), resolve));
+    if (left <= 0 || signal.aborted || rows.every(({ state }) => state === "sent" || state === "failed")) return rows;
+    await pauseFor(Math.min(pause, left), { clock, signal });
   }
 }
 

@@ -33,7 +33,7 @@ export const messaging: SystemSection = {
       "What you answer goes to the chat that the message came from; you need no tool for that.",
       hasTool(context, "sessions_send") ? "To reach another session, use `sessions_send`." : undefined,
       hasTool(context, "message")
-        ? "`message` sends to other chats and does what text cannot: files, reactions, buttons where the channel has " +
+        ? "`message` sends to other chats and does what text cannot: files, reactions, edits, where the channel has " +
             "them. If it already sent what the user should see, answer with NO_REPLY alone, so that nothing is said twice."
         : undefined,
       "When there is nothing to say, your whole answer is NO_REPLY. Never put it beside other words.",

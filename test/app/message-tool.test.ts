@@ -1,0 +1,287 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openChatTools } from "../../src/app/chat-acts.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { resolvePaths } from "../../src/app/config/paths.ts";
+import { Live } from "../../src/app/live.ts";
+import { turnIdOf } from "../../src/dispatch/turn.ts";
+import { renderText } from "../../src/outbox/render.ts";
+import { sentBy } from "../../src/tools/message-result.ts";
+import { systemClock, type Clock } from "../../src/types/clock.ts";
+import { runId } from "../../src/types/ids.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import type { ChatMessage, ToolCallContent } from "../../src/types/model.ts";
+import type { MessageToolSettings } from "../../src/types/settings.ts";
+import { type Boot, type Hall, message, openHall } from "../dispatch/stage.ts";
+import type { ModelCall, ModelReply } from "../fakes/model.ts";
+import { handClock, LIMITS, peer, until } from "../outbox/stage.ts";
+
+const ALONE: MessageToolSettings = {
+  actions: ["send", "react", "edit", "delete"],
+  allowTargets: [],
+  crossContext: { allowWithinProvider: false, allowAcrossProviders: false },
+};
+
+let hall: Hall;
+let boot: Boot;
+let clock: Clock;
+
+beforeEach(async () => {
+  hall = await openHall();
+  clock = systemClock;
+  const paths = resolvePaths({ HOME: hall.dir, OPENCLAW_STATE_DIR: join(hall.dir, "state") });
+  const live = new Live(paths, hall.dir, await loadConfig({ path: paths.configPath, env: {} }));
+  const links = { link: () => hall.platform, limits: () => LIMITS };
+  const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
+  hall.chatTools = (parts) => openChatTools({ ...parts, clock, live, around: { links, accounts } });
+  permit({});
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const permit = (more: Partial<MessageToolSettings>) => {
+  hall.rules = { ...hall.rules, agent: { ...hall.rules.agent, messageTool: { ...ALONE, ...more } } };
+};
+
+/** The model calls the tool once, then says this. */
+const script = (args: Record<string, unknown>, then: string | ((call: ModelCall) => ModelReply)) =>
+  hall.model.answer((call) => {
+    if (!call.isAfterTool) return { tool: "message", args };
+    return typeof then === "string" ? { text: then } : then(call);
+  });
+const lastResult = () => hall.model.calls.at(-1)?.toolText ?? "";
+const inChat = (id: string) => hall.platform.messages.filter(({ chat }) => chat === id).map(({ text }) => text);
+
+describe("the message tool", () => {
+  it("writes into the chat that the run answers and is told the platform's id", async () => {
+    script({ action: "send", message: "first the **news**" }, "and that is all");
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual(["first the **news**", "and that is all"].map((text) => text.replaceAll("**", "")));
+    expect(lastResult()).toContain(hall.platform.messages[0]!.id);
+  });
+
+  it("keeps to its own chat unless an owner asks, or the operator allows the other", async () => {
+    script({ action: "send", to: "telegram:77", message: "psst" }, "done");
+    await boot.ask("hi");
+    expect(lastResult()).toContain("tools.message.allowTargets");
+    expect(inChat("77")).toEqual([]);
+    await boot.ask("hi", "owner");
+    expect(inChat("77")).toEqual(["psst"]);
+    permit({ allowTargets: ["telegram:77"] });
+    await boot.ask("again");
+    permit({ crossContext: { allowWithinProvider: true, allowAcrossProviders: false } });
+    await boot.ask("and again");
+    expect(inChat("77")).toEqual(["psst", "psst", "psst"]);
+  });
+
+  it("says what is wrong with a chat, and sends nothing", async () => {
+    script({ action: "send", to: "slack:C1", message: "psst" }, "done");
+    await boot.ask("hi", "owner");
+    expect(inChat("C1")).toEqual([]);
+    script({ action: "send", channel: "slack", message: "psst" }, "done");
+    await boot.ask("hi", "owner");
+    expect(lastResult()).toContain("Name the chat");
+    script({ action: "send" }, "done");
+    await boot.ask("hi");
+    expect(lastResult()).toContain("nothing to send");
+  });
+
+  it("sends files of the workspace only", async () => {
+    await writeFile(join(hall.dir, "plan.txt"), "the plan");
+    script({ action: "send", media: "plan.txt" }, "NO_REPLY");
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual(["<media>"]);
+    script({ action: "send", filePath: "/etc/passwd" }, "no");
+    await boot.ask("hi");
+    expect(lastResult()).toContain("outside the workspace");
+  });
+
+  it("edits and deletes what it sent, and has no reactions where the platform has none", async () => {
+    script({ action: "send", message: "draft" }, "ok");
+    await boot.ask("hi");
+    const { id } = hall.platform.messages[0]!;
+    script({ action: "edit", messageId: id, message: "better" }, "ok 2");
+    await boot.ask("hi");
+    expect(inChat("1")[0]).toBe("better");
+    script({ action: "delete", messageId: id }, "ok 3");
+    await boot.ask("hi");
+    expect(inChat("1")).toEqual(["ok", "ok 2", "ok 3"]);
+    script({ action: "react", emoji: "👍" }, "ok 4");
+    await boot.ask("hi");
+    expect(lastResult()).toContain("action: must be equal to one of the allowed values");
+  });
+
+  it("is told what the platform refused", async () => {
+    hall.platform.script.push({ result: { kind: "refused", reason: "chat not found" } });
+    script({ action: "send", message: "the words" }, "the words");
+    await boot.ask("hi");
+    expect(lastResult()).toContain("chat not found");
+    expect(inChat("1")).toEqual(["the words"]);
+  });
+
+  it("is not there for clients without a chat", async () => {
+    hall.model.answer(() => ({ text: "hello" }));
+    const { runId: id } = await boot.chat.send({
+      sessionKey: boot.keyOf("web"),
+      text: "hi",
+      media: [],
+      idempotencyKey: "web-1",
+    });
+    await boot.chat.stream(id)?.done;
+    expect(hall.model.calls[0]?.tools).toEqual([]);
+    await boot.ask("hi");
+    expect(hall.model.calls.at(-1)?.tools.map((tool) => tool.function.name)).toEqual(["message"]);
+  });
+});
+
+describe("what the tool said is not said again", () => {
+  it.each([
+    ["the same", "The build is green."],
+    ["in another dress", "**the build is GREEN** ✅"],
+    ["a part of it", "build is green"],
+  ])("as the whole answer: %s", async (_, again) => {
+    script({ action: "send", message: "The build is green." }, again);
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual(["The build is green."]);
+  });
+
+  it.each([
+    ["more words", "The build is green. The tests took 4 minutes."],
+    ["other words", "Anything else?"],
+    ["a short part", "green"],
+  ])("but %s are", async (_, other) => {
+    script({ action: "send", message: "The build is green." }, other);
+    await boot.ask("hi");
+    expect(inChat("1")).toEqual(["The build is green.", other]);
+  });
+
+  it("as one of several blocks", async () => {
+    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    hall.model.answer((call) =>
+      call.isAfterTool
+        ? { text: "The build is green." }
+        : { text: "Let me tell them.", tool: "message", args: { action: "send", message: "The build is green." } },
+    );
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual(["Let me tell them.", "The build is green."]);
+  });
+
+  it("while the answer is shown as it grows", async () => {
+    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    const words = Array.from({ length: 30 }, (__, index) => `word${index}`).join(" ");
+    script({ action: "send", message: words }, () => ({ text: words, everyMs: 40 }));
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual([words]);
+    expect(hall.platform.calls).toHaveLength(1);
+  });
+
+  it("takes away the growing answer that the tool then sent", async () => {
+    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "partial" }) };
+    const words = Array.from({ length: 30 }, (__, index) => `word${index}`).join(" ");
+    hall.model.answer((call) =>
+      call.isAfterTool
+        ? { text: "NO_REPLY" }
+        : { text: words, everyMs: 40, tool: "message", args: { action: "send", message: words } },
+    );
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    await until(() => inChat("1").length === 1);
+    expect(inChat("1")).toEqual([words]);
+  });
+
+  it("unless another chat got it", async () => {
+    script({ action: "send", to: "77", message: "The build is green." }, "The build is green.");
+    await boot.ask("hi", "owner");
+    expect(inChat("77")).toEqual(["The build is green."]);
+    expect(inChat("owner")).toEqual(["The build is green."]);
+  });
+});
+
+describe("after a crash between the send and its result", () => {
+  const CALL: ToolCallContent = {
+    type: "toolCall",
+    id: "call-1",
+    name: "message",
+    arguments: { action: "send", message: "the news" },
+  };
+
+  /** The transcript ends in the call. */
+  async function called(): Promise<InboxRow> {
+    const said = message("hello");
+    const [accepted] = await boot.journal.inbox.accept([said]);
+    const { row } = accepted!;
+    const turnId = turnIdOf(row);
+    await boot.journal.inbox.claim([row.id], { sessionKey: boot.keyOf("1"), runId: runId(turnId), turnId });
+    await boot.use("1", async (session) => {
+      const user: ChatMessage = { role: "user", content: "hello", timestamp: 1 };
+      await session.append({ type: "message", message: user }, { id: turnId, durable: true });
+      const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+      const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost };
+      const answer: ChatMessage = {
+        role: "assistant",
+        content: [CALL],
+        api: "openai-completions",
+        provider: "fake",
+        model: "fake-1",
+        usage,
+        stopReason: "toolUse",
+        timestamp: 2,
+      };
+      await session.append({ type: "message", message: answer }, { durable: true });
+    });
+    return row;
+  }
+
+  const planned = async (row: InboxRow) => {
+    const replyKey = `${sentBy(row.id, CALL.id)}0123`;
+    const parts = await renderText("the news", LIMITS);
+    const [one] = await boot.journal.outbox.plan({ replyKey, inboxId: row.id, to: peer("1"), parts });
+    return one!;
+  };
+
+  async function crash(row: InboxRow): Promise<unknown> {
+    await boot.stop();
+    boot = await hall.boot();
+    await boot.recover();
+    return boot.outcome(row);
+  }
+
+  beforeEach(() => {
+    hall.model.answer((call) => (call.toolText.includes("Sent to") ? { text: "the news" } : { text: call.toolText }));
+  });
+
+  it("the model is told what the platform took, and repeats nothing", async () => {
+    const row = await called();
+    await boot.journal.outbox.mark((await planned(row)).id, { state: "sent", messageId: "m77" });
+    expect(await crash(row)).toEqual({ kind: "replied" });
+    expect(lastResult()).toContain("m77");
+    expect(hall.platform.texts).toEqual([]);
+  });
+
+  it("what was only planned goes out once, and the model knows that it will", async () => {
+    const row = await called();
+    await planned(row);
+    hall.model.answer((call) => ({ text: call.toolText.includes("not taken") ? "again" : "the news" }));
+    expect(await crash(row)).toEqual({ kind: "replied" });
+    await until(() => hall.platform.texts.length > 0);
+    expect(hall.platform.texts).toEqual(["the news"]);
+  });
+
+  it("the model is told when nothing was sent", async () => {
+    const row = await called();
+    await crash(row);
+    expect(lastResult()).toContain("stopped before it was sent");
+  });
+
+  it("a stop in order lets the message be known as well", async () => {
+    clock = handClock();
+    await boot.stop();
+    boot = await hall.boot();
+    script({ action: "send", message: "the news" }, "the news");
+    const row = await boot.tell("hi");
+    await until(() => hall.platform.texts.length === 1);
+    clock = systemClock;
+    await crash(row);
+    expect(hall.platform.texts).toEqual(["the news"]);
+  });
+});

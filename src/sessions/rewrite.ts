@@ -32,12 +32,15 @@ export async function rewriteEntries(session: Branching, rewrite: Rewrite): Prom
   if (foreign) return nothing(`entry ${foreign.id} was added in the meantime`);
   const first = wanted.get(entryId);
   if (!first) return nothing("no such entry on the present branch");
+  // What stands first in a file has nothing before it to be found by: its bytes are not counted.
+  const [was] = (parent !== null && (await session.after(parent))) || [];
   session.branch(parent);
   const bytesFreed = await copy(session, [
-    { id: entryId, body: { type: "message", message: first } },
+    { id: entryId, body: { type: "message", message: first }, ...(was && { was }) },
     ...bodiesOf(behind, wanted),
   ]);
-  return { changed: true, rewrittenEntries: wanted.size, bytesFreed: Math.max(0, bytesFreed) };
+  const rewrittenEntries = 1 + behind.filter(({ id }) => wanted.has(id)).length;
+  return { changed: true, rewrittenEntries, bytesFreed: Math.max(0, bytesFreed) };
 }
 
 const nothing = (reason: string): Rewritten => ({ changed: false, bytesFreed: 0, rewrittenEntries: 0, reason });

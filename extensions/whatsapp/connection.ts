@@ -132,6 +132,11 @@ export class Connection {
         take: (message) => this.inbox.take(message),
         groupChanged: (jid) => this.inbox.forgetGroup(jid),
         alive: () => this.#alive(ALIVE_EVERY_MS),
+        unreadable: (from, error) =>
+          this.#parts.host.log.warn("a message could not be opened; its phone is asked for it again", {
+            from,
+            error: String(error),
+          }),
         unsaved: (error) => this.#parts.host.log.warn("keys could not be saved", { error: String(error) }),
       },
     });

@@ -98,7 +98,8 @@ async function meet<T>(
   // Messages are for the gateway: not acknowledged here, they come again there.
   const over = Promise.withResolvers<never>();
   over.promise.catch(nothing);
-  const events = { changed, alive: nothing, groupChanged: nothing, take: () => over.promise, unsaved: end.reject };
+  const quiet = { alive: nothing, groupChanged: nothing, unreadable: nothing };
+  const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, knownGroup: () => undefined });
   const abort = (): void => end.resolve({ kind: "ended", code: undefined });
   desk.signal.addEventListener("abort", abort, { once: true });

@@ -21,6 +21,8 @@ export interface SocketEvents {
   /** Something came, be it only the answer to a ping. */
   alive(): void;
   groupChanged(jid: string): void;
+  /** A message came that no key here opens; the library asks its phone for it anew. */
+  unreadable(from: string, error: unknown): void;
   /** Keys or a sent message could not be written; keys are tried again. */
   unsaved(error: unknown): void;
 }

@@ -41,6 +41,13 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
     if (stanza) await take(messageOf(stanza, plain));
   }
 
+  /** What comes once more is opened once only: that is no loss. */
+  function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
+    const id = stanzas.get(sealed)?.attrs["id"];
+    const isKnown = [...taken].some((name) => name.endsWith(`/${id}`));
+    if (!isKnown) events.unreadable(from, error);
+  }
+
   function messageOf(stanza: BinaryNode, plain: Uint8Array): WAMessage {
     const me = auth.creds.me;
     const { fullMessage: message } = baileys.decodeMessageNode(stanza, me?.id ?? "", me?.lid ?? "");
@@ -53,7 +60,7 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
   return {
     repository: (signal, logger, findLids) => {
       const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(signal, logger, findLids);
-      return around(inner, signal.keys, opened);
+      return around(inner, signal.keys, { opened, unreadable });
     },
     listen(ws) {
       ws.prependListener("CB:message", (node) => {
@@ -70,9 +77,21 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
 type Keys = Parameters<MakeRepository>[0]["keys"];
-type Opened = (sealed: Uint8Array, plain: Uint8Array) => Promise<void>;
 
-function around(inner: SignalRepositoryWithLIDStore, keys: Keys, opened: Opened): SignalRepositoryWithLIDStore {
+interface Ends {
+  opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
+  unreadable(sealed: Uint8Array, from: string, error: unknown): void;
+}
+
+function around(inner: SignalRepositoryWithLIDStore, keys: Keys, ends: Ends): SignalRepositoryWithLIDStore {
+  const told = async (sealed: Uint8Array, from: string, plain: Promise<Uint8Array>): Promise<Uint8Array> => {
+    try {
+      return await plain;
+    } catch (error) {
+      ends.unreadable(sealed, from, error);
+      throw error;
+    }
+  };
   // A transaction inside another becomes part of it, so that the keys are saved when the outer one ends.
   const together = async (name: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> =>
     "transaction" in keys ? keys.transaction(work, name) : work();
@@ -80,14 +99,14 @@ function around(inner: SignalRepositoryWithLIDStore, keys: Keys, opened: Opened)
     ...inner,
     decryptMessage: (sealed) =>
       together(sealed.jid, async () => {
-        const plain = await inner.decryptMessage(sealed);
-        await opened(sealed.ciphertext, plain);
+        const plain = await told(sealed.ciphertext, sealed.jid, inner.decryptMessage(sealed));
+        await ends.opened(sealed.ciphertext, plain);
         return plain;
       }),
     decryptGroupMessage: (sealed) =>
       together(sealed.group, async () => {
-        const plain = await inner.decryptGroupMessage(sealed);
-        await opened(sealed.msg, plain);
+        const plain = await told(sealed.msg, sealed.authorJid, inner.decryptGroupMessage(sealed));
+        await ends.opened(sealed.msg, plain);
         return plain;
       }),
   };

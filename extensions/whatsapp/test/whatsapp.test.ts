@@ -6,6 +6,7 @@ import { text } from "../../../test/contracts/running.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { isOwnId } from "../jid.ts";
 import { GROUP } from "./fake-whatsapp.ts";
+import { Person } from "./person.ts";
 import { whatsappPlatform } from "./platform.ts";
 
 afterEach(stopAll);
@@ -57,6 +58,20 @@ describe("taking messages", () => {
     await Promise.all(answers);
     expect(host.received.map((message) => message.text)).toEqual(["one", "two", "three"]);
     expect(fake.refusedByClient).toEqual([]);
+  });
+
+  test("a message that no key opens is told in the log; one that comes twice is not", async () => {
+    const host = new Host();
+    const { fake } = await begin({}, host);
+    fake.say({ conversation: "first" });
+    await host.heard("first");
+    fake.redeliver();
+    await expect.poll(() => fake.refusedByClient.length).toBe(1);
+    expect(host.lines).toEqual([]);
+    const eve = new Person("4917099999@s.whatsapp.net", "333333@lid", "Eve");
+    eve.seal = async () => ({ type: "msg", bytes: Buffer.alloc(80, 51) });
+    fake.say({ conversation: "lost" }, { by: eve });
+    await expect.poll(() => host.lines.join("\n")).toContain("could not be opened");
   });
 
   test("a message that was stored when the connection went is not lost, and comes under the same key at most", async () => {

@@ -286,3 +286,27 @@ describe("a login", () => {
     expect(await keyOf(models)).toBe("k");
   });
 });
+
+describe("another secret under the same name", () => {
+  const stateOf = async (models: Models) => (await models.keys.order(REF, {}))[0]?.state.kind;
+
+  it("ends what the old one was refused for, and nothing else", async () => {
+    const { models, credentials } = await stage({ "own:work": apiKey("the-old-secret-key") });
+    await stateOf(models);
+    models.keys.failed(REF, "own:work", { kind: "billing" });
+    models.keys.failed(REF, "own:work", { kind: "rate_limit" });
+    expect(await stateOf(models)).toBe("resting");
+    await credentials.put("own:work", apiKey("the-new-secret-key"));
+    expect((await models.keys.order(REF, {}))[0]?.state).toMatchObject({ kind: "resting", because: "rate_limit" });
+  });
+
+  it("is asked at once", async () => {
+    const { models, credentials } = await stage({ "own:work": apiKey("the-old-secret-key") });
+    await stateOf(models);
+    models.keys.failed(REF, "own:work", { kind: "auth" });
+    await credentials.put("own:work", apiKey("the-old-secret-key"));
+    expect(await stateOf(models)).toBe("resting");
+    await credentials.put("own:work", apiKey("the-new-secret-key"));
+    expect(await stateOf(models)).toBe("ready");
+  });
+});

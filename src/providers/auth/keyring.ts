@@ -20,6 +20,7 @@ export function createKeyring({ profilesFor, rests, settings }: KeyringSources):
     async order(ref, wish) {
       const found = await profilesFor(ref);
       const mine = allowed(found, ref, wish);
+      for (const { profile, mark } of mine) rests.hasSecret(profile.id, mark);
       const turns = mine.map(({ profile }): ProfileTurn => ({ profile, state: rests.claim(spotOf(ref, profile.id)) }));
       return sorted(turns, wish.last);
     },

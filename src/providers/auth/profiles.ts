@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { AuthMode, AuthProfile } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
@@ -21,6 +22,8 @@ export interface Found {
   readonly profile: AuthProfile;
   /** Epoch milliseconds; unset for what does not end by itself. */
   readonly expires?: number;
+  /** Differs when its secret is another one; tells nothing of it. */
+  readonly mark: string;
   /** Never throws: a login that cannot be renewed is a case. */
   open(pi: PiModel): Promise<KeyedModel | NoKey>;
 }
@@ -99,6 +102,7 @@ export class Profiles {
         ...(displayName !== undefined && { displayName }),
       },
       ...(expires !== undefined && { expires }),
+      mark: markOf(secretOf(credential)),
       open: (pi) => this.#open(id, credential, pi),
     };
   }
@@ -156,8 +160,16 @@ export class Profiles {
   }
 }
 
+const markOf = (secret: string): string => createHash("sha256").update(secret).digest("hex").slice(0, 12);
+
+/** A login is known by what renews it. */
+function secretOf(credential: Credential): string {
+  if (credential.type === "api_key") return credential.key.reveal();
+  return (credential.type === "token" ? credential.token : credential.refresh).reveal();
+}
+
 function plain(profile: AuthProfile, apiKey: string): Found {
-  return { profile, open: async (pi) => ({ apiKey, pi }) };
+  return { profile, mark: markOf(apiKey), open: async (pi) => ({ apiKey, pi }) };
 }
 
 /** One key that nobody stored, such as the demo's. */

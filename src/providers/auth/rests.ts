@@ -32,6 +32,8 @@ export const savedShape = z.object({
   version: z.literal(1),
   used: z.record(z.string(), z.number()),
   rests: z.array(restShape),
+  /** By profile, a mark of the secret that it had. */
+  marks: z.record(z.string(), z.string()).optional(),
 });
 export type SavedRests = z.output<typeof savedShape>;
 
@@ -49,12 +51,14 @@ export class Rests {
   readonly #clock: Pick<Clock, "now">;
   readonly #seats = new Map<string, Seat>();
   readonly #used = new Map<string, number>();
+  readonly #marks = new Map<string, string>();
   /** Called after each change. */
   onChange: () => void = () => undefined;
 
   constructor(clock: Pick<Clock, "now">, saved?: SavedRests) {
     this.#clock = clock;
     for (const [id, at] of Object.entries(saved?.used ?? {})) this.#used.set(id, at);
+    for (const [id, mark] of Object.entries(saved?.marks ?? {})) this.#marks.set(id, mark);
     for (const rest of saved?.rests ?? [])
       this.#seat({ profile: rest.profile, model: { provider: rest.provider, id: rest.model } }).rests.push(rest);
   }
@@ -104,6 +108,17 @@ export class Rests {
     return { profile, provider: model.provider, model: model.id, reason: kind, failures, from, until, forgetAt };
   }
 
+  /** Another secret under the same name is another key: what the old one was refused for is forgotten. */
+  hasSecret(profile: string, mark: string): void {
+    const before = this.#marks.get(profile);
+    if (before === mark) return;
+    this.#marks.set(profile, mark);
+    if (before === undefined) return;
+    for (const seat of this.#seats.values())
+      if (seat.profile === profile) seat.rests = seat.rests.filter(({ reason }) => !OF_THE_KEY.has(reason));
+    this.onChange();
+  }
+
   released(spot: Spot): void {
     const seat = this.#seats.get(nameOf(spot));
     if (seat) seat.lease = undefined;
@@ -117,7 +132,12 @@ export class Rests {
   snapshot(): SavedRests {
     const seats = [...this.#seats.values()];
     for (const seat of seats) this.#settle(seat);
-    return { version: 1, used: Object.fromEntries(this.#used), rests: seats.flatMap((seat) => seat.rests) };
+    return {
+      version: 1,
+      used: Object.fromEntries(this.#used),
+      rests: seats.flatMap((seat) => seat.rests),
+      marks: Object.fromEntries(this.#marks),
+    };
   }
 
   #use(profile: string): void {
@@ -153,6 +173,9 @@ export class Rests {
     if (seat.lease !== undefined && seat.lease > now + PROBE_LEASE_MS) seat.lease = now + PROBE_LEASE_MS;
   }
 }
+
+/** Reasons that another secret does away with. */
+const OF_THE_KEY: ReadonlySet<RestingKind> = new Set<RestingKind>(["auth", "billing"]);
 
 const READY: ProfileState = { kind: "ready" };
 

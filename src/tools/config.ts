@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { about } from "../utils/config.ts";
+import { about, idList } from "../utils/config.ts";
 
 const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 const SECURITY = ["deny", "allowlist", "full"] as const;
@@ -48,8 +48,7 @@ const message = z.strictObject({
     })
     .prefault({})
     .meta(about("Actions", "What the tool may do.")),
-  allowTargets: z
-    .array(z.union([z.string(), z.number()]).transform(String))
+  allowTargets: idList
     .prefault([])
     .meta(
       about(

@@ -37,7 +37,7 @@ export interface AgentSettings {
     readonly skills?: readonly string[];
   };
   readonly tools: ToolPolicySettings;
-  /** The message tool acts in the run's own chat alone when unset. */
+  /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
   readonly streaming: {

@@ -93,6 +93,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       `${of}tools.exec.pathPrepend`,
       `${of}tools.fs.workspaceOnly`,
     ]),
+    "tools.message.actions.allow",
+    "tools.message.allowCrossContextSend",
   ],
   "src/history/prune.ts": [
     "keepLastAssistants",
@@ -262,7 +264,17 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   "src/app/prompting.ts": ["skills.load.extraDirs", "skills.entries.enabled"],
-  "src/app/core.ts": ["journal.fsync", "messages.labelRepeats"],
+  "src/app/core.ts": ["journal.fsync"],
+  "src/app/open-outbox.ts": ["messages.labelRepeats"],
+  "src/outbox/pace.ts": ["messages", "channels"].flatMap((of) => [
+    `${of}.pacing.perChatPerSecond`,
+    `${of}.pacing.perAccountPerSecond`,
+  ]),
+  "src/tools/message.ts": [
+    "tools.message.allowTargets",
+    "tools.message.crossContext.allowWithinProvider",
+    "tools.message.crossContext.allowAcrossProviders",
+  ],
   "src/app/gateway/gateway.ts": ["messages.recovery.maxAgeHours", "messages.recovery.maxRows"],
   "src/app/gateway/upkeep.ts": [
     "retention.rowsDays",

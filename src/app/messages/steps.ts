@@ -1,3 +1,4 @@
+import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { ModelRef } from "../../types/model.ts";
 import type { Receipt } from "../../types/run.ts";
@@ -135,8 +136,9 @@ const STATES: Readonly<Record<OutboxRow["state"], string>> = {
 };
 
 function reply(row: OutboxRow): Step {
-  const { id, part, state, messageId, error, isRepeat, attempts, editOf, sentAt, createdAt } = row;
+  const { id, part, state, messageId, error, isRepeat, attempts, editOf, sentAt, createdAt, inboxId = 0 } = row;
   const more = [
+    row.replyKey.startsWith(sentByTool(inboxId)) ? "by the message tool" : [],
     messageId === undefined ? [] : `message ${messageId}`,
     editOf === undefined ? [] : "an edit of its preview",
     isRepeat === true ? "a possible repeat" : [],

@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, vi } from "vitest";
+import type { Home } from "./gateway.ts";
+import { outcomesOf, test } from "./scene.ts";
+
+const NEWS = "The build is green, all 312 tests passed.";
+
+const outboxOf = (home: Home) => {
+  const journal = new DatabaseSync(join(home.stateDir, "state", "journal.sqlite"), { readOnly: true });
+  try {
+    return journal.prepare("SELECT reply_key, state FROM outbox ORDER BY id").all();
+  } finally {
+    journal.close();
+  }
+};
+
+describe.concurrent("the message tool", () => {
+  test("says it once, though the answer says it again", async ({ world, expect }) => {
+    const { home } = await world.start();
+    world.model.answer((call) =>
+      call.isAfterTool ? { text: `**${NEWS}**` } : { tool: "message", args: { action: "send", message: NEWS } },
+    );
+    world.telegram.say("how is the build?");
+    expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual([NEWS]);
+    expect(world.model.calls.at(-1)?.toolText).toMatch(/^Sent to telegram:1001, message id \d+\.$/);
+    expect(world.model.calls[0]?.system).toContain("`message` sends to other chats");
+    expect(outboxOf(home)).toHaveLength(1);
+  });
+
+  test("reacts to the message that it answers, and edits what it sent", async ({ world, expect }) => {
+    const { home } = await world.start();
+    const steps = [
+      { action: "react", emoji: "👍" },
+      { action: "send", message: "one moment" },
+    ];
+    world.model.answer((call, number) => {
+      const args = steps[number - 1];
+      if (args) return { tool: "message", args };
+      const id = /message id (\d+)/.exec(call.toolText)?.[1];
+      if (id !== undefined) return { tool: "message", args: { action: "edit", messageId: id, message: "it is done" } };
+      return { text: "NO_REPLY" };
+    });
+    world.telegram.say("go");
+    expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual(["it is done"]);
+    expect(world.telegram.sent.filter((call) => call.method === "setMessageReaction")).toHaveLength(1);
+  });
+
+  test("does not say it again after a kill between the send and its result", async ({ world, expect }) => {
+    const { home, gateway } = await world.start();
+    world.model.answer((call) =>
+      call.isAfterTool ? { text: NEWS } : { tool: "message", args: { action: "send", message: NEWS } },
+    );
+    // The tool looks more and more seldom: the platform's late yes leaves it some time in which it does not know.
+    world.telegram.fail("sendMessage", "429", 1, 1);
+    world.telegram.say("how is the build?");
+    await vi.waitFor(
+      () => {
+        if (outboxOf(home)[0]?.["state"] !== "sent") throw new Error("it is not sent yet");
+      },
+      { timeout: 16_000, interval: 5 },
+    );
+    gateway.signal("SIGKILL");
+    await gateway.ended;
+    await home.start();
+    expect(await outcomesOf(home, 1)).toEqual([{ kind: "replied" }]);
+    expect(world.telegram.shown(1001)).toEqual([NEWS]);
+    expect(world.model.calls.filter((call) => !call.isAfterTool)).toHaveLength(1);
+    expect(world.model.calls.at(-1)?.toolText).toContain("Sent to telegram:1001");
+  });
+});

@@ -22,10 +22,22 @@ export interface CatchUpPorts {
 export class CatchUp {
   readonly #ports: CatchUpPorts;
   #isDue = false;
+  #isFirst = false;
   #running: Promise<void> | undefined;
 
   constructor(ports: CatchUpPorts) {
     this.#ports = ports;
+  }
+
+  /** Before the first connection: from here on a restart asks for what came, also when it was killed at once. Never rejects. */
+  async begin(): Promise<void> {
+    try {
+      if ((await this.#ports.notes.get(NOTE)) !== undefined) return;
+      this.#isFirst = true;
+      await this.#note();
+    } catch (error) {
+      this.#ports.log.warn("not noted how far was heard", { error: String(error) });
+    }
   }
 
   /** A gap ended, or may have: asks the platform. Resolves when it is done or put off; never rejects. */
@@ -61,12 +73,13 @@ export class CatchUp {
     try {
       const noted = Number(await notes.get(NOTE));
       // A first start has no gap.
-      if (noted > 0) {
+      if (noted > 0 && !this.#isFirst) {
         const missed = await missedSince(Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS));
         if (missed.length > 0) await receive(missed);
         log.info("asked for missed messages", { found: missed.length });
       }
       this.#isDue = false;
+      this.#isFirst = false;
       await notes.set(NOTE, String(began));
     } catch (error) {
       log.warn("missed messages not fetched", { error: String(error) });

@@ -123,6 +123,7 @@ export class Supervisor {
   async #open(signal: AbortSignal): Promise<void> {
     const { adapter, config } = this.#account;
     try {
+      await this.#catchUp.begin();
       const link = await adapter.connect(config, this.#host(signal));
       if (signal.aborted) return await link.close();
       this.#link = watchedLink(link, this.times, this.#ports.clock);

@@ -40,6 +40,16 @@ function stage(values: KeyValue, clock = new TestClock()) {
 const alive = { kind: "alive" } as const;
 const trouble = { kind: "trouble", reason: "no network" } as const;
 
+test("a first start that was killed as it connected leaves no gap", async () => {
+  const values = memoryValues();
+  const first = stage(values);
+  await first.clock.pass(0);
+  const second = stage(values, first.clock);
+  second.answer(async () => [message({ text: "said in between" })]);
+  await second.clock.pass(1);
+  expect(second.received).toEqual(["said in between"]);
+});
+
 test("a first start asks for nothing, a later one for what came since", async () => {
   const values = memoryValues();
   const first = stage(values);

@@ -51,6 +51,7 @@ export class Matrix {
     const found: Record<string, Cell> = {};
     await this.#configure("partial");
     await this.#start();
+    await this.#warmUp();
     for (const step of STEPS.filter((each) => !isInBlocks(each) && row[each] !== "n.a."))
       found[step] = await this.#kill(step);
     await this.#gateway?.kill("SIGTERM");
@@ -61,6 +62,13 @@ export class Matrix {
     expect(await this.#gateway?.kill("SIGTERM")).toBe(0);
     await this.#expectTranscripts();
     return Object.fromEntries(STEPS.map((step) => [step, found[step] ?? "n.a."])) as unknown as Row;
+  }
+
+  /** What came while nobody listened is asked for in chats that were heard before. */
+  async #warmUp(): Promise<void> {
+    this.#isOver = true;
+    for (const chat of CHATS) this.#say(chat, "update received");
+    await this.#settled();
   }
 
   async #configure(mode: "partial" | "block"): Promise<void> {

@@ -49,6 +49,8 @@ class Answering {
   #visible = "";
   #broken = "";
   #blocks = 0;
+  /** The words of each block that an earlier boot planned. */
+  #known: readonly string[] = [];
   readonly #notices: string[] = [];
   /** Set when the answer turned out other than what an earlier boot had planned. */
   #series = "";
@@ -74,6 +76,7 @@ class Answering {
     const known = planned.map((words, index) =>
       index === 0 && words.startsWith(prefix) ? words.slice(prefix.length) : words,
     );
+    this.#known = known;
     return createBlockFeed({ streaming: agent.streaming, coalesce: style.coalesce, clock, earlier: known });
   }
 
@@ -90,7 +93,7 @@ class Answering {
         this.#notices.push(event.text);
         return;
       case "text_delta":
-        return this.#grow(this.#filter.push(event.delta));
+        return this.#hear(event);
       case "message_end":
         return this.#endMessage(event.text, event.message.stopReason === "error");
       case "tool_start":
@@ -112,6 +115,17 @@ class Answering {
     if (!this.#sent.mayRepeat(this.#visible)) this.#preview?.update(joined([...this.#unsent(), this.#visible]));
     await this.#sendBlocks(this.#feed?.push(delta));
     await this.#sendBlocks(this.#feed?.tick());
+  }
+
+  /** What the blocks of an earlier boot said, and all of it, is in the chat: it goes on behind them. */
+  #isInChat({ carried, text }: { readonly carried?: boolean; readonly text: string }): boolean {
+    return carried === true && this.#known.length > 0 && wordsOf(text) === this.#known.join("");
+  }
+
+  async #hear(event: Extract<RunEvent, { type: "text_delta" }>): Promise<void> {
+    if (!this.#isInChat(event)) return this.#grow(this.#filter.push(event.delta));
+    this.#visible += event.delta;
+    this.#blocks = this.#known.length;
   }
 
   /** Either the next words go on from the broken ones, or those are forgotten with the half block that they began. */

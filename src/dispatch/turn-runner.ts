@@ -18,6 +18,7 @@ import { logRun } from "./log-run.ts";
 import { leaveBehind, tidyOrphans } from "./orphans.ts";
 import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
+import { restoreWords } from "./restore-words.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
@@ -87,10 +88,14 @@ export class TurnRunner {
     return true;
   }
 
-  async #settleSends({ rows: [row], turn }: PreparedTurn, session: Session): Promise<void> {
+  /** What an earlier boot sent of this turn and did not come to write down. */
+  async #settleSends({ rows: [row], turn, message }: PreparedTurn, session: Session): Promise<void> {
     if (!row || row.attempts === 0) return;
-    const rows = await this.#ports.journal.outbox.of(row.id);
-    await settleSends(session, { inboxId: row.id, turnId: turn.entryId, rows }, this.#ports.clock);
+    const { journal, clock, settings } = this.#ports;
+    const rows = await journal.outbox.of(row.id);
+    const sent = { inboxId: row.id, turnId: turn.entryId, rows };
+    await settleSends(session, sent, clock);
+    await restoreWords(session, { ...sent, prefix: settings().chat(message.from).responsePrefix }, clock);
   }
 
   async #runPrepared(

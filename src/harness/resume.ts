@@ -73,7 +73,7 @@ export function repeatPart(carried: string, log: RunLog): string {
   const text = withoutTags(carried);
   if (text === "") return "";
   log.emit({ type: "message_start" });
-  log.emit({ type: "text_delta", delta: text, text });
+  log.emit({ type: "text_delta", delta: text, text, carried: true });
   return text;
 }
 

@@ -39,7 +39,13 @@ export type RunEventBody =
     }
   | { readonly type: "prompt"; readonly record: PromptRecord }
   | { readonly type: "message_start" }
-  | { readonly type: "text_delta"; readonly delta: string; readonly text: string }
+  | {
+      readonly type: "text_delta";
+      readonly delta: string;
+      readonly text: string;
+      /** Said by an earlier boot, and gone on with. */
+      readonly carried?: boolean;
+    }
   | { readonly type: "thinking_delta"; readonly delta: string }
   | {
       readonly type: "message_end";

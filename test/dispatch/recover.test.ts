@@ -191,11 +191,34 @@ describe("after a crash there is exactly one answer", () => {
     expect(hall.platform.texts).toEqual(parts.slice(1));
   });
 
+  it("in blocks, going on behind those that the kill left in the chat", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block", responsePrefix: "Bot:" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    for (const [at, text] of ["Bot: what was said", "before it broke off"].entries())
+      await before.journal.outbox.plan({
+        replyKey: `in:${row.id}:block:${at}`,
+        inboxId: row.id,
+        to: row.message.from,
+        parts: await renderText(text, LIMITS),
+      });
+    hall.model.answer(() => ({ text: "and the rest of it" }));
+    const boot = await crash();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(hall.platform.texts).toEqual(["Bot: what was said", "before it broke off", "and the rest of it"]);
+    const shown = JSON.stringify(hall.model.calls[0]!.messages);
+    expect(shown).toContain("what was said\\n\\nbefore it broke off");
+    expect(shown).toContain("Go on exactly");
+    expect(hall.model.calls).toHaveLength(1);
+  });
+
   it("in blocks that came out otherwise, with a label", async () => {
     hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const row = await accept(message("hello"));
     await claim([row]);
     await writeUser("hello", row);
+    await writeAnswer("an answer that says it otherwise");
     const parts = await renderText("what was said before it broke off", LIMITS);
     await before.journal.outbox.plan({
       replyKey: `in:${row.id}:block:0`,
@@ -205,7 +228,10 @@ describe("after a crash there is exactly one answer", () => {
     });
     const boot = await crash();
     await boot.outcome(row);
-    expect(hall.platform.texts).toEqual(["what was said before it broke off", "(possible repeat) echo: hello"]);
+    expect(hall.platform.texts).toEqual([
+      "what was said before it broke off",
+      "(possible repeat) an answer that says it otherwise",
+    ]);
   });
 
   it("for messages that were one turn", async () => {

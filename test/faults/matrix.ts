@@ -25,6 +25,16 @@ function piecesOf({ mark, step }: Said): readonly string[] {
   return ["one", "two", "three"].map((part) => `part ${part} of the long answer that was given to ${mark} END`);
 }
 
+/** The pieces that the first part of an answer does not have. */
+function restBehind(before: string, all: readonly Said[]): string {
+  const said = all.findLast(({ mark }) => before.includes(`${mark} END`));
+  return said
+    ? piecesOf(said)
+        .filter((piece) => !before.includes(piece))
+        .join("\n\n")
+    : "nothing was said before";
+}
+
 const isInBlocks = (step: Step): boolean => step === "first block sent" || step === "last block sent";
 
 /** One platform and one state directory; gateways come, are killed and are followed by others. */
@@ -167,6 +177,8 @@ export class Matrix {
   #answer(call: ModelCall): ModelReply {
     const lastAnswer = call.messages.findLastIndex(({ role, tool_calls: calls }) => role === "assistant" && !calls);
     const asked = JSON.stringify(call.messages.slice(lastAnswer + 1).filter(({ role }) => role === "user"));
+    const before = JSON.stringify(call.messages[lastAnswer]?.content ?? "");
+    if (asked.includes("Go on exactly")) return { text: restBehind(before, this.#said) };
     const said = this.#said.findLast(({ mark }) => asked.includes(mark));
     if (!said) return { text: `nothing was asked: ${asked}` };
     const pieces = piecesOf(said);

@@ -183,9 +183,16 @@ class Load {
           " (SELECT count(*) FROM outbox WHERE state NOT IN ('sent', 'failed')) AS n",
       );
       const left = Number(row?.["n"]);
-      if (left === 0 || performance.now() > deadline) return left;
+      if ((left === 0 && this.#isHeard()) || performance.now() > deadline) return left;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  /** What was said last may still lie with a platform whose connection broke just then. */
+  #isHeard(): boolean {
+    if (this.#open.size === 0) return true;
+    const givenUp = new Set(this.#givenUp());
+    return [...this.#open].every((mark) => givenUp.has(mark));
   }
 
   /** Marks whose answer was sent twice over connections that broke both times: nobody knows, and the journal says so. */

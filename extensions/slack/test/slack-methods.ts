@@ -1,0 +1,148 @@
+import { ADA, Refusal, SELF } from "./slack-world.ts";
+import type { Slack } from "./slack-world.ts";
+
+export type Body = Readonly<Record<string, string>>;
+const CHANNELS: Record<string, string> = { C9: "crew", G8: "mpdm-ada--bob-1" };
+
+type Method = (slack: Slack, body: Body) => Record<string, unknown>;
+
+const list = (text: string | undefined): Record<string, unknown>[] =>
+  text === undefined ? [] : (JSON.parse(text) as Record<string, unknown>[]);
+
+const own = { user: SELF.userId, bot_id: SELF.botId };
+
+/** The Web API, after docs.slack.dev/reference/methods. */
+export const METHODS: Readonly<Record<string, Method>> = {
+  "auth.test": () => ({
+    url: "https://test.slack.com/",
+    team: "Test",
+    user: SELF.name,
+    team_id: SELF.teamId,
+    user_id: SELF.userId,
+    bot_id: SELF.botId,
+  }),
+  "apps.connections.open": (slack) => ({
+    url: `ws://127.0.0.1:${slack.entrance ?? slack.port}/link/?ticket=t&app_id=A1`,
+  }),
+  "users.info": (_slack, { user = "" }) => {
+    if (user === "UGONE") throw new Refusal("user_not_found");
+    const isBot = user === SELF.userId || user === "U77";
+    const name = user === ADA ? "ada" : user.toLowerCase();
+    const shown = user === ADA ? "Ada Lovelace" : user;
+    return {
+      user: { id: user, name, real_name: shown, is_bot: isBot, profile: { display_name: "", real_name: shown } },
+    };
+  },
+  "users.conversations": () => ({
+    channels: [
+      { id: "D1", is_im: true, user: ADA },
+      ...Object.keys(CHANNELS).map((id) => ({ id, name: CHANNELS[id] })),
+    ],
+    response_metadata: { next_cursor: "" },
+  }),
+  "conversations.info": (_slack, { channel = "" }) => {
+    if (CHANNELS[channel] === undefined) throw new Refusal("channel_not_found");
+    return { channel: { id: channel, name: CHANNELS[channel] } };
+  },
+  "conversations.open": () => ({ channel: { id: "D1" } }),
+  "conversations.history": (slack, { channel, oldest = "0", include_all_metadata: metadata, limit = "100" }) => {
+    const all = slack.messages.filter((each) => each.channel === channel && Number(each.ts) > Number(oldest));
+    const main = all.filter((each) => each.thread_ts === undefined).toReversed();
+    const messages = main.slice(0, Number(limit)).map((each) => slack.shape(each, metadata === "true"));
+    return { messages, has_more: false, response_metadata: { next_cursor: "" } };
+  },
+  "conversations.replies": (slack, { channel, ts, oldest = "0", include_all_metadata: metadata }) => {
+    const parent = slack.messages.find((each) => each.channel === channel && each.ts === ts);
+    if (!parent) throw new Refusal("thread_not_found");
+    const replies = slack.messages.filter(
+      (each) => each.channel === channel && each.thread_ts === ts && Number(each.ts) > Number(oldest),
+    );
+    const messages = [parent, ...replies].map((each) => slack.shape(each, metadata === "true"));
+    return { messages, has_more: false, response_metadata: { next_cursor: "" } };
+  },
+  "chat.postMessage": (slack, { channel = "", text = "", thread_ts, metadata, blocks }) => {
+    if (channel === "CGONE") throw new Refusal("channel_not_found");
+    if (text === "" && blocks === undefined) throw new Refusal("no_text");
+    if (list(blocks).some((block) => block["type"] === "broken")) throw new Refusal("invalid_blocks");
+    if (thread_ts === "1.000001") throw new Refusal("thread_not_found");
+    const message = slack.add({
+      channel,
+      text: text.slice(0, 40_000),
+      ...own,
+      ...(thread_ts !== undefined && { thread_ts }),
+      ...(metadata !== undefined && { metadata: JSON.parse(metadata) as unknown }),
+      blocks: list(blocks),
+    });
+    slack.announce(message);
+    return { channel, ts: message.ts, message: slack.shape(message) };
+  },
+  "chat.update": (slack, { channel, ts, text = "", blocks }) => {
+    if (text.length > 4000) throw new Refusal("msg_too_long");
+    const message = slack.findOwn(channel, ts, "cant_update_message");
+    const before = slack.shape(message);
+    message.text = text;
+    message.edited = { user: SELF.userId, ts: slack.ts() };
+    message.blocks = list(blocks);
+    const event = { type: "message", subtype: "message_changed", hidden: true, channel, ts: slack.ts() };
+    slack.event({ ...event, message: slack.shape(message), previous_message: before });
+    return { channel, ts, text };
+  },
+  "chat.delete": (slack, { channel, ts }) => {
+    slack.messages.splice(slack.messages.indexOf(slack.findOwn(channel, ts, "cant_delete_message")), 1);
+    slack.event({ type: "message", subtype: "message_deleted", hidden: true, channel, ts: slack.ts(), deleted_ts: ts });
+    return { channel, ts };
+  },
+  "reactions.add": (slack, { channel, timestamp, name = "" }) => {
+    const { reactions } = slack.find(channel, timestamp);
+    if (!/^[a-z0-9_+'-]+$/.test(name)) throw new Refusal("invalid_name");
+    const users = reactions.get(name) ?? new Set();
+    if (users.has(SELF.userId)) throw new Refusal("already_reacted");
+    reactions.set(name, users.add(SELF.userId));
+    const item = { type: "message", channel, ts: timestamp };
+    slack.event({ type: "reaction_added", user: SELF.userId, reaction: name, item, event_ts: slack.ts() });
+    return {};
+  },
+  "reactions.remove": (slack, { channel, timestamp, name = "" }) => {
+    if (slack.find(channel, timestamp).reactions.get(name)?.delete(SELF.userId) !== true)
+      throw new Refusal("no_reaction");
+    return {};
+  },
+  "reactions.get": (slack, { channel, timestamp }) => ({
+    type: "message",
+    channel,
+    message: slack.shape(slack.find(channel, timestamp)),
+  }),
+  "files.getUploadURLExternal": (slack, { filename = "" }) => {
+    const id = `F${slack.next()}`;
+    slack.files.set(id, { bytes: new Uint8Array(), about: { id, name: filename } });
+    return { upload_url: `http://127.0.0.1:${slack.port}/upload/${id}`, file_id: id };
+  },
+  "files.completeUploadExternal": (
+    slack,
+    { files, channel_id: channel = "", initial_comment: text = "", thread_ts },
+  ) => {
+    const shared = list(files).map(({ id }) => {
+      const file = slack.files.get(String(id));
+      if (!file) throw new Refusal("file_not_found");
+      return file.about;
+    });
+    const message = slack.add({
+      channel,
+      text,
+      ...own,
+      ...(thread_ts !== undefined && { thread_ts }),
+      files: shared,
+      more: { subtype: "file_share" },
+    });
+    const shown = { [channel]: [{ ts: message.ts, ...(thread_ts !== undefined && { thread_ts }) }] };
+    for (const about of shared) about["shares"] = channel.startsWith("C") ? { public: shown } : { private: shown };
+    slack.announce(message);
+    return { files: shared.map(({ id, name }) => ({ id, title: name })) };
+  },
+  "files.info": (slack, { file = "" }) => {
+    const found = slack.files.get(file);
+    if (!found) throw new Refusal("file_not_found");
+    return { file: found.about };
+  },
+  "assistant.threads.setStatus": () => ({}),
+};

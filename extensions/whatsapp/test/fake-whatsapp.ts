@@ -1,22 +1,22 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as baileys from "@whiskeysockets/baileys";
 import type { AuthenticationCreds, BinaryNode, proto, WAMessageContent } from "@whiskeysockets/baileys";
-import { buffer } from "node:stream/consumers";
 import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
 import { openAuth } from "../auth.ts";
 import { userOf } from "../jid.ts";
+import { MediaStore } from "./media-store.ts";
+import type { Located } from "./media-store.ts";
 import { ServerNoise } from "./noise.ts";
 import { Person } from "./person.ts";
 import { Pairing } from "./pairing.ts";
+import { children, DEVICE, envelopes, groupNode, mediaHosts, seconds, SERVER, textIn } from "./stanzas.ts";
 import "./trust-fake.mjs";
 
-const SERVER = "s.whatsapp.net";
-export const DEVICE = { jid: `4915550001:1@${SERVER}`, lid: "900900:1@lid", name: "Claw" } as const;
-export const GROUP = "120363000000000001@g.us";
+export { DEVICE, GROUP } from "./stanzas.ts";
 
 /** A message of the bot as people see it. */
 export interface Shown {
@@ -42,18 +42,15 @@ export type FakeWhatsApp = Awaited<ReturnType<typeof startFakeWhatsapp>>;
  * (lib/Socket/*.js, lib/Utils/decode-wa-message.js). It outlives its clients: what they have not receipted comes again.
  */
 export async function startFakeWhatsapp() {
+  const media = new MediaStore();
   const server = http.createServer((request, response) => {
-    const file = files.get(request.url ?? "");
-    if (request.method === "POST") return void receiveFile(request, response);
-    response.writeHead(file ? 200 : 404).end(file);
+    void media.serve(request, response);
   });
   const sockets = new WebSocketServer({ server });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
 
-  const files = new Map<string, Buffer>();
-  const uploads = new Map<string, Buffer>();
   const queue: Queued[] = [];
   const shown: Shown[] = [];
   const reactions = new Map<string, string>();
@@ -121,6 +118,7 @@ export async function startFakeWhatsapp() {
       drops--;
       return socket.terminate();
     }
+    // It lives by the events of its socket.
     // oxlint-disable-next-line no-new
     new Wire(socket);
   });
@@ -273,13 +271,6 @@ export async function startFakeWhatsapp() {
     return { tag: "message", attrs: { ...attrs, ...where }, content: [enc(key), enc(sealed)] };
   }
 
-  async function receiveFile(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const body = await buffer(request);
-    const path = new URL(request.url!, "http://x").pathname;
-    uploads.set(path, body);
-    response.end(JSON.stringify({ url: `https://mmg.whatsapp.net${path}`, direct_path: path }));
-  }
-
   const fake = {
     url: `ws://127.0.0.1:${port}/ws/chat`,
     mediaUrl: `http://127.0.0.1:${port}`,
@@ -344,24 +335,8 @@ export async function startFakeWhatsapp() {
       device = auth.creds;
       auth.close();
     },
-    /** What the bot uploaded. */
-    openUpload({ directPath, mediaKey }: Located, info: string): Buffer {
-      const sealed = uploads.get(directPath ?? "")!;
-      const { iv, key } = fileKeys(mediaKey!, info);
-      const cipher = createDecipheriv("aes-256-cbc", key, iv);
-      return Buffer.concat([cipher.update(sealed.subarray(0, -10)), cipher.final()]);
-    },
-    /** A file on the platform; what a message says of it. */
-    sealFile(bytes: Uint8Array, info: string) {
-      const mediaKey = randomBytes(32);
-      const { iv, key, macKey } = fileKeys(mediaKey, info);
-      const cipher = createCipheriv("aes-256-cbc", key, iv);
-      const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
-      const mac = createHmac("sha256", macKey).update(iv).update(body).digest().subarray(0, 10);
-      const directPath = `/v/t62/${randomBytes(6).toString("hex")}.enc`;
-      files.set(directPath, Buffer.concat([body, mac]));
-      return { mediaKey, directPath, url: `https://mmg.whatsapp.net${directPath}`, fileLength: bytes.length };
-    },
+    openUpload: (file: Located, info: string): Buffer => media.openUpload(file, info),
+    sealFile: (bytes: Uint8Array, info: string) => media.sealFile(bytes, info),
     async close(): Promise<void> {
       for (const client of sockets.clients) client.terminate();
       server.closeAllConnections();
@@ -377,49 +352,4 @@ export interface Saying {
   readonly group?: string;
   /** Whether the sender is named by number or by LID. */
   readonly addressing?: "pn" | "lid";
-}
-
-interface Located {
-  readonly directPath?: string | null;
-  readonly mediaKey?: Uint8Array | null;
-}
-
-function fileKeys(mediaKey: Uint8Array, info: string) {
-  const keys = Buffer.from(hkdfSync("sha256", mediaKey, new Uint8Array(0), `WhatsApp ${info} Keys`, 112));
-  return { iv: keys.subarray(0, 16), key: keys.subarray(16, 48), macKey: keys.subarray(48, 80) };
-}
-
-const seconds = (): string => String(Math.floor(Date.now() / 1000));
-const children = (node: BinaryNode | undefined): readonly BinaryNode[] =>
-  Array.isArray(node?.content) ? node.content : [];
-
-/** What a reader gets of a stanza: its key first, then the message for all. */
-function envelopes(node: BinaryNode, reader: Person): readonly { type: string; bytes: Uint8Array }[] {
-  const parts = children(node);
-  const own = children(parts.find(({ tag }) => tag === "participants")).find(({ attrs }) =>
-    [reader.phone, reader.lid].some((jid) => userOf(jid) === userOf(attrs["jid"]!)),
-  );
-  return [...children(own), ...parts]
-    .filter(({ tag }) => tag === "enc")
-    .map(({ attrs, content }) => ({ type: attrs["type"]!, bytes: content as Uint8Array }));
-}
-
-const textIn = (content: proto.IMessage): string =>
-  content.conversation ||
-  content.extendedTextMessage?.text ||
-  (content.imageMessage ?? content.videoMessage ?? content.documentMessage)?.caption ||
-  "";
-
-function groupNode(): BinaryNode {
-  const people = [`4917012345@${SERVER}`, `4917067890@${SERVER}`].map((jid) => ({
-    tag: "participant",
-    attrs: { jid },
-  }));
-  const attrs = { id: userOf(GROUP), subject: "Crew", s_t: "1", creation: "1", addressing_mode: "pn" };
-  return { tag: "group", attrs, content: people };
-}
-
-function mediaHosts(port: number): BinaryNode {
-  const attrs = { hostname: `127.0.0.1:${port}`, maxContentLengthBytes: "104857600" };
-  return { tag: "media_conn", attrs: { auth: "a", ttl: "300" }, content: [{ tag: "host", attrs }] };
 }

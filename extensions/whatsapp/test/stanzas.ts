@@ -1,0 +1,42 @@
+import type { BinaryNode, proto } from "@whiskeysockets/baileys";
+import { userOf } from "../jid.ts";
+import type { Person } from "./person.ts";
+
+export const SERVER = "s.whatsapp.net";
+export const DEVICE = { jid: `4915550001:1@${SERVER}`, lid: "900900:1@lid", name: "Claw" } as const;
+export const GROUP = "120363000000000001@g.us";
+
+export const seconds = (): string => String(Math.floor(Date.now() / 1000));
+export const children = (node: BinaryNode | undefined): readonly BinaryNode[] =>
+  Array.isArray(node?.content) ? node.content : [];
+
+/** What a reader gets of a stanza: its key first, then the message for all. */
+export function envelopes(node: BinaryNode, reader: Person): readonly { type: string; bytes: Uint8Array }[] {
+  const parts = children(node);
+  const own = children(parts.find(({ tag }) => tag === "participants")).find(({ attrs }) =>
+    [reader.phone, reader.lid].some((jid) => userOf(jid) === userOf(attrs["jid"]!)),
+  );
+  return [...children(own), ...parts]
+    .filter(({ tag }) => tag === "enc")
+    .map(({ attrs, content }) => ({ type: attrs["type"]!, bytes: content as Uint8Array }));
+}
+
+export const textIn = (content: proto.IMessage): string =>
+  content.conversation ||
+  content.extendedTextMessage?.text ||
+  (content.imageMessage ?? content.videoMessage ?? content.documentMessage)?.caption ||
+  "";
+
+export function groupNode(): BinaryNode {
+  const people = [`4917012345@${SERVER}`, `4917067890@${SERVER}`].map((jid) => ({
+    tag: "participant",
+    attrs: { jid },
+  }));
+  const attrs = { id: userOf(GROUP), subject: "Crew", s_t: "1", creation: "1", addressing_mode: "pn" };
+  return { tag: "group", attrs, content: people };
+}
+
+export function mediaHosts(port: number): BinaryNode {
+  const attrs = { hostname: `127.0.0.1:${port}`, maxContentLengthBytes: "104857600" };
+  return { tag: "media_conn", attrs: { auth: "a", ttl: "300" }, content: [{ tag: "host", attrs }] };
+}

@@ -122,7 +122,7 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
       "Install signal-cli, or set channels.signal.cliPath to it, or channels.signal.httpUrl to a running one.",
     );
   }
-  // What it said last may still be on its way.
+  // What it said last may still be on its way. Why it failed to start is in `child.end` already.
   await child.ended.catch(() => undefined);
   if (/not registered|specified account does not exist/i.test(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);
@@ -134,6 +134,7 @@ async function end(child: Child): Promise<void> {
   if (child.end !== undefined) return;
   child.process.kill("SIGTERM");
   const hard = setTimeout(() => child.process.kill("SIGKILL"), TERM_MS);
+  // A failure is in `child.end`, from its "error" event.
   await child.ended.catch(() => undefined);
   clearTimeout(hard);
 }

@@ -36,6 +36,7 @@ export class Inbox {
   /** Resolves when the message is durable or is nothing for us; rejects when everything ends before that. */
   async take(message: WAMessage): Promise<void> {
     const work = this.#take(message);
+    // Who called hears of a failure; who waits for quiet only wants to know when.
     this.#busy = work.catch(() => undefined);
     return work;
   }
@@ -121,6 +122,7 @@ export class Inbox {
     const socket = this.#parts.socket();
     if (!socket) return undefined;
     const late = wait(LOOK_UP_MS, this.#parts.signal).then(() => undefined);
+    // A name that is not known is left out of the message; the message itself must come in.
     return Promise.race([question(socket).catch(() => undefined), late]);
   }
 

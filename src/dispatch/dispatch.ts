@@ -57,6 +57,7 @@ export class Dispatch {
       ...ports,
       runTurn: (key, waiting, began) => this.#claim(key, waiting, (here) => runner.run(key, here, began)),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
+      maySteer: (waiting, running) => this.#isOwners(waiting.rows) || !this.#isOwners(running),
       shed: (task, why) => runner.shed(task, why),
       noRoom: (task, error) => this.#noRoom(task.kind === "turn" ? task.waiting.rows : task.rows, error),
     });
@@ -234,6 +235,11 @@ export class Dispatch {
   async #noRoom(rows: readonly InboxRow[], error: unknown): Promise<void> {
     const messages = rows.map((row) => row.message).filter((message) => message.options?.operator !== true);
     await this.#ports.noRoom?.(messages, error);
+  }
+
+  #isOwners(rows: readonly InboxRow[]): boolean {
+    const { isOwner } = this.#ports.settings();
+    return rows.every((row) => isOwner(row.message));
   }
 
   #liveState(key: SessionKey): readonly string[] {

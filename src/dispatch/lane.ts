@@ -33,11 +33,15 @@ export class Lane {
     return this.#tasks.length;
   }
 
+  /** The messages that the turn under way began with. */
+  get running(): readonly InboxRow[] {
+    return this.#current ? rowsOf(this.#current) : [];
+  }
+
   /** The channel of what comes next. */
   get nextChannel(): string | undefined {
     const [next] = this.#tasks;
-    const rows = next?.kind === "turn" ? next.waiting.rows : next?.rows;
-    return rows?.[0]?.message.from.channel;
+    return next && rowsOf(next)[0]?.message.from.channel;
   }
 
   /** The turn under way is to end: asked before it begins. */
@@ -131,8 +135,9 @@ export class Lane {
   }
 }
 
-const hasRow = (task: LaneTask, inboxId: number): boolean =>
-  (task.kind === "turn" ? task.waiting.rows : task.rows).some((row) => row.id === inboxId);
+const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+
+const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
 
 /** The run that a task would become or be. */
 export function turnRunId(task: LaneTask): RunId | undefined {

@@ -1,6 +1,7 @@
 import type { Run } from "../harness/run.ts";
 import { isDiskError } from "../store/disk.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
+import type { InboxRow } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import { Lane, type LaneTask, turnRunId } from "./lane.ts";
 import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
@@ -16,6 +17,8 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   runTurn(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void>;
   /** Into the running turn; false when it ended first. */
   steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
+  /** Whether it may slip into a turn of these rows, whose reach it would have. */
+  maySteer(waiting: Waiting, running: readonly InboxRow[]): boolean;
   /** A task waits for the disk. Never rejects. */
   noRoom(task: LaneTask, error: unknown): Promise<void>;
   /** The rows of a task that will not be run. */
@@ -47,7 +50,7 @@ export class Lanes {
     const lane = this.#lane(key);
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
     const merge = action.kind !== "wait" || action.merge;
-    if (action.kind === "steer" && lane.run) {
+    if (action.kind === "steer" && lane.run && this.#ports.maySteer(waiting, lane.running)) {
       this.#keep(this.#steer(key, lane.run, waiting));
       return true;
     }

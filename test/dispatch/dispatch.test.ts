@@ -6,7 +6,7 @@ import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
-import { quiet, until } from "../outbox/stage.ts";
+import { peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
 
 let hall: Hall;
@@ -313,6 +313,23 @@ describe("messages that come during a run", () => {
     expect((await finish(model, rows)).map(({ kind }) => kind)).toEqual(["replied", "steered"]);
     expect(hall.platform.texts).toHaveLength(1);
     expect(hall.platform.texts[0]).toContain("echo: second");
+  });
+
+  it("do not slip into the turn of an owner, who may do more (steer)", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    const model = heldModel();
+    const from = { ...peer("1"), chat: { kind: "group", id: "1" } } as const;
+    const say = (text: string, id: string) => boot.tell(text, "1", { from, sender: { id } });
+    const owners = await say("first", "owner");
+    await until(() => model.waiting() === 1);
+    const guests = await say("and me", "guest");
+    await quiet();
+    expect((await finish(model, [owners, guests])).map(({ kind }) => kind)).toEqual(["replied", "replied"]);
+    const later = await say("again first", "guest");
+    await until(() => model.waiting() === 1);
+    const joining = await say("and I", "owner");
+    await quiet();
+    expect((await finish(model, [later, joining])).map(({ kind }) => kind)).toEqual(["replied", "steered"]);
   });
 
   it("get a turn of their own when steering came too late, or there are files", async () => {

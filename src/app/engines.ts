@@ -5,6 +5,7 @@ import { CacheWatch } from "../history/engines/cache-watch.ts";
 import { CompactionDesk } from "../history/engines/compaction-desk.ts";
 import { LEGACY } from "../history/engines/open-engine.ts";
 import { EngineRegistry } from "../history/engines/registry.ts";
+import { EngineRests } from "../history/engines/rests.ts";
 import { engineSettings } from "../history/engines/settings.ts";
 import { openEngineTurn } from "../history/engines/turn.ts";
 import { setPluginHost } from "../plugins/host-slot.ts";
@@ -35,11 +36,13 @@ export class Engines {
   readonly #background = new KeyedQueue();
   readonly #stopping = new AbortController();
   readonly #cache = new CacheWatch();
+  readonly #rests: EngineRests;
   readonly #parts: EngineParts;
   readonly #takeBack: () => void;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#rests = new EngineRests(parts.clock);
     this.#takeBack = setPluginHost({ compact: (params) => this.#desk.compact(params), memoryPrompt: () => [] });
   }
 
@@ -87,6 +90,7 @@ export class Engines {
       background: this.#background,
       desk: this.#desk,
       cache: this.#cache,
+      rests: this.#rests,
       factory: { config: live.config, agentDir: agent.workspace, workspaceDir: agent.workspace },
       clock,
       log: log.with({ session: session.key, engine: id }),

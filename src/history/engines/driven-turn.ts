@@ -134,6 +134,7 @@ export class DrivenTurn implements EngineTurn {
     this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
     try {
       await this.#tell(turn);
+      if (!this.#isSilent) this.#options.rests?.answered(this.id);
       if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
       void this.#options.background.run(session.sessionKey, async () => {
         if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
@@ -241,9 +242,15 @@ export class DrivenTurn implements EngineTurn {
   /** What failed in front of the model call: the run goes on without the engine. */
   #giveUp(method: string, done: Exclude<Outcome<unknown>, { kind: "ok" }>): undefined {
     if (done.kind === "aborted") return undefined;
-    if (done.kind === "late" || method === "bootstrap") this.#isSilent = true;
+    if (done.kind === "late") this.#hang();
+    if (method === "bootstrap") this.#isSilent = true;
     this.#degrade(method, done.why);
     return undefined;
+  }
+
+  #hang(): void {
+    this.#isSilent = true;
+    this.#options.rests?.hung(this.id);
   }
 
   #degrade(method: string, why: string): void {
@@ -259,7 +266,7 @@ export class DrivenTurn implements EngineTurn {
   /** What failed behind it: the reply stands. */
   #note(method: string, done: Outcome<unknown>): void {
     if (done.kind === "ok" || done.kind === "aborted") return;
-    if (done.kind === "late" && method !== "maintain") this.#isSilent = true;
+    if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();
     this.#options.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });
   }
 }

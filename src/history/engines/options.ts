@@ -13,6 +13,7 @@ import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CacheWatch } from "./cache-watch.ts";
 import type { CompactionDesk } from "./compaction-desk.ts";
+import type { EngineRests } from "./rests.ts";
 import type { EngineTimeouts } from "./settings.ts";
 
 /** The session of a run. */
@@ -61,6 +62,8 @@ export interface EngineTurnOptions {
   readonly desk: CompactionDesk;
   /** What the provider's cache gave in the turns before; nothing is told of that without one. */
   readonly cache?: CacheWatch;
+  /** Which engines hung of late; each turn waits for its own without one. */
+  readonly rests?: EngineRests;
   readonly factory?: ContextEngineFactoryContext;
   readonly clock: Clock;
   readonly log: Log;

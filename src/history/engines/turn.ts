@@ -1,4 +1,5 @@
-import type { EngineCompacted, EngineCompaction, EngineTurn } from "../../types/engine-turn.ts";
+import type { EngineTurn } from "../../types/engine-turn.ts";
+import { BuiltInTurn } from "./built-in-turn.ts";
 import { DrivenTurn } from "./driven-turn.ts";
 import { LEGACY, openEngine } from "./open-engine.ts";
 import type { EngineTurnOptions } from "./options.ts";
@@ -8,27 +9,14 @@ import type { EngineTurnOptions } from "./options.ts";
  * one calls `end` on it, whatever became of the run: the engine is let go there.
  */
 export async function openEngineTurn(options: EngineTurnOptions): Promise<EngineTurn> {
-  if (options.id === LEGACY) return new LegacyTurn(options.services.compact);
-  const { engines, clock, timeouts, factory: context = {} } = options;
-  const engine = await openEngine(options.id, { engines, context, clock, ms: timeouts.bootstrap });
+  const { id, engines, clock, timeouts, factory: context = {}, rests, services, log } = options;
+  if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
+  const until = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
+  if (until !== undefined) {
+    const why = `it hung before and rests until ${new Date(until).toISOString()}`;
+    log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
+    return new BuiltInTurn(id, services.compact, `The context engine ${id} was passed by: ${why}`);
+  }
+  const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap });
   return new DrivenTurn(engine, options);
 }
-
-/** Nothing is copied, nothing is waited for. */
-class LegacyTurn implements EngineTurn {
-  readonly id = LEGACY;
-  readonly ownsCompaction = false;
-  readonly degraded = undefined;
-  readonly compact: (job: EngineCompaction) => Promise<EngineCompacted>;
-
-  constructor(compact: (job: EngineCompaction) => Promise<EngineCompacted>) {
-    this.compact = compact;
-  }
-
-  begin = nothing;
-  assemble = nothing;
-  reassemble = nothing;
-  end = nothing;
-}
-
-const nothing = async (): Promise<undefined> => undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EngineRegistry } from "../../../src/history/engines/registry.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
+import { EngineRests } from "../../../src/history/engines/rests.ts";
 import { setPluginHost } from "../../../src/plugins/host-slot.ts";
 import type {
   AfterTurnParams,
@@ -395,6 +396,41 @@ describe("an engine that fails", () => {
     expect(await on.clock.until(turn.end(ending(messages, 4)))).toBe(0);
     expect(calls).toBe(1);
     expect(on.clock.waiting).toBe(0);
+  });
+
+  it("and hangs rests longer each time, so that not every turn waits for it", async () => {
+    let answers = false;
+    let calls = 0;
+    const assemble = async () => ((calls += 1), answers ? { messages: history, estimatedTokens: 9 } : hang());
+    const on = stage(small({ assemble }));
+    const rests = new EngineRests(on.clock);
+    /** Milliseconds that a turn waits for its engine. */
+    const turn = async () => {
+      const opened = await on.open({ rests });
+      const waited = await on.clock.until(opened.assemble(ask(messages, 4)));
+      await opened.end(ending(messages, 4));
+      return { waited, degraded: opened.degraded };
+    };
+    const pass = (minutes: number) => on.clock.until(new Promise<void>((go) => on.clock.after(minutes * 60_000, go)));
+    expect((await turn()).waited).toBe(15_000);
+    expect(await turn()).toEqual({
+      waited: 0,
+      degraded: expect.stringContaining("small was passed by: it hung before"),
+    });
+    for (const minutes of [1, 5, 25, 60]) {
+      await pass(minutes - 0.5);
+      expect((await turn()).waited).toBe(0);
+      await pass(0.5);
+      expect((await turn()).waited).toBe(15_000);
+    }
+    await pass(60);
+    answers = true;
+    const [probe, beside] = [await on.open({ rests }), await on.open({ rests })];
+    expect(beside.degraded).toContain("rests until");
+    await probe.assemble(ask(messages, 4));
+    await probe.end(ending(messages, 4));
+    expect(await turn()).toEqual({ waited: 0, degraded: undefined });
+    expect(calls).toBe(7);
   });
 
   it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {

@@ -1,0 +1,52 @@
+import type { Clock } from "../../types/clock.ts";
+
+const MINUTE = 60_000;
+/** Minutes after the first, second, third and every further turn in a row in which an engine hung; the keys' own steps. */
+const STEPS = [1, 5, 25, 60] as const;
+
+interface Spell {
+  readonly hangs: number;
+  /** Epoch milliseconds. */
+  readonly until: number;
+  /** One turn asks it again. */
+  readonly isProbed: boolean;
+}
+
+/** Engines that hang are left alone for a while, so that not every turn waits for one in vain. */
+export class EngineRests {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #spells = new Map<string, Spell>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Epoch milliseconds until which the engine rests; undefined when it may be asked. Behind a rest one turn asks it, and
+   * the others go on without it for at most `probeMs`.
+   */
+  claim(engine: string, probeMs: number): number | undefined {
+    const spell = this.#spells.get(engine);
+    if (!spell) return undefined;
+    const now = this.#clock.now();
+    if (spell.until > now) return spell.until;
+    this.#spells.set(engine, { ...spell, until: now + probeMs, isProbed: true });
+    return undefined;
+  }
+
+  /** It did not answer in time. What began before a rest and ends within it belongs to the same hang. */
+  hung(engine: string): void {
+    const spell = this.#spells.get(engine);
+    const now = this.#clock.now();
+    if (spell && spell.until > now && !spell.isProbed) return;
+    const hangs = (spell?.hangs ?? 0) + 1;
+    const ms = (STEPS[hangs - 1] ?? STEPS[3]) * MINUTE;
+    this.#spells.set(engine, { hangs, until: now + ms, isProbed: false });
+  }
+
+  /** A whole turn went well: it is as good as before. */
+  answered(engine: string): void {
+    const spell = this.#spells.get(engine);
+    if (spell?.isProbed === true) this.#spells.delete(engine);
+  }
+}

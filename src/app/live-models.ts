@@ -33,6 +33,7 @@ export async function openLiveModels(live: Live, log: Log, clock: Clock): Promis
     keys: {
       order: (ref, wish) => current().keys.order(ref, wish),
       rotations: (kind) => current().keys.rotations(kind),
+      backoffMs: (kind) => current().keys.backoffMs(kind),
       succeeded: (ref, id) => current().keys.succeeded(ref, id),
       failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
       released: (ref, id) => current().keys.released(ref, id),

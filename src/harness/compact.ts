@@ -118,7 +118,7 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   try {
     const said = await summarise(
       {
-        chunks: chunk(cut.before.map(shortenResult), size),
+        chunks: chunk(cut.before.map(shortenResult), size, settings),
         earlier: shown.summary,
         instructions,
         identifiers: settings.identifiers,

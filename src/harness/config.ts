@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ownContextLimitsConfig } from "../history/compaction/config.ts";
 import { historyDefaultsShape } from "../history/config.ts";
 import { promptDefaultsShape } from "../prompt/config.ts";
 import { replyDefaultsShape } from "../reply/config.ts";
@@ -72,6 +73,9 @@ const entry = z.strictObject({
   model: modelChoice.optional().meta(about("Model", "As in `agents.defaults.model`.")),
   thinkingDefault: thinking.optional().meta(about("Thinking", "As in `agents.defaults.thinkingDefault`.")),
   contextTokens: historyDefaultsShape.contextTokens,
+  contextLimits: ownContextLimitsConfig
+    .optional()
+    .meta(about("Context limits", "As in `agents.defaults.contextLimits`, over them.")),
   bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
   bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
   tools: agentToolsConfig.prefault({}).meta(about("Tools", "Tool policy of this agent over the one of `tools`.")),

@@ -57,8 +57,14 @@ export class Ladder {
   /** What the policy may count on at this place. */
   async chances(place: Place, { kind }: Failure): Promise<Chances> {
     const step = await this.#step(place.candidate);
-    const rotations = this.#models.keys.rotations(kind);
-    return { candidates: this.#candidates.length, profiles: usable(step?.turns ?? []).length, rotations };
+    const { keys } = this.#models;
+    const profiles = usable(step?.turns ?? []).length;
+    return {
+      candidates: this.#candidates.length,
+      profiles,
+      rotations: keys.rotations(kind),
+      backoffMs: keys.backoffMs(kind),
+    };
   }
 
   succeeded(): void {

@@ -77,6 +77,8 @@ export interface Chances {
   readonly profiles: number;
   /** How many further keys may be asked after this kind of failure, where the config says so. */
   readonly rotations?: number | undefined;
+  /** Milliseconds before the next try after this kind of failure, where the config says so. */
+  readonly backoffMs?: number | undefined;
   /** The present turn brings images itself: to leave them out would be to answer something else. */
   readonly imagesAsked?: boolean;
 }
@@ -110,7 +112,7 @@ export function next(state: PolicyState, failure: Failure, chances: Chances): St
     const limit = remedy === "rotate_profile" ? (chances.rotations ?? usual) : usual;
     const used = state.used[remedy] ?? 0;
     if (used >= limit || !applies(remedy, { state, failure, chances })) continue;
-    return { kind: "retry", remedy, waitMs: waitFor(remedy, used, failure), state: after(remedy, state) };
+    return { kind: "retry", remedy, waitMs: waitFor(remedy, used, { failure, chances }), state: after(remedy, state) };
   }
   return { kind: "give_up" };
 }
@@ -139,7 +141,8 @@ function after(remedy: Remedy, state: PolicyState): PolicyState {
 
 const isPerModel = (name: string): boolean => [...PER_MODEL].some((remedy) => remedy === name);
 
-function waitFor(remedy: Remedy, used: number, failure: Failure): number {
+function waitFor(remedy: Remedy, used: number, { failure, chances }: Omit<Case, "state">): number {
+  if (remedy === "rotate_profile") return chances.backoffMs ?? 0;
   if (remedy !== "wait") return 0;
-  return failure.retryAfterMs ?? BACKOFF_MS * 2 ** used;
+  return failure.retryAfterMs ?? chances.backoffMs ?? BACKOFF_MS * 2 ** used;
 }

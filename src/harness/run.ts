@@ -220,6 +220,7 @@ class Runner {
       agentId: facts.agentId,
       workspace: settings.workspace,
       signal: this.#stop.signal,
+      mostChars: settings.toolResultMaxChars,
       approvals: pausing(this.#deps.approvals, deadline),
     };
   }

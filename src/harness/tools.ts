@@ -7,6 +7,8 @@ import type { Deadline } from "./deadline.ts";
 /** What the tools of one run share; the call id and the signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
   readonly signal: AbortSignal;
+  /** UTF-16 units of one result. */
+  readonly mostChars: number | undefined;
 }
 
 /** A question to a person stands outside the run's time. */

@@ -144,6 +144,17 @@ const cooldowns = z.strictObject({
     .min(0)
     .default(1)
     .meta(about("Keys after an overload", "The same after the provider was overloaded.")),
+  overloadedBackoffMs: z
+    .int()
+    .min(0)
+    .max(60_000)
+    .optional()
+    .meta(
+      about(
+        "Pause after an overload",
+        "Milliseconds before an overloaded provider is asked again, with the same key or the next; unset: 1 s, doubled each time, and none before another key.",
+      ),
+    ),
 });
 
 /** `auth.*` */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import type { ImageContent, TextContent } from "../types/model.ts";
 import type { Tool, ToolContext, ToolResult } from "../types/tool.ts";
+import { shorten } from "../utils/shorten.ts";
 import { headBytes, MAX_BYTES } from "./cap.ts";
 import { errorResult } from "./define.ts";
 
@@ -20,7 +21,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function isContent(value: unknown): value is TextContent | ImageContent {
+type Content = TextContent | ImageContent;
+
+function isContent(value: unknown): value is Content {
   if (!isRecord(value)) {
     return false;
   }
@@ -29,19 +32,34 @@ function isContent(value: unknown): value is TextContent | ImageContent {
 }
 
 // Plugins bring tools of their own; a result of another shape must not end the run.
-function checkedResult(tool: Tool, result: unknown): ToolResult {
+function checkedResult(tool: Tool, result: unknown, mostChars: number | undefined): ToolResult {
   if (!isRecord(result) || !Array.isArray(result["content"]) || !result["content"].every(isContent)) {
     return errorResult(`The tool ${tool.name} gave no usable result.`);
   }
   const { details } = result;
   return {
-    content: capped(result["content"]),
+    content: capped(shortened(result["content"], mostChars)),
     ...(result["isError"] === true ? { isError: true } : {}),
     ...(isRecord(details) ? { details } : {}),
   };
 }
 
-function capped(content: readonly (TextContent | ImageContent)[]): (TextContent | ImageContent)[] {
+function shortened(content: readonly Content[], most: number | undefined): readonly Content[] {
+  if (most === undefined) {
+    return content;
+  }
+  let left = most;
+  return content.map((part) => {
+    if (part.type === "image") {
+      return part;
+    }
+    const text = shorten(part.text, left);
+    left = Math.max(0, left - text.length);
+    return text === part.text ? part : { type: "text", text };
+  });
+}
+
+function capped(content: readonly Content[]): Content[] {
   let left = MAX_BYTES;
   return content.map((part) => {
     if (part.type === "image") {
@@ -53,9 +71,9 @@ function capped(content: readonly (TextContent | ImageContent)[]): (TextContent 
   });
 }
 
-async function attempt(tool: Tool, input: unknown, context: ToolContext): Promise<ToolResult> {
+async function attempt(tool: Tool, input: unknown, { mostChars, ...context }: CallContext): Promise<ToolResult> {
   try {
-    return checkedResult(tool, await tool.run(input, context));
+    return checkedResult(tool, await tool.run(input, context), mostChars);
   } catch (error) {
     return errorResult(context.signal.aborted ? "Aborted." : message(error));
   }
@@ -70,12 +88,17 @@ async function overdue(signal: AbortSignal, done: AbortSignal): Promise<ToolResu
   return errorResult("Aborted.");
 }
 
+export interface CallContext extends ToolContext {
+  /** UTF-16 units of the result's text, beside the 50 KB that none may exceed. */
+  readonly mostChars?: number | undefined;
+}
+
 /**
  * One call of a tool. Never rejects: an input that does not fit, a throw and a result without content become error
  * results whose text the model can act on. Resolves at the latest 500 ms after `context.signal` aborts, and lets no
  * `update` through once it has resolved.
  */
-export async function runTool(tool: Tool, rawInput: unknown, context: ToolContext): Promise<ToolResult> {
+export async function runTool(tool: Tool, rawInput: unknown, context: CallContext): Promise<ToolResult> {
   const input = tool.input.safeParse(rawInput ?? {});
   if (!input.success) {
     return errorResult(`The arguments for ${tool.name} do not fit. ${describeIssues(input.error)}`);

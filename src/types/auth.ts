@@ -38,6 +38,8 @@ export interface Keyring {
   order(ref: ModelRef, wish: ProfileWish): Promise<readonly ProfileTurn[]>;
   /** How many further keys one run asks after such a failure; as many as there are when it says nothing. */
   rotations(kind: FailureKind): number | undefined;
+  /** Milliseconds before the next try after such a failure; as the policy has it when it says nothing. */
+  backoffMs(kind: FailureKind): number | undefined;
   succeeded(ref: ModelRef, profileId: string): void;
   /** Failures that say nothing about the key change nothing. */
   failed(ref: ModelRef, profileId: string, failure: { kind: FailureKind; retryAfterMs?: number }): void;

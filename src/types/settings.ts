@@ -24,6 +24,8 @@ export interface AgentSettings {
   readonly dmHistoryLimit?: number;
   /** The usual figures when unset. */
   readonly compaction?: CompactionSettings;
+  /** UTF-16 units of one tool's result; 50 KB when unset. */
+  readonly toolResultMaxChars?: number;
   /** Old tool results are left whole when unset. */
   readonly pruning?: PruneRules;
   /** Longest side of an image that a model is shown; 1,200 when unset. */
@@ -70,6 +72,8 @@ export interface CompactionSettings {
   readonly keepRecentTokens: number;
   /** The model that writes the summary; the conversation's own when unset. */
   readonly model?: ModelRef;
+  /** The older part goes into one call where the writer's window takes it, else into pieces of a cautious size. */
+  readonly inOneCall?: boolean;
   /** Milliseconds that a compaction may take. */
   readonly timeoutMs: number;
   readonly instructions?: string;

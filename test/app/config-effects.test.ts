@@ -53,6 +53,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.skills",
     "agents.defaults.userTimezone",
     "agents.defaults.contextTokens",
+    "agents.defaults.compaction.mode",
     "agents.defaults.compaction.reserveTokens",
     "agents.defaults.compaction.reserveTokensFloor",
     "agents.defaults.compaction.keepRecentTokens",
@@ -62,6 +63,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.compaction.memoryFlush.enabled",
     "agents.defaults.compaction.postCompactionSections",
     "agents.defaults.contextLimits.postCompactionMaxChars",
+    "agents.defaults.contextLimits.toolResultMaxChars",
+    "agents.list.contextLimits.postCompactionMaxChars",
+    "agents.list.contextLimits.toolResultMaxChars",
     "agents.defaults.contextPruning.mode",
     "agents.defaults.contextPruning.ttl",
     "agents.defaults.imageMaxDimensionPx",
@@ -234,6 +238,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/providers/auth/keyring.ts": [
     "auth.cooldowns.rateLimitedProfileRotations",
     "auth.cooldowns.overloadedProfileRotations",
+    "auth.cooldowns.overloadedBackoffMs",
   ],
   "src/providers/auth/rests.ts": ["auth.cooldowns.failureWindowHours"],
   "src/providers/settings.ts": [
@@ -358,10 +363,7 @@ describe("known keys without effect", () => {
   const NONE = "is known, but has no effect here yet";
   it("are named in warnings, also inside groups", async () => {
     const { warnings } = await load({
-      auth: {
-        profiles: { work: { provider: "anthropic", mode: "api_key" } },
-        cooldowns: { overloadedBackoffMs: 1 },
-      },
+      auth: { profiles: { work: { provider: "anthropic", mode: "api_key" } } },
       plugins: { entries: { "memory-core": { enabled: true } } },
       commands: { native: true },
       logging: { redactSensitive: "tools" },
@@ -379,7 +381,6 @@ describe("known keys without effect", () => {
     expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
     expect(warnings.map(({ key }) => key).toSorted()).toEqual(
       [
-        "auth.cooldowns.overloadedBackoffMs",
         "plugins.entries",
         "agents.list[0].description",
         "commands.native",

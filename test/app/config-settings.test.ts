@@ -57,6 +57,18 @@ describe("agent settings", () => {
     });
   });
 
+  it("keep as much of a tool's result as the defaults or the agent say", () => {
+    expect(agentsOf({})[0]).not.toHaveProperty("toolResultMaxChars");
+    const [first, second] = agentsOf({
+      agents: {
+        defaults: { contextLimits: { toolResultMaxChars: 9000 }, compaction: { mode: "default" } },
+        list: [{ id: "a" }, { id: "b", contextLimits: { toolResultMaxChars: 500, postCompactionMaxChars: 7 } }],
+      },
+    });
+    expect(first).toMatchObject({ toolResultMaxChars: 9000, compaction: { inOneCall: true, sectionsMaxChars: 3000 } });
+    expect(second).toMatchObject({ toolResultMaxChars: 500, compaction: { sectionsMaxChars: 7 } });
+  });
+
   it("prune tool results only when told to", () => {
     expect(agentsOf({})[0]).not.toHaveProperty("pruning");
     const given = { mode: "cache-ttl", ttl: "1h", keepLastAssistants: 5, softTrim: { maxChars: 10 } };

@@ -76,6 +76,18 @@ describe("the failure policy", () => {
     expect(waits(7000)).toEqual([7000, 7000, 7000]);
   });
 
+  it("waits after an overload as long as the config says, also before another key", () => {
+    const step = (state: PolicyState, more: Partial<Failure> = {}) =>
+      next(state, { kind: "overloaded", message: "no", ...more }, { candidates: 2, profiles: 2, backoffMs: 250 });
+    expect(step(FRESH)).toMatchObject({ remedy: "wait", waitMs: 250 });
+    expect(step(FRESH, { retryAfterMs: 3000 })).toMatchObject({ remedy: "wait", waitMs: 3000 });
+    expect(step({ ...FRESH, used: { wait: 2 } })).toMatchObject({ remedy: "rotate_profile", waitMs: 250 });
+    expect(step({ ...FRESH, used: { wait: 2, rotate_profile: 1 } })).toMatchObject({
+      remedy: "fallback_model",
+      waitMs: 0,
+    });
+  });
+
   it("asks the next model at once when the provider wants more than a minute", () => {
     expect(
       next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, { candidates: 2, profiles: 1 }),

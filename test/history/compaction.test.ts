@@ -113,6 +113,13 @@ describe("chunks", () => {
     expect(ratio(400)).toBe(0.15);
   });
 
+  it("are one where one call is wanted and takes them, else as few as it takes", () => {
+    const messages = Array.from({ length: 10 }, () => user("x".repeat(4 * 100)));
+    expect(chunk(messages, 2000, { inOneCall: true })).toHaveLength(1);
+    expect(chunk(messages, 1000, { inOneCall: true })).toHaveLength(2);
+    expect(chunk(messages, 2000).length).toBeGreaterThan(1);
+  });
+
   it("name a message that fills more than half the window", () => {
     const [[noted] = []] = chunk([user("x".repeat(4 * 600))], 1000);
     expect(noted && textIn(noted)).toBe("[A message of the user of about 600 tokens was too large to be summarised.]");

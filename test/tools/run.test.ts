@@ -72,6 +72,21 @@ it("caps the text of a result, not its images", async () => {
   expect(result.content[1]).toEqual(image);
 });
 
+it("keeps head and tail of a text that is longer than an agent wants", async () => {
+  const text = `begin ${"x".repeat(5000)} end`;
+  const run = async (): Promise<ToolResult> => ({
+    content: [
+      { type: "text", text },
+      { type: "text", text },
+    ],
+  });
+  const { content } = await runTool(tool(run), { count: 1 }, { ...context, mostChars: 1000 });
+  const [first, second] = content.map((part) => (part.type === "text" ? part.text : ""));
+  expect(first).toMatch(/^begin x+ \[…\d+ characters left out…\] x+ end$/);
+  expect(first).toHaveLength(1000);
+  expect(second!.length).toBeLessThan(60);
+});
+
 it("ends soon after an abort though the tool does not, and lets no late update through", async () => {
   const abort = new AbortController();
   const updates: string[] = [];

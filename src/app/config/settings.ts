@@ -46,6 +46,7 @@ type Entry = Partial<AgentEntry> & { readonly id: string };
 function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault: boolean }): AgentSettings {
   const { defaults } = config.agents;
   const contextTokens = entry.contextTokens ?? defaults.contextTokens;
+  const { toolResultMaxChars } = { ...defaults.contextLimits, ...entry.contextLimits };
   return deepFreeze({
     id: agentId(entry.id),
     ...(entry.name !== undefined && { name: entry.name }),
@@ -55,7 +56,8 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     timeoutMs: defaults.timeoutSeconds * 1000,
     idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
     ...(contextTokens !== undefined && { contextTokens }),
-    compaction: compactionOf(defaults),
+    compaction: compactionOf(defaults, entry.contextLimits),
+    ...(toolResultMaxChars !== undefined && { toolResultMaxChars }),
     ...pruningOf(defaults.contextPruning),
     imageMaxDimensionPx: defaults.imageMaxDimensionPx,
     timezone: defaults.userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -67,7 +69,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
   });
 }
 
-function compactionOf({ compaction, contextLimits }: Defaults): CompactionSettings {
+function compactionOf({ compaction, contextLimits }: Defaults, own: Entry["contextLimits"]): CompactionSettings {
   const { reserveTokens, reserveTokensFloor, keepRecentTokens, model, timeoutSeconds } = compaction;
   const { customInstructions, memoryFlush, notifyUser, postCompactionSections } = compaction;
   const { enabled, ...flush } = memoryFlush;
@@ -77,12 +79,13 @@ function compactionOf({ compaction, contextLimits }: Defaults): CompactionSettin
     keepRecentTokens,
     ...(model !== undefined && { model: readModelRef(model) }),
     timeoutMs: timeoutSeconds * 1000,
+    ...(compaction.mode === "default" && { inOneCall: true }),
     ...(customInstructions !== undefined && { instructions: customInstructions }),
     ...(identifiers !== undefined && { identifiers }),
     ...(enabled && { memoryFlush: flush }),
     notifyUser,
     sections: postCompactionSections,
-    sectionsMaxChars: contextLimits.postCompactionMaxChars,
+    sectionsMaxChars: own?.postCompactionMaxChars ?? contextLimits.postCompactionMaxChars,
   };
 }
 

@@ -23,6 +23,15 @@ const memoryFlush = z.strictObject({
 
 /** `agents.defaults.compaction` */
 export const compactionConfig = z.strictObject({
+  mode: z
+    .enum(["default", "safeguard"])
+    .default("safeguard")
+    .meta(
+      about(
+        "Mode",
+        "How the older part is summarised: `safeguard` in pieces that grow smaller with the size of the messages, then merged; `default` in one call where the writer's window takes it.",
+      ),
+    ),
   reserveTokens: tokens
     .default(16_384)
     .meta(about("Reserve", "Tokens of the model's window that stay free for the next turn and its answer.")),
@@ -74,13 +83,31 @@ export const compactionConfig = z.strictObject({
     .meta(about("Notice", "Whether the chat is told in a line when its older part became a summary.")),
 });
 
+const toolResultMaxChars = z
+  .int()
+  .min(500)
+  .max(1_000_000)
+  .optional()
+  .meta(
+    about(
+      "Tool results",
+      "Characters of one tool's result that are kept, from its head and its tail; 50 KB of it when unset.",
+      16_000,
+    ),
+  );
+const postCompactionMaxChars = z.int().min(0);
+const sectionsShown = about("Sections after a compaction", "Characters of `postCompactionSections` that are shown.");
+
 /** `agents.defaults.contextLimits` */
 export const contextLimitsConfig = z.strictObject({
-  postCompactionMaxChars: z
-    .int()
-    .min(0)
-    .default(3000)
-    .meta(about("Sections after a compaction", "Characters of `postCompactionSections` that are shown.")),
+  toolResultMaxChars,
+  postCompactionMaxChars: postCompactionMaxChars.default(3000).meta(sectionsShown),
+});
+
+/** The same for one agent. */
+export const ownContextLimitsConfig = z.strictObject({
+  toolResultMaxChars,
+  postCompactionMaxChars: postCompactionMaxChars.optional().meta(sectionsShown),
 });
 
 type CompactionConfig = z.output<typeof compactionConfig>;

@@ -1,6 +1,7 @@
 import { estimateTextTokens } from "../../sessions/tokens.ts";
 import type { ChatMessage } from "../../types/model.ts";
-import { shorten, textIn } from "./render.ts";
+import { shorten } from "../../utils/shorten.ts";
+import { textIn } from "./render.ts";
 
 const USER_CHARS = 400;
 const ANSWER_CHARS = 200;

@@ -83,12 +83,20 @@ export function chunkRatio(messages: readonly ChatMessage[], window: number): nu
   return average <= BIG_AVERAGE ? BASE_RATIO : Math.max(LEAST_RATIO, BASE_RATIO - 2 * average);
 }
 
+/** The part of the window that the one call takes when it is to hold all; the rest is for its answer and its wording. */
+const WHOLE_RATIO = 0.7;
+
 /**
  * Pieces that are summarised one by one, in order: together they hold every message, oversized ones as a note of their
  * role and size. A call and its result are in one piece.
  */
-export function chunk(messages: readonly ChatMessage[], window: number): readonly (readonly ChatMessage[])[] {
-  const most = Math.max(1, Math.floor(window * chunkRatio(messages, window)));
+export function chunk(
+  messages: readonly ChatMessage[],
+  window: number,
+  { inOneCall = false }: { readonly inOneCall?: boolean | undefined } = {},
+): readonly (readonly ChatMessage[])[] {
+  const ratio = inOneCall ? WHOLE_RATIO : chunkRatio(messages, window);
+  const most = Math.max(1, Math.floor(window * ratio));
   const chunks: ChatMessage[][] = [];
   let size = 0;
   for (const group of groupsOf(messages)) {

@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../../types/model.ts";
+import { shorten } from "../../utils/shorten.ts";
 
 /** UTF-16 units of a tool's result that a summariser is shown. */
 const MOST_RESULT_CHARS = 2000;
@@ -9,16 +10,6 @@ export function shortenResult(message: ChatMessage): ChatMessage {
   const text = textIn(message);
   if (text.length <= MOST_RESULT_CHARS) return message;
   return { ...message, content: [{ type: "text", text: shorten(text, MOST_RESULT_CHARS) }] };
-}
-
-const leftOut = (left: number): string => ` […${left} characters left out…] `;
-
-/** Head and tail of a text, at most so many UTF-16 units, with a note of how many are left out between them. */
-export function shorten(text: string, most: number, note: (left: number) => string = leftOut): string {
-  if (text.length <= most) return text;
-  const room = Math.max(0, most - note(text.length).length);
-  const head = Math.ceil(room * 0.7);
-  return `${text.slice(0, head)}${note(text.length - room)}${text.slice(text.length - (room - head))}`.toWellFormed();
 }
 
 /** One message as a summariser reads it. Thinking is left out. */

@@ -28,6 +28,7 @@ export function createKeyring({ profilesFor, rests, settings }: KeyringSources):
       if (kind === "overloaded") return settings.overloadedProfileRotations;
       return kind === "rate_limit" ? settings.rateLimitedProfileRotations : undefined;
     },
+    backoffMs: (kind) => (kind === "overloaded" ? settings.overloadedBackoffMs : undefined),
     succeeded: (ref, id) => rests.succeeded(spotOf(ref, id)),
     failed: (ref, id, failure) => rests.failed(spotOf(ref, id), failure, settings),
     released: (ref, id) => rests.released(spotOf(ref, id)),

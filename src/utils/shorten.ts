@@ -1,0 +1,9 @@
+const leftOut = (left: number): string => ` […${left} characters left out…] `;
+
+/** Head and tail of a text, at most so many UTF-16 units, with a note of how many are left out between them. */
+export function shorten(text: string, most: number, note: (left: number) => string = leftOut): string {
+  if (text.length <= most) return text;
+  const room = Math.max(0, most - note(text.length).length);
+  const head = Math.ceil(room * 0.7);
+  return `${text.slice(0, head)}${note(text.length - room)}${text.slice(text.length - (room - head))}`.toWellFormed();
+}

@@ -31,6 +31,9 @@ export function callModel(handle: ModelHandle, context: PiContext, options: Call
 }
 
 const CUT = "The stream ended without a finish reason.";
+const FAILED = "fetch failed";
+/** APIs whose part of the SDK asks up to four times, whatever it is told. */
+const TRIES_AGAIN: ReadonlySet<string> = new Set(["openai-codex-responses"]);
 /** The SDK's words for a stream that the provider ended with a reason it has no name for. */
 const NAMELESS = "An unknown error occurred";
 
@@ -60,6 +63,7 @@ class Call {
     if (signal?.aborted) return this.#abort();
     signal?.addEventListener("abort", this.#abort, { once: true });
     this.#watchSilence();
+    if (TRIES_AGAIN.has(this.#handle.pi.api)) this.#wire.onRefusal = this.#refused;
     try {
       for await (const event of this.#wire.watch(() => this.#ask(context))) this.#take(event);
       this.#fail("The stream ended before its last event.");
@@ -77,6 +81,8 @@ class Call {
       headers: { "accept-encoding": "identity", ...options.headers },
       apiKey,
       maxRetries: 0,
+      // What goes through a web socket cannot be watched.
+      transport: "sse",
       signal: this.#request.signal,
     });
   }
@@ -137,6 +143,12 @@ class Call {
   #stall(idleMs: number): void {
     this.#fail(`The model timed out: it was silent for ${idleMs / 1000} s.`);
   }
+
+  /** The first request was the only one: when to ask again is decided elsewhere. */
+  readonly #refused = (): void => {
+    const { status, broke } = this.#wire;
+    this.#fail(this.#explain(broke === undefined ? `${status ?? ""} ${this.#wire.tail() ?? ""}`.trim() : FAILED));
+  };
 
   readonly #abort = (): void => {
     this.#end({ type: "error", reason: "aborted", error: this.#failed("aborted", "Request was aborted") });

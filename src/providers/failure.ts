@@ -153,7 +153,7 @@ function messageOf(text: string, kind: FailureKind, status: number | undefined):
 const NO_ANSWER = "The model ended without an answer.";
 
 const ASKED_WAIT =
-  /(?:retry.?after|retry in|try again in|retrydelay)(?<ms>[_-]ms)?["':=\s~]+(?<wait>(?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)?(?![a-z])[\s,]*)+)/i;
+  /(?:retry.?after|retry in|try again in|retrydelay|resets_in_seconds)(?<ms>[_-]ms)?["':=\s~]+(?<wait>(?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)?(?![a-z])[\s,]*)+)/i;
 const RESET_AT = /ratelimit-reset["':\s]+(\d{13})\b/i;
 
 /** Milliseconds that a text asks to wait; a number without a unit is seconds. */

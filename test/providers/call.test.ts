@@ -13,8 +13,16 @@ beforeEach(async () => {
 });
 afterEach(() => fake.close());
 
-const KEY = "key-that-nobody-may-see-0123456789";
-const APIS = ["openai-completions", "openai-responses", "anthropic-messages", "google-generative-ai"] as const;
+/** A token in the shape that ChatGPT's has: the SDK reads the account out of it. */
+const CLAIMS = { "https://api.openai.com/auth": { chatgpt_account_id: "account-1" } };
+const KEY = `key.${Buffer.from(JSON.stringify(CLAIMS)).toString("base64")}.that-nobody-may-see`;
+const APIS = [
+  "openai-completions",
+  "openai-responses",
+  "openai-codex-responses",
+  "anthropic-messages",
+  "google-generative-ai",
+] as const;
 
 async function handleFor(api: string, baseUrl = fake.urlFor(api)): Promise<ModelHandle> {
   const models = createModels({
@@ -257,6 +265,23 @@ describe.each(APIS)("a call of %s", (api) => {
 describe.each(APIS)("a refusal by %s", (api) => {
   it("is told as one", async () => {
     expect(await ask(api, { text: "I will", reason: "refusal" })).toMatchObject({ last: "error", kind: "refusal" });
+  });
+});
+
+describe("a plan of ChatGPT that is used up", () => {
+  it("rests until it is filled again", async () => {
+    const error = {
+      type: "usage_limit_reached",
+      message: "The usage limit has been reached",
+      plan_type: "plus",
+      resets_at: 1_900_000_000,
+      resets_in_seconds: 5400,
+    };
+    const raw = { status: 429, headers: JSON_TYPE, body: JSON.stringify({ error }) };
+    const outcome = await ask("openai-codex-responses", { raw });
+    expect(outcome).toMatchObject({ kind: "rate_limit", retryAfterMs: 5_400_000 });
+    expect(outcome.message.errorMessage).toContain("The usage limit has been reached");
+    expect(fake.calls).toHaveLength(1);
   });
 });
 

@@ -24,8 +24,12 @@ const byFinishReason: Judge = (message, { tail }) => {
 const byResponseStatus: Judge = (message, { tail }) => {
   if (tail === undefined || message.usage.totalTokens > 0 || /\bresponse\.completed\b/.test(tail)) return "whole";
   if (!/\bresponse\.incomplete\b/.test(tail)) return DONE.test(tail) && saysSomething(message) ? "whole" : "cut";
-  return /"reason"\s*:\s*"content_filter"/.test(tail) ? { refused: "content_filter" } : "length";
+  return isFiltered(tail) ? FILTERED : "length";
 };
+
+const FILTERED: Ending = { refused: "content_filter" };
+const isFiltered = (tail = ""): boolean =>
+  /\bresponse\.incomplete\b/.test(tail) && /"reason"\s*:\s*"content_filter"/.test(tail);
 
 const byGoogleReason: Judge = (_message, { tail }) => {
   const blocked = /"blockReason"\s*:\s*"(\w+)"/.exec(tail ?? "")?.[1];
@@ -54,9 +58,11 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   "bedrock-converse-stream": byUsage,
 };
 
-/** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. */
+/** Only `stop` is in doubt: it is what the SDK assumes, the other reasons were told. Codex's filter it takes for a length. */
 export function endingOf(message: AssistantMessage, left: Left): Ending {
-  return message.stopReason === "stop" ? (JUDGES[message.api]?.(message, left) ?? "whole") : "whole";
+  const isTold = message.stopReason !== "stop";
+  if (isTold && message.api === "openai-codex-responses" && isFiltered(left.tail)) return FILTERED;
+  return isTold ? "whole" : (JUDGES[message.api]?.(message, left) ?? "whole");
 }
 
 /**

@@ -17,6 +17,8 @@ export class Wire {
   lastByteAt = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
+  /** Called when a request came to nothing: the refusal was read to its end, or the connection broke. */
+  onRefusal: (() => void) | undefined;
   readonly #clock: Clock;
   #kept: Buffer[] = [];
   #size = 0;
@@ -55,6 +57,17 @@ export class Wire {
       this.#size -= this.#kept.shift()?.length ?? 0;
       this.#hasDropped = true;
     }
+  }
+
+  /** The answer is whole. */
+  ended(): void {
+    if (this.status !== undefined && this.status >= 400) this.onRefusal?.();
+  }
+
+  /** There is no more to come. */
+  broken(why: string): void {
+    this.broke = why;
+    this.onRefusal?.();
   }
 
   /** The end of the body; undefined when nothing was seen, it is compressed, or its last event began before it. */
@@ -96,9 +109,10 @@ function listen(): void {
     const wire = wireOf(news);
     if (wire && isObject(news) && "chunk" in news && news.chunk instanceof Uint8Array) wire.received(news.chunk);
   });
+  subscribe("undici:request:trailers", (news) => wireOf(news)?.ended());
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
-    if (wire && isObject(news) && "error" in news) wire.broke = reasonOf(news.error);
+    if (wire && isObject(news) && "error" in news) wire.broken(reasonOf(news.error));
   });
 }
 

@@ -4,7 +4,7 @@ import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./places.ts";
 import { selfId } from "./room.ts";
 import type { Room } from "./room.ts";
-import { changing, fileName, hasFilled, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
+import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
 
@@ -120,7 +120,8 @@ function judge(
 
 function says(message: APIMessage, part: OutboundPart): boolean {
   if (part.kind === "text") return bare(message.content) === bare(part.body);
-  return message.attachments.some(({ filename }) => filename === fileName(part.media).replaceAll(/[^\w.-]/g, "_"));
+  const names = new Set(message.attachments.map(({ filename }) => filename));
+  return filesOf(part).every((item) => names.has(fileName(item).replaceAll(/[^\w.-]/g, "_")));
 }
 
 /** Discord trims and joins white space. */

@@ -10,7 +10,17 @@ export const discord: ChannelAdapter<DiscordConfig> = {
   id: DISCORD,
   label: "Discord",
   // What a bot may write; longer messages than some seventeen lines are folded up. Five edits in five seconds earn a 429.
-  limits: { text: 2000, format: "discord", media: 50 * 1_048_576, lines: 17, editEveryMs: 1200 },
+  limits: {
+    text: 2000,
+    format: "discord",
+    media: 50 * 1_048_576,
+    lines: 17,
+    editEveryMs: 1200,
+    // Text and files are one message; a call that makes one may bring ten files and 25 MB.
+    caption: { text: 2000 },
+    album: { files: 10, bytes: 25_000_000 },
+    silent: true,
+  },
   config: discordConfig,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");

@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import type { RawFile } from "@discordjs/rest";
 import type { APIMessage, RESTPostAPIChannelMessageJSONBody } from "discord-api-types/v10";
-import type { MediaItem, OutboundPart, Peer, ReplyButton, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type {
+  MediaItem,
+  OutboundFiles,
+  OutboundPart,
+  Peer,
+  ReplyButton,
+  SendOptions,
+  SendResult,
+} from "openclaw/plugin-sdk";
 import { isRefused, outcomeOf } from "./failures.ts";
 import type { Room, Slot } from "./room.ts";
 
@@ -13,8 +21,6 @@ const ROWS = 5;
 /** docs.discord.com/developers/resources/message#message-object-message-flags */
 const SUPPRESS_EMBEDS = 1 << 2;
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
-/** Characters of a message; a caption is not cut by the core. */
-const CONTENT_UNITS = 2000;
 
 type Body = Pick<RESTPostAPIChannelMessageJSONBody, "content" | "allowed_mentions" | "flags" | "components">;
 
@@ -44,27 +50,14 @@ export async function changing(
 
 /** Sends a message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
 export async function send(to: Peer, part: OutboundPart, options: SendOptions, room: Room): Promise<SendResult> {
-  const opened = part.kind === "media" ? await open(part.media, room) : undefined;
-  if (opened?.kind === "refused") return opened;
-  const texts = textsOf(part);
-  const last = texts.at(-1);
-  for (const [index, text] of texts.slice(0, -1).entries()) {
-    const before = { ...options, idempotencyKey: `${options.idempotencyKey}/${index}` };
-    const told = await sendOne(to, { body: bodyOf(text, before, room), files: [] }, { options: before, room });
-    if (told.kind !== "sent") return told;
+  const files: RawFile[] = [];
+  for (const item of part.kind === "media" ? filesOf(part) : []) {
+    const opened = await open(item, room);
+    if (opened.kind === "refused") return opened;
+    files.push(opened.file);
   }
-  const content = { body: bodyOf(last, options, room), files: opened ? [opened.file] : [] };
-  return sendOne(to, content, { options, room });
-}
-
-/** The core cuts texts; a caption that is too long goes before its file. */
-function textsOf(part: OutboundPart): readonly (string | undefined)[] {
-  if (part.kind === "text") return [part.body];
-  const { caption = "" } = part;
-  if (caption.length <= CONTENT_UNITS) return [caption === "" ? undefined : caption];
-  const pieces = Math.ceil(caption.length / CONTENT_UNITS);
-  const cut = Array.from({ length: pieces }, (_, n) => caption.slice(n * CONTENT_UNITS, (n + 1) * CONTENT_UNITS));
-  return [...cut, undefined];
+  const text = part.kind === "text" ? part : part.caption;
+  return sendOne(to, { body: bodyOf(text?.body, options, room), files }, { options, room });
 }
 
 async function sendOne(
@@ -165,9 +158,11 @@ async function open(item: MediaItem, { host }: Room): Promise<Opened> {
     return { kind: "open", file: { name: fileName(item), data, ...type } };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
+    return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${reason}` };
   }
 }
+
+export const filesOf = ({ media, more = [] }: OutboundFiles): readonly MediaItem[] => [media, ...more];
 
 /** Discord goes by the ending to show a picture or to play a sound. */
 export function fileName(item: MediaItem): string {

@@ -16,6 +16,9 @@ export const signal: ChannelAdapter<SignalConfig> = {
     format: "signal-styled",
     // What the apps send and take (Signal-Android, PushMediaConstraints).
     media: 100 * 1_048_576,
+    // A message has one text, with or without files. How many files is a bound of ours, below what the apps take.
+    caption: { text: 2000 },
+    album: { files: 10, bytes: 100 * 1_048_576 },
     // Each edit is a message to every member; the apps take 100 of them.
     editEveryMs: 5000,
   },

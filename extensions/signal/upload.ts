@@ -1,38 +1,43 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { randomUUID } from "node:crypto";
-import type { MediaItem, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import { reasonOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-import { quoted, target } from "./send.ts";
+import { quoted, target, written } from "./send.ts";
 import type { Outgoing } from "./send.ts";
-
-type MediaPart = Extract<OutboundPart, { kind: "media" }>;
 
 /** signal-cli reads JSON with Jackson, whose strings end at 20,000,000 characters; base64 takes four for three bytes. */
 const MOST_INLINE_BYTES = 14_000_000;
 
-/** Sends a file: inside the call, or as a path where it is too large for that and signal-cli is ours. Never rejects. */
+/** Sends files: inside the call, or as a path where one is too large for that and signal-cli is ours. Never rejects. */
 export async function sendFile(
   room: Room,
   outgoing: Outgoing,
   to: Peer,
-  { part, options }: { readonly part: MediaPart; readonly options: SendOptions },
+  { part, options }: { readonly part: OutboundFiles; readonly options: SendOptions },
 ): Promise<SendResult> {
-  const opened = await open(room, part.media);
-  if (!("attachment" in opened)) return opened;
-  const voice = part.asVoice === true || part.media.kind === "voice";
+  const { media, more = [], caption, asVoice } = part;
+  const attachments: string[] = [];
+  const laidDown: string[] = [];
   try {
+    for (const item of [media, ...more]) {
+      const opened = await open(room, item);
+      if (!("attachment" in opened)) return opened;
+      attachments.push(opened.attachment);
+      if (opened.file !== undefined) laidDown.push(opened.file);
+    }
+    const voice = asVoice === true || media.kind === "voice";
     return await outgoing.send("send", {
       ...target(to),
-      ...(part.caption && { message: part.caption }),
-      attachments: [opened.attachment],
+      ...(caption && written(caption)),
+      attachments,
       ...(voice && { voiceNote: true }),
       ...quoted(room, options),
     });
   } finally {
-    if (opened.file !== undefined) await fs.rm(opened.file, { force: true });
+    for (const file of laidDown) await fs.rm(file, { force: true });
   }
 }
 
@@ -42,7 +47,8 @@ type Opened =
 
 async function open(room: Room, item: MediaItem): Promise<Opened> {
   const bytes = await room.host.openMedia(item).catch((error: unknown) => reasonOf(error));
-  if (typeof bytes === "string") return { kind: "refused", reason: `the file cannot be read: ${bytes}` };
+  if (typeof bytes === "string")
+    return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${bytes}` };
   if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
   if (!isOwn(room.config)) {
     const why = "a file above 14 MB reaches signal-cli only where the gateway starts it (channels.signal.autoStart)";

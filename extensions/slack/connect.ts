@@ -7,7 +7,7 @@ import { download } from "./media.ts";
 import { missedSince } from "./missed.ts";
 import { receive } from "./receive.ts";
 import { changes, sendText } from "./send.ts";
-import { sendFile } from "./upload.ts";
+import { sendFiles } from "./upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when a token is missing or Slack does not know it. */
 export async function connect(config: SlackConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -17,7 +17,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
   const ended = receive(account, AbortSignal.any([host.signal, end.signal]));
   return {
     async send(to, part, options) {
-      const send = part.kind === "text" ? sendText(account, to, part, options) : sendFile(account, to, part, options);
+      const send = part.kind === "text" ? sendText(account, to, part, options) : sendFiles(account, to, part, options);
       const result = await send;
       if (result.kind === "sent") void account.typing.answered(to);
       return result;

@@ -10,7 +10,15 @@ export const slack: ChannelAdapter<SlackConfig> = {
   id: SLACK,
   label: "Slack",
   // docs.slack.dev: chat.update takes 4,000 characters and is limited to about 50 calls a minute.
-  limits: { text: 4000, format: "slack-mrkdwn", media: 1000 * 1_048_576, editEveryMs: 1200 },
+  limits: {
+    text: 4000,
+    format: "slack-mrkdwn",
+    media: 1000 * 1_048_576,
+    editEveryMs: 1200,
+    // files.completeUploadExternal shares several files with one text, which is a message's like any other.
+    caption: { text: 4000 },
+    album: { files: 10 },
+  },
   config: slackConfig,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");

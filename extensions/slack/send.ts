@@ -63,9 +63,14 @@ function envelope({ config }: Room, thread: string | undefined, options: SendOpt
   };
 }
 
+const isUnformatted = ({ format }: TextPart): boolean => format !== "slack-mrkdwn";
+
+/** Text as Slack reads it. */
+export const written = (part: TextPart): string => (isUnformatted(part) ? escapeText(part.plain) : part.body);
+
 function bodyOf(part: TextPart, buttons: Buttons) {
-  const isPlain = part.format !== "slack-mrkdwn";
-  const text = isPlain ? escapeText(part.plain) : part.body;
+  const isPlain = isUnformatted(part);
+  const text = written(part);
   return {
     text,
     ...(isPlain && { mrkdwn: false }),

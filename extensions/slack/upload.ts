@@ -1,13 +1,10 @@
-import type { MediaItem, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { wait } from "openclaw/plugin-sdk";
 import { answeredOutcome } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { outcomeOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-import { threadFor } from "./send.ts";
-import { escapeText } from "./words.ts";
-
-type MediaPart = Extract<OutboundPart, { kind: "media" }>;
+import { threadFor, written } from "./send.ts";
 
 /** Milliseconds between the questions for the message of a file: Slack shows it a moment after it took it. */
 const SHOWN_AFTER = [0, 150, 400, 1000];
@@ -18,27 +15,53 @@ const NOTE = "uploads";
 const uploadsShape = z.array(z.object({ key: z.string(), file: z.string() }));
 type Uploads = z.output<typeof uploadsShape>;
 
-/** Sends a file in Slack's three steps; people see nothing before the last. Never rejects. */
-export async function sendFile(room: Room, to: Peer, part: MediaPart, options: SendOptions): Promise<SendResult> {
-  const bytes = await open(room, part.media);
-  if (!("length" in bytes)) return bytes;
-  const uploaded = await upload(room, bytes, part.media);
-  if (typeof uploaded !== "string") return uploaded;
+/** Sends files in Slack's three steps, the last one for all of them; people see nothing before it. Never rejects. */
+export async function sendFiles(room: Room, to: Peer, part: OutboundFiles, options: SendOptions): Promise<SendResult> {
+  const uploaded = await uploadAll(room, [part.media, ...(part.more ?? [])]);
+  if ("kind" in uploaded) return uploaded;
+  const [first, ...others] = uploaded;
   const thread = threadFor(to, options.replyTo);
   try {
     const channel = await room.channelIds.of(to);
-    await remember(room, { key: options.idempotencyKey, file: uploaded });
+    await remember(room, { key: options.idempotencyKey, file: first.id });
     await room.slack.calls.files.completeUploadExternal({
-      files: [{ id: uploaded, title: nameOf(part.media) }],
+      files: [first, ...others],
       channel_id: channel,
-      ...(part.caption !== undefined && { initial_comment: escapeText(part.caption) }),
+      ...(part.caption && { initial_comment: written(part.caption) }),
       ...(thread !== undefined && { thread_ts: thread }),
     });
     if (thread !== undefined) room.threads()?.join(channel, thread);
-    return { kind: "sent", messageId: (await shownAs(room, channel, uploaded)) ?? uploaded };
+    return { kind: "sent", messageId: (await shownAs(room, channel, first.id)) ?? first.id };
   } catch (error) {
     return outcomeOf(error);
   }
+}
+
+interface Uploaded {
+  readonly id: string;
+  readonly title: string;
+}
+
+async function uploadAll(
+  room: Room,
+  [media, ...more]: readonly [MediaItem, ...MediaItem[]],
+): Promise<readonly [Uploaded, ...Uploaded[]] | SendResult> {
+  const first = await uploadOne(room, media);
+  if ("kind" in first) return first;
+  const others: Uploaded[] = [];
+  for (const item of more) {
+    const other = await uploadOne(room, item);
+    if ("kind" in other) return other;
+    others.push(other);
+  }
+  return [first, ...others];
+}
+
+async function uploadOne(room: Room, item: MediaItem): Promise<Uploaded | SendResult> {
+  const bytes = await open(room, item);
+  if (!("length" in bytes)) return bytes;
+  const id = await upload(room, bytes, item);
+  return typeof id === "string" ? { id, title: nameOf(item) } : id;
 }
 
 async function open({ host }: Room, media: MediaItem): Promise<Uint8Array | SendResult> {
@@ -46,7 +69,7 @@ async function open({ host }: Room, media: MediaItem): Promise<Uint8Array | Send
     return await host.openMedia(media);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
+    return { kind: "refused", reason: `${media.name ?? "the file"} cannot be read: ${reason}` };
   }
 }
 

@@ -1,12 +1,10 @@
-import type { ChannelLink, OutboundPart, SendResult } from "openclaw/plugin-sdk";
+import type { ChannelLink, OutboundText, SendResult } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { chatId, markup, place } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { failureOf, resultOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-
-type TextPart = Extract<OutboundPart, { kind: "text" }>;
 
 const THREAD_GONE = /message thread not found/i;
 
@@ -49,32 +47,28 @@ const CANNOT_PARSE = /can't parse entities/i;
 const refusedFor = (result: SendResult, reason: RegExp): boolean =>
   result.kind === "refused" && reason.test(result.reason);
 
-interface Dress {
+/** A text or a caption as the Bot API takes it. */
+export interface Words {
   readonly text: string;
   readonly parse_mode?: "HTML";
-  readonly link_preview_options?: { is_disabled: true };
-}
-
-function dress(part: TextPart, config: TelegramConfig): { readonly rich: Dress; readonly plain: Dress } {
-  const preview = config.linkPreview ? {} : { link_preview_options: { is_disabled: true as const } };
-  const rich = part.format === "telegram-html" ? { text: part.body, parse_mode: "HTML" as const } : { text: part.body };
-  return { rich: { ...rich, ...preview }, plain: { text: part.plain, ...preview } };
 }
 
 /** Text as HTML; as plain text when Telegram cannot read the entities, which happens before anything is sent. */
-async function inEitherDress(
-  part: TextPart,
-  config: TelegramConfig,
-  send: (dress: Dress) => Promise<SendResult>,
+export async function inEitherDress(
+  part: OutboundText,
+  send: (words: Words) => Promise<SendResult>,
 ): Promise<SendResult> {
-  const { rich, plain } = dress(part, config);
-  const result = await send(rich);
-  return refusedFor(result, CANNOT_PARSE) ? send(plain) : result;
+  const isHtml = part.format === "telegram-html";
+  const result = await send(isHtml ? { text: part.body, parse_mode: "HTML" } : { text: part.body });
+  return refusedFor(result, CANNOT_PARSE) ? send({ text: part.plain }) : result;
 }
 
-export async function sendText(room: Room, to: Envelope, part: TextPart): Promise<SendResult> {
-  return inEitherDress(part, room.config, (text) =>
-    deliver(room, to, (at) => room.bot.calls.sendMessage({ ...at, ...text })),
+const previews = ({ linkPreview }: TelegramConfig): { readonly link_preview_options?: { is_disabled: true } } =>
+  linkPreview ? {} : { link_preview_options: { is_disabled: true } };
+
+export async function sendText(room: Room, to: Envelope, part: OutboundText): Promise<SendResult> {
+  return inEitherDress(part, (words) =>
+    deliver(room, to, (at) => room.bot.calls.sendMessage({ ...at, ...words, ...previews(room.config) })),
   );
 }
 
@@ -87,9 +81,13 @@ export function changes(room: Room): Changes {
     async edit(to, messageId, part, options = {}) {
       const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
       const buttons = markup(config, to, options.buttons);
-      const result = await inEitherDress(part, config, (text) =>
-        change(messageId, () => bot.calls.editMessageText({ ...target, ...buttons, ...text })),
-      );
+      const result = await inEitherDress(part, async (words) => {
+        const { text: caption, ...mode } = words;
+        const all = { ...target, ...buttons, ...words, ...previews(config) };
+        const edited = await change(messageId, () => bot.calls.editMessageText(all));
+        if (!refusedFor(edited, /no text in the message/i)) return edited;
+        return change(messageId, () => bot.calls.editMessageCaption({ ...target, ...buttons, ...mode, caption }));
+      });
       return refusedFor(result, /message is not modified/i) ? { kind: "sent", messageId } : result;
     },
     async remove(to, messageId) {

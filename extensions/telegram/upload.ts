@@ -1,15 +1,15 @@
-import { InputFile } from "grammy";
-import type { MediaItem, OutboundPart, SendResult } from "openclaw/plugin-sdk";
+import type { InputFile } from "grammy";
+import type { OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 import type { Envelope } from "./envelope.ts";
+import { captionOf, openFile } from "./files.ts";
+import type { Load, Opened } from "./files.ts";
+import { sendGroup } from "./media-group.ts";
 import type { Room } from "./room.ts";
-import { deliver, sendText } from "./send.ts";
-import { defaultName, methodOf, mostBytes, sizeRefusal } from "./shapes.ts";
+import { deliver, inEitherDress, sendText } from "./send.ts";
+import type { Words } from "./send.ts";
+import { CAPTION_UNITS, isUnfit, methodOf, sizeRefusal } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
 
-type MediaPart = Extract<OutboundPart, { kind: "media" }>;
-
-/** UTF-16 units of text below a file. */
-const CAPTION_LIMIT = 1024;
 const MOST_TOLD = 200;
 
 /** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
@@ -23,91 +23,75 @@ export class Uploads {
   }
 
   /** A file that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
-  async send(to: Envelope, part: MediaPart, key: string): Promise<SendResult> {
-    const opened = await open(this.#room, part.media);
-    if (opened.kind === "refused") return opened;
+  async send(to: Envelope, part: OutboundFiles, key: string): Promise<SendResult> {
+    const files: Opened[] = [];
+    for (const item of [part.media, ...(part.more ?? [])]) {
+      const opened = await openFile(this.#room, item);
+      if (opened.kind === "refused") return opened;
+      files.push(opened);
+    }
     const { caption, ...bare } = part;
-    const isSticker = methodOf(part, opened.bytes) === "sendSticker";
-    if (caption === undefined || (caption.length <= CAPTION_LIMIT && !isSticker)) return this.#sendAs(to, part, opened);
+    if (caption === undefined || hasRoom(part, files)) return this.#sendAll(to, part, files);
     if (!this.#told.has(key)) {
-      const text = { kind: "text", body: caption, format: "plain", plain: caption } as const;
-      const told = await sendText(this.#room, to, text);
+      const told = await sendText(this.#room, to, caption);
       if (told.kind !== "sent") return told;
       this.#told.add(key);
     }
-    const result = await this.#sendAs(to, bare, opened);
+    const result = await this.#sendAll(to, bare, files);
     const [oldest] = this.#told;
     if (result.kind !== "retry") this.#told.delete(key);
     else if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
     return result;
   }
 
-  async #sendAs(to: Envelope, part: MediaPart, opened: Opened): Promise<SendResult> {
+  async #sendAll(to: Envelope, part: OutboundFiles, files: readonly Opened[]): Promise<SendResult> {
+    const { caption } = part;
+    const send = async (words?: Words): Promise<SendResult> => {
+      const result = await (files.length > 1
+        ? sendGroup(this.#room, to, { files, words })
+        : this.#sendAs(to, part, { files, words }));
+      return result.kind === "refused" ? sizeRefusal(result, this.#room.config) : result;
+    };
+    return caption ? inEitherDress(caption, send) : send();
+  }
+
+  async #sendAs(to: Envelope, part: OutboundFiles, { files, words }: Load): Promise<SendResult> {
+    const [opened] = files;
+    if (!opened) return { kind: "refused", reason: "there is no file" };
     const method = methodOf(part, opened.bytes);
-    const result = await this.#try(method, to, part, opened);
-    if (result.kind !== "refused" || method === "sendDocument") return result;
-    if (!/photo|image|voice|audio|video|sticker|animation|wrong file|PHOTO_|VOICE_/i.test(result.reason)) return result;
-    return this.#try("sendDocument", to, part, opened);
-  }
-
-  async #try(method: Method, to: Envelope, part: MediaPart, opened: Opened): Promise<SendResult> {
-    const room = this.#room;
-    const result = await deliver(room, to, (at) =>
-      call(room, method, { to: at, caption: part.caption }, opened.file()),
-    );
-    return result.kind === "refused" ? sizeRefusal(result, room.config) : result;
+    const attempt = (how: Method): Promise<SendResult> =>
+      deliver(this.#room, to, (at) =>
+        call(this.#room, how, { to: { ...at, ...captionOf(words) }, file: opened.file() }),
+      );
+    const result = await attempt(method);
+    return isUnfit(result) && method !== "sendDocument" ? attempt("sendDocument") : result;
   }
 }
 
-interface Opened {
-  readonly kind: "open";
-  readonly bytes: number;
-  file(): InputFile | string;
-}
+const hasRoom = (part: OutboundFiles, [first]: readonly Opened[]): boolean =>
+  (part.caption?.plain.length ?? 0) <= CAPTION_UNITS && methodOf(part, first?.bytes ?? 0) !== "sendSticker";
 
-/** A file can be read once, so that each try gets its own. */
-async function open(
-  { host, config }: Room,
-  item: MediaItem,
-): Promise<Opened | Extract<SendResult, { kind: "refused" }>> {
-  if (item.source.at === "platform") {
-    const { ref } = item.source;
-    return { kind: "open", bytes: 0, file: () => ref };
-  }
-  try {
-    const bytes = await host.openMedia(item);
-    const most = mostBytes(config);
-    if (bytes.length > most) {
-      return { kind: "refused", reason: `the file is larger than the ${most / 1_048_576} MB that a bot may send` };
-    }
-    return { kind: "open", bytes: bytes.length, file: () => new InputFile(bytes, item.name ?? defaultName(item)) };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: "refused", reason: `the file cannot be read: ${reason}` };
-  }
-}
+type Captioned = Envelope & ReturnType<typeof captionOf>;
 
 async function call(
   { bot }: Room,
   method: Method,
-  { to, caption }: { readonly to: Envelope; readonly caption: string | undefined },
-  file: InputFile | string,
+  { to, file }: { readonly to: Captioned; readonly file: InputFile | string },
 ): Promise<{ message_id: number }> {
-  const body = { ...to, ...(caption !== undefined && { caption }) };
   switch (method) {
     case "sendPhoto":
-      return bot.calls.sendPhoto({ ...body, photo: file });
+      return bot.calls.sendPhoto({ ...to, photo: file });
     case "sendVoice":
-      return bot.calls.sendVoice({ ...body, voice: file });
+      return bot.calls.sendVoice({ ...to, voice: file });
     case "sendAudio":
-      return bot.calls.sendAudio({ ...body, audio: file });
+      return bot.calls.sendAudio({ ...to, audio: file });
     case "sendVideo":
-      return bot.calls.sendVideo({ ...body, video: file });
+      return bot.calls.sendVideo({ ...to, video: file });
     case "sendAnimation":
-      return bot.calls.sendAnimation({ ...body, animation: file });
+      return bot.calls.sendAnimation({ ...to, animation: file });
     case "sendSticker":
       return bot.calls.sendSticker({ ...to, sticker: file });
     case "sendDocument":
-      return bot.calls.sendDocument({ ...body, document: file });
+      return bot.calls.sendDocument({ ...to, document: file });
   }
 }

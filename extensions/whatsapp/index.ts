@@ -10,7 +10,14 @@ export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
   id: WHATSAPP,
   label: "WhatsApp",
   // Meta documents 4,096 characters for a text and 100 MB for the largest kind of file (Cloud API, messages and media).
-  limits: { text: 4096, format: "whatsapp", media: 100 * 1_048_576, editEveryMs: 2500 },
+  limits: {
+    text: 4096,
+    format: "whatsapp",
+    media: 100 * 1_048_576,
+    editEveryMs: 2500,
+    // The same documentation has 1,024 for a caption; sounds and stickers have none.
+    caption: { text: 1024, not: ["audio", "voice", "sticker"] },
+  },
   config: whatsappConfig,
   async connect(config, host) {
     const { connect } = await import("./connect.ts");

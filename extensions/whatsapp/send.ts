@@ -1,5 +1,13 @@
 import type { AnyMessageContent, MiscMessageGenerationOptions, WAMessageKey } from "@whiskeysockets/baileys";
-import type { ChannelHost, ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type {
+  ChannelHost,
+  ChannelLink,
+  OutboundFiles,
+  OutboundText,
+  Peer,
+  SendOptions,
+  SendResult,
+} from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";
 import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
@@ -7,9 +15,6 @@ import { attempt } from "./outcome.ts";
 import { Recent } from "./recent.ts";
 import type { WaSocket } from "./port.ts";
 import { fileContent } from "./upload.ts";
-
-type TextPart = Extract<OutboundPart, { kind: "text" }>;
-type MediaPart = Extract<OutboundPart, { kind: "media" }>;
 
 /** How long a send waits for a connection that is being made again. */
 const READY_MS = 3000;
@@ -55,9 +60,9 @@ export function sender(sending: Sending): Link {
     async send(to, part, options) {
       const quote = quoteOf(connection, to, options);
       if (part.kind === "text") return post(to, textContent(part, to), options.idempotencyKey, quote);
-      return sendFile(sending, part, {
+      return sendFile(sending, to, part, {
         file: (content) => post(to, content, options.idempotencyKey, quote),
-        words: (text) => post(to, { text, linkPreview: null }, `${options.idempotencyKey}\ncaption`, quote),
+        words: (text) => post(to, text, `${options.idempotencyKey}\ncaption`, quote),
       });
     },
     async edit(to, messageId, part) {
@@ -104,7 +109,7 @@ function keyOf(to: Peer, messageId: string): WAMessageKey {
 }
 
 /** A person whose number stands behind an `@` is named, as in WhatsApp itself. */
-function textContent(part: TextPart, to: Peer): { text: string; linkPreview: null; mentions?: string[] } {
+function textContent(part: OutboundText, to: Peer): TextContent {
   const text = part.format === "whatsapp" ? part.body : part.plain;
   if (!isGroup(to.chat.id)) return { text, linkPreview: null };
   const mentions = [...text.matchAll(/@\+?(\d{7,15})\b/g)].map((match) => `${match[1]}@s.whatsapp.net`);
@@ -112,17 +117,26 @@ function textContent(part: TextPart, to: Peer): { text: string; linkPreview: nul
   return { text: text.replaceAll(/@\+(?=\d{7,15}\b)/g, "@"), linkPreview: null, mentions };
 }
 
+interface TextContent {
+  readonly text: string;
+  readonly linkPreview: null;
+  readonly mentions?: string[];
+}
+
 interface Posts {
   file(content: AnyMessageContent): Promise<SendResult>;
-  words(text: string): Promise<SendResult>;
+  words(content: TextContent): Promise<SendResult>;
 }
 
 /** Where WhatsApp has no room for a caption it goes before the file. */
-async function sendFile({ host }: Sending, part: MediaPart, posts: Posts): Promise<SendResult> {
-  const opened = await fileContent(host, part);
+async function sendFile({ host }: Sending, to: Peer, part: OutboundFiles, posts: Posts): Promise<SendResult> {
+  const words = part.caption && textContent(part.caption, to);
+  const { text: caption, mentions } = words ?? {};
+  const below = { ...(caption !== undefined && { caption }), ...(mentions && { mentions }) };
+  const opened = await fileContent(host, part, below);
   if (opened.kind === "refused") return opened;
-  if (opened.words !== undefined) {
-    const told = await posts.words(opened.words);
+  if (words && opened.isBare) {
+    const told = await posts.words(words);
     if (told.kind !== "sent") return told;
   }
   return posts.file(opened.content);

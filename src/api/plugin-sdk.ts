@@ -26,7 +26,7 @@ export type {
   ReactionFacts,
   Sender,
 } from "../types/message.ts";
-export type { OutboundPart, ReplyButton, TextFormat, TextStyle } from "../types/reply.ts";
+export type { OutboundFiles, OutboundPart, OutboundText, ReplyButton, TextFormat, TextStyle } from "../types/reply.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";

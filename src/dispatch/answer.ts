@@ -1,5 +1,6 @@
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Preview } from "../outbox/preview.ts";
+import { partWords } from "../outbox/render.ts";
 import { createDirectiveFilter, parseDirectives } from "../reply/directives.ts";
 import type { Clock } from "../types/clock.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
@@ -277,8 +278,7 @@ function hasSameWords(rows: readonly OutboxRow[], blocks: readonly ReplyBlock[])
   return wordsIn(rows) === wordsOf(wanted);
 }
 
-const wordsIn = (rows: readonly OutboxRow[]): string =>
-  wordsOf(rows.map(({ body }) => (body.kind === "text" ? body.plain : "")).join(""));
+const wordsIn = (rows: readonly OutboxRow[]): string => wordsOf(rows.map(({ body }) => partWords(body)).join(""));
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
 

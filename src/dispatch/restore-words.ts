@@ -1,5 +1,6 @@
 import { askForRest } from "../harness/continuation.ts";
 import { asksForRest, textOf } from "../history/parts.ts";
+import { partWords } from "../outbox/render.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
@@ -43,7 +44,7 @@ function blocksOf({ inboxId, rows, prefix = "" }: Turn): readonly string[] {
   if (rows.some(({ replyKey }) => replyKey.startsWith(`in:${inboxId}:again`))) return [];
   const blocks: string[] = [];
   for (let own = rowsOf(rows, inboxId, 0); own.length > 0; own = rowsOf(rows, inboxId, blocks.length))
-    blocks.push(own.map(({ body }) => (body.kind === "text" ? body.plain : "")).join("\n"));
+    blocks.push(own.map(({ body }) => partWords(body)).join("\n"));
   const [first, ...others] = blocks;
   if (first === undefined) return [];
   return [prefix !== "" && first.startsWith(prefix) ? first.slice(prefix.length).trimStart() : first, ...others];

@@ -1,3 +1,4 @@
+import { partWords } from "../outbox/render.ts";
 import { MESSAGE_TOOL, sentBy, sentByTool } from "../tools/message-result.ts";
 import type { RunEvent } from "../types/events.ts";
 import type { OutboxRow } from "../types/journal.ts";
@@ -23,7 +24,7 @@ export class SentTexts {
     this.#chat = chat;
     const own = earlier.filter((row) => row.replyKey.startsWith(sentByTool(inboxId)) && this.#arrives(row));
     for (const rows of Map.groupBy(own, ({ replyKey }) => replyKey).values())
-      this.#commit(rows.map(({ body }) => (body.kind === "text" ? body.plain : "")).join("\n"));
+      this.#commit(rows.map(({ body }) => partWords(body)).join("\n"));
   }
 
   /** True when the chat got something from the tool, be it a file. */

@@ -5,12 +5,13 @@ import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
+import { composeReply } from "./compose.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
 import { pause } from "./pause.ts";
 import { Preview } from "./preview.ts";
-import { labelled, renderBlock } from "./render.ts";
+import { labelled } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
@@ -23,6 +24,8 @@ export interface Reply {
   readonly buttons?: readonly ReplyButton[];
   /** A preview whose text the first chunk replaces. */
   readonly editOf?: string;
+  /** Comes without a sound, where the platform knows that. */
+  readonly silent?: boolean;
   /** An earlier send of the same words may have arrived. */
   readonly isRepeat?: boolean;
   /** Milliseconds before the first message goes, once it is its turn. Not kept over a restart. */
@@ -49,7 +52,7 @@ export class Outbox {
   async deliver(reply: Reply): Promise<readonly OutboxRow[]> {
     const parts = await this.#render(reply);
     if (parts.length === 0) return [];
-    const { replyKey, inboxId, to, replyTo, buttons, editOf, isRepeat } = reply;
+    const { replyKey, inboxId, to, replyTo, buttons, silent, editOf, isRepeat } = reply;
     const rows = await this.#deps.journal.plan({
       replyKey,
       to,
@@ -57,6 +60,7 @@ export class Outbox {
       ...(inboxId !== undefined && { inboxId }),
       ...(replyTo !== undefined && { replyTo }),
       ...(buttons && { buttons }),
+      ...(silent !== undefined && { silent }),
       ...(editOf !== undefined && { editOf }),
       ...(isRepeat !== undefined && { isRepeat }),
     });
@@ -141,7 +145,8 @@ export class Outbox {
 
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {
     const limits = this.#deps.links.limits(reply.to) ?? PLAIN_LIMITS;
-    const parts = (await Promise.all(reply.blocks.map((block) => renderBlock(block, limits)))).flat();
+    const apart = { hasPreview: reply.editOf !== undefined, hasButtons: reply.buttons !== undefined };
+    const parts = await composeReply(reply.blocks, limits, apart);
     const isLabelled = reply.isRepeat === true && this.#deps.labelsRepeats?.() !== false;
     return isLabelled ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
   }

@@ -1,19 +1,8 @@
 import type { ChannelLimits } from "../types/channel.ts";
-import type { OutboundPart, ReplyBlock } from "../types/reply.ts";
+import type { OutboundPart, OutboundText } from "../types/reply.ts";
 
-/** A block as the platform's own text, cut to its limit; never empty chunks. Markdown is loaded with the first one. */
-export async function renderBlock(block: ReplyBlock, limits: ChannelLimits): Promise<readonly OutboundPart[]> {
-  if (block.kind !== "media") return renderText(block.markdown, limits);
-  const { media, caption, asVoice } = block;
-  return [
-    { kind: "media", media, ...(caption !== undefined && { caption }), ...(asVoice !== undefined && { asVoice }) },
-  ];
-}
-
-export async function renderText(
-  markdown: string,
-  limits: ChannelLimits,
-): Promise<readonly (OutboundPart & { kind: "text" })[]> {
+/** Markdown as the platform's own text, cut to its limit; never empty chunks. What renders it is loaded with the first one. */
+export async function renderText(markdown: string, limits: ChannelLimits): Promise<readonly OutboundText[]> {
   if (markdown.trim() === "") return [];
   // A resend is longer by its label and must fit all the same.
   const limit = Math.max(1, limits.text - REPEAT_LABEL.length - 1);
@@ -28,7 +17,7 @@ export async function renderText(
   return renderChunks(markdown, format, { limit, lines, tables }).map((chunk) => ({ kind: "text", format, ...chunk }));
 }
 
-async function asWritten(markdown: string, limit: number): Promise<readonly (OutboundPart & { kind: "text" })[]> {
+async function asWritten(markdown: string, limit: number): Promise<readonly OutboundText[]> {
   const { createBlockChunker } = await import("../reply/chunker.ts");
   const chunker = createBlockChunker({ minChars: limit, maxChars: limit, breakPreference: "paragraph" });
   const chunks = [...chunker.push(markdown), ...chunker.flush()];
@@ -42,8 +31,18 @@ export const REPEAT_LABEL = "(possible repeat) ";
 const LINE_MARKS = /^(?:>|```)/;
 
 export function labelled(part: OutboundPart): OutboundPart {
-  if (part.kind === "media") return { ...part, caption: REPEAT_LABEL + (part.caption ?? "") };
+  if (part.kind === "text") return labelledText(part);
+  const caption = part.caption ? labelledText(part.caption) : BARE_LABEL;
+  return { ...part, caption };
+}
+
+const BARE_LABEL: OutboundText = { kind: "text", body: REPEAT_LABEL, plain: REPEAT_LABEL, format: "plain" };
+
+function labelledText(part: OutboundText): OutboundText {
   const label = LINE_MARKS.test(part.body) ? `${REPEAT_LABEL}\n` : REPEAT_LABEL;
   const styles = part.styles?.map((style) => ({ ...style, start: style.start + label.length }));
   return { ...part, body: label + part.body, plain: label + part.plain, ...(styles && { styles }) };
 }
+
+/** The words of a message, also those below a file; empty where there are none. */
+export const partWords = (part: OutboundPart): string => (part.kind === "text" ? part : part.caption)?.plain ?? "";

@@ -76,6 +76,7 @@ async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean):
   return link.send(row.to, isLabelled ? labelled(row.body) : row.body, {
     ...namesOf(row),
     ...(row.buttons && { buttons: row.buttons }),
+    ...(row.silent === true && { silent: true }),
   });
 }
 

@@ -16,8 +16,8 @@ const OF_INBOX = `${OUTBOX_ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
 const OF_RUN = `${OUTBOX_ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
 const OPEN = `${OUTBOX_ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
 const INSERT = `
-  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, state)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
+  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
 // What was sent stays sent, whatever a late timer says.
 const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
@@ -66,6 +66,7 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
       (part === firstText ? reply.editOf : undefined) ?? null,
       at,
       Number(part === 0 && reply.isRepeat === true),
+      Number(reply.silent === true),
     );
   }
   return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
@@ -101,5 +102,6 @@ export function toOutboxRow(row: Row): OutboxRow {
       retriedAt: countOr(row, "retried_at"),
     }),
     ...(count(row, "is_repeat") === 1 && { isRepeat: true }),
+    ...(count(row, "silent") === 1 && { silent: true }),
   };
 }

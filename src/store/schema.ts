@@ -110,6 +110,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_message ON outbox (message_id) WHERE message_id IS NOT NULL;
   CREATE INDEX outbox_failed ON outbox (id) WHERE state = 'failed';
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN silent INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** The version that this program writes. */

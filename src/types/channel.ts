@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AccountId, ChannelId } from "./ids.ts";
-import type { InboundMessage, MediaItem, Peer } from "./message.ts";
+import type { InboundMessage, MediaItem, MediaKind, Peer } from "./message.ts";
 import type { OutboundPart, ReplyButton, TextFormat } from "./reply.ts";
 
 export interface ChannelLimits {
@@ -15,6 +15,29 @@ export interface ChannelLimits {
   readonly tables?: "off" | "bullets" | "code" | "block" | undefined;
   /** Least milliseconds between two edits of a preview. */
   readonly editEveryMs?: number;
+  /** Text below a file; each goes as a message of its own where unset. */
+  readonly caption?: CaptionLimits;
+  /** Several files in one message; each goes alone where unset. */
+  readonly album?: AlbumLimits;
+  /** True where a message can come without a sound. */
+  readonly silent?: boolean;
+}
+
+export interface CaptionLimits {
+  /** UTF-16 units, after formatting. */
+  readonly text: number;
+  /** Kinds of files that have none. */
+  readonly not?: readonly MediaKind[];
+}
+
+/** Voice notes and stickers are never part of an album. */
+export interface AlbumLimits {
+  /** Files of one album. */
+  readonly files: number;
+  /** Bytes of one album. */
+  readonly bytes?: number;
+  /** Only files of one sort go together; a file without a sort goes alone. All go together where unset. */
+  readonly sortOf?: (item: MediaItem) => string | undefined;
 }
 
 export interface SendOptions {
@@ -23,6 +46,7 @@ export interface SendOptions {
   /** Stable over retries; adapters pass it on where the platform takes one. */
   readonly idempotencyKey: string;
   readonly buttons?: readonly ReplyButton[];
+  /** Without a sound, where `ChannelLimits.silent` says that the platform knows it. */
   readonly silent?: boolean;
 }
 

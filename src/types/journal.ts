@@ -78,6 +78,8 @@ export interface OutboxRow {
   readonly body: OutboundPart;
   readonly replyTo?: string;
   readonly buttons?: readonly ReplyButton[];
+  /** Comes without a sound. */
+  readonly silent?: boolean;
   readonly state: OutboxState;
   readonly attempts: number;
   readonly messageId?: string;
@@ -99,6 +101,7 @@ export interface PlannedReply {
   readonly parts: readonly OutboundPart[];
   readonly replyTo?: string;
   readonly buttons?: readonly ReplyButton[];
+  readonly silent?: boolean;
   readonly editOf?: string;
   /** The same words may stand in the chat already. */
   readonly isRepeat?: boolean;

@@ -3,6 +3,7 @@ import type { ChannelAdapter, SendResult } from "../../src/types/channel.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
 import { Host } from "./host.ts";
+import { mediaFeatures } from "./media.ts";
 import type { Platform } from "./platform.ts";
 import { closeLater, start, stopAll, text } from "./running.ts";
 
@@ -22,6 +23,7 @@ export function channelContract(name: string, open: () => Promise<Platform>): vo
     living(open);
     inboundFeatures(open);
     outboundFeatures(open);
+    mediaFeatures(open);
   });
 }
 

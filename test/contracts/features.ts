@@ -1,21 +1,14 @@
 import { expect, test } from "vitest";
 import type { TestContext } from "vitest";
 import { renderText } from "../../src/outbox/render.ts";
-import { mediaId } from "../../src/types/ids.ts";
-import type { OutboundPart } from "../../src/types/reply.ts";
 import type { Platform, PlatformFile } from "./platform.ts";
+import { PNG } from "./media.ts";
 import { start, text } from "./running.ts";
 import type { Running } from "./running.ts";
 
 type Open = () => Promise<Platform>;
 
 const key = { idempotencyKey: "reply-1" };
-const PNG = new Uint8Array(
-  Buffer.from(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-    "base64",
-  ),
-);
 const PICTURE: PlatformFile = { kind: "image", bytes: PNG, mime: "image/png", name: "dot.png" };
 
 /** The fake's side of a capability. A platform without it is told as skipped; a fake that forgot it fails. */
@@ -174,25 +167,6 @@ export function outboundFeatures(open: Open): void {
     expect(shown(platform.direct, id)).toEqual(["👀"]);
     for (const _ of [1, 2]) expect(await link.react?.(platform.direct, id, undefined)).toMatchObject({ kind: "sent" });
     expect(shown(platform.direct, id)).toEqual([]);
-  });
-
-  test("a file goes out with its caption", async (context) => {
-    const { platform, host, link } = await start(await open());
-    if (!platform.files) return context.skip("the platform takes no files");
-    host.media.set("dot.png", PNG);
-    const media = {
-      kind: "image",
-      mime: "image/png",
-      name: "dot.png",
-      source: { at: "store", id: mediaId("dot.png") },
-    } as const;
-    const part: OutboundPart = { kind: "media", media, caption: "a dot" };
-    expect(await link.send(platform.direct, part, key)).toMatchObject({ kind: "sent" });
-    const [file] = platform.files(platform.direct);
-    expect(Buffer.from(file?.bytes ?? []).equals(PNG)).toBe(true);
-    expect([file?.caption, ...platform.shown(platform.direct)]).toContain("a dot");
-    const gone = { ...media, source: { at: "store", id: mediaId("gone.png") } } as const;
-    expect(await link.send(platform.direct, { kind: "media", media: gone }, key)).toMatchObject({ kind: "refused" });
   });
 
   test("a send with one key shows once", async (context) => {

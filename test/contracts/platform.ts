@@ -45,6 +45,8 @@ export interface Platform {
   reactions?(peer: Peer, messageId: string): readonly string[];
   /** Files that the bot sent. */
   files?(peer: Peer): readonly PlatformFile[];
+  /** How many files each message with files has that the bot sent, as people see it. */
+  albums?(peer: Peer): readonly number[];
   /** Ids that the shown messages answer to, in their order. */
   answers?(peer: Peer): readonly (string | undefined)[];
   /** True: two sends with one key show one message. */

@@ -3,8 +3,8 @@ import { telegram } from "../../extensions/telegram/index.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/message.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
-import type { FakeTelegram, Fault } from "../fakes/telegram.ts";
-import type { Platform } from "./platform.ts";
+import type { FakeTelegram, Fault, TelegramCall } from "../fakes/telegram.ts";
+import type { Platform, PlatformFile } from "./platform.ts";
 
 const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
   limited: "429",
@@ -94,14 +94,24 @@ function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press"
   };
 }
 
-const FILE_CALLS = {
-  sendPhoto: "image",
-  sendDocument: "document",
-  sendVoice: "voice",
-  sendAudio: "audio",
-  sendVideo: "video",
-} as const;
+const FILE_CALLS = new Map<string, PlatformFile["kind"]>([
+  ["sendPhoto", "image"],
+  ["sendDocument", "document"],
+  ["sendVoice", "voice"],
+  ["sendAudio", "audio"],
+  ["sendVideo", "video"],
+  ["sendMediaGroup", "image"],
+]);
 const fileShape = z.object({ bytes: z.instanceof(Uint8Array) });
+const groupShape = z.array(z.object({ media: fileShape }));
+
+function filesOf({ method, body, text }: TelegramCall): readonly PlatformFile[] {
+  const kind = FILE_CALLS.get(method) ?? "document";
+  const caption = text === "" ? {} : { caption: text };
+  if (method === "sendMediaGroup")
+    return groupShape.parse(body["media"]).map(({ media }, at) => ({ kind, ...media, ...(at === 0 && caption) }));
+  return [{ kind, ...fileShape.parse(body[method.replace("send", "").toLowerCase()]), ...caption }];
+}
 
 const chatOf = ({ chat }: Peer) =>
   chat.kind === "direct"
@@ -109,23 +119,19 @@ const chatOf = ({ chat }: Peer) =>
     : { id: Number(chat.id), type: "supergroup", title: "Crew", is_forum: true };
 
 /** What people see beside texts. */
-function sights(fake: FakeTelegram): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+function sights(fake: FakeTelegram): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const calls = (peer: Peer, method: string) =>
     fake.sent.filter((call) => call.method === method && call.chatId === peer.chat.id && call.ok);
+  const fileCalls = (peer: Peer) =>
+    fake.sent.filter((call) => FILE_CALLS.has(call.method) && call.chatId === peer.chat.id && call.ok);
   return {
     typed: (peer) => calls(peer, "sendChatAction").length,
     reactions(peer, messageId) {
       const last = calls(peer, "setMessageReaction").findLast((call) => call.messageId === Number(messageId));
       return parsed(last?.body["reaction"]).flatMap((reaction) => reaction.emoji ?? []);
     },
-    files: (peer) =>
-      Object.entries(FILE_CALLS).flatMap(([method, kind]) =>
-        calls(peer, method).map(({ body, text }) => ({
-          kind,
-          bytes: fileShape.parse(body[method.replace("send", "").toLowerCase()]).bytes,
-          ...(text !== "" && { caption: text }),
-        })),
-      ),
+    files: (peer) => fileCalls(peer).flatMap(filesOf),
+    albums: (peer) => fileCalls(peer).map((call) => filesOf(call).length),
     answers: (peer) =>
       calls(peer, "sendMessage").map(({ body }) => {
         const { message_id: id } = replyOf(body["reply_parameters"]);

@@ -112,6 +112,9 @@ const CONTENT: Readonly<Record<string, string>> = {
   sendAnimation: "animation",
   sendSticker: "sticker",
 };
+const METHODS_OF: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(CONTENT).map(([method, field]) => [field, method]),
+);
 /** Calls about the bot itself, not about a chat: neither `sent` nor taps tell of them, and `*` faults leave them alone. */
 const QUIET = new Set(["getMe", "setMyCommands", "deleteMyCommands", "getWebhookInfo", "setWebhook"]);
 /** core.telegram.org/bots/api#getupdates: what a bot hears that names no kinds. */
@@ -132,7 +135,7 @@ class Fake implements FakeTelegram {
   readonly self = SELF;
   readonly sent: TelegramCall[] = [];
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
-  readonly #messages = new Map<string, { chat: string; text: string; extra: string }>();
+  readonly #messages = new Map<string, { chat: string; text: string; extra: string; isFile: boolean }>();
   readonly #files = new Map<string, { bytes: Uint8Array; path: string }>();
   readonly #moved = new Map<string, number>();
   readonly #goneTopics = new Set<number>();
@@ -309,14 +312,15 @@ class Fake implements FakeTelegram {
 
   #note(method: string, body: Record<string, unknown>, answer: Answer, reply: (answer: Answer) => void): void {
     const result = answer.body["result"];
-    const made = typeof result === "object" && result !== null ? Reflect.get(result, "message_id") : undefined;
+    const first: unknown = Array.isArray(result) ? result[0] : result;
+    const made = typeof first === "object" && first !== null ? Reflect.get(first, "message_id") : undefined;
     const messageId: unknown = made ?? body["message_id"];
     if (method !== "getUpdates" && !QUIET.has(method)) {
       this.sent.push({
         method,
         body,
         chatId: textOf(body["chat_id"]),
-        text: textOf(body["text"] ?? body["caption"]),
+        text: textOf(body["text"] ?? body["caption"] ?? groupOf(body)[0]?.["caption"]),
         messageId: messageId === undefined ? undefined : Number(messageId),
         ok: answer.status === 200,
         at: Date.now(),
@@ -381,7 +385,9 @@ class Fake implements FakeTelegram {
         ...this.#webhookError,
       }),
     setWebhook: (body) => this.#setWebhook(body),
-    editMessageText: (body) => this.#edit(body),
+    sendMediaGroup: (body) => this.#sendGroup(body),
+    editMessageText: (body) => this.#edit(body, "text"),
+    editMessageCaption: (body) => this.#edit(body, "caption"),
     deleteMessage: (body) => this.#delete(body),
     getFile: (body) => this.#fileFacts(needText(body, "file_id")),
     sendChatAction: (body) => ok(chatOf(body) !== "" && needText(body, "action") !== ""),
@@ -437,6 +443,31 @@ class Fake implements FakeTelegram {
     return ok(true);
   }
 
+  /** #sendmediagroup: 2–10 items, documents and sounds only among themselves. */
+  #sendGroup(body: Record<string, unknown>): Answer {
+    const items = groupOf(body);
+    if (items.length < 2 || items.length > 10) throw new Refusal(400, "Bad Request: wrong number of messages to send");
+    const kinds = new Set(items.map((item) => textOf(item["type"])));
+    for (const kind of kinds) {
+      if (!["photo", "video", "audio", "document"].includes(kind))
+        throw new Refusal(400, `Bad Request: can't parse InputMedia: type "${kind}" can't be used in sendMediaGroup`);
+      if (["audio", "document"].includes(kind) && kinds.size > 1)
+        throw new Refusal(400, `Bad Request: ${kind} can't be mixed with other media types`);
+    }
+    const broken = items.findIndex((item) => item["media"] === "wrong-file-id");
+    if (broken >= 0) {
+      const why = "Wrong file identifier/HTTP URL specified";
+      throw new Refusal(400, `Bad Request: failed to send message #${broken + 1} with the error message "${why}"`);
+    }
+    const made = items.map((item) => {
+      const { type, media, ...words } = item;
+      const { reply_markup: _none, media: _all, ...around } = body;
+      return this.#send(METHODS_OF[textOf(type)] ?? "", { ...around, ...words, [textOf(type)]: media });
+    });
+    const refused = made.find(({ status }) => status !== 200);
+    return refused ?? ok(made.map((answer) => answer.body["result"]));
+  }
+
   #send(method: string, body: Record<string, unknown>): Answer {
     const chat = chatOf(body);
     const movedTo = this.#moved.get(chat);
@@ -452,7 +483,7 @@ class Fake implements FakeTelegram {
     checkButtons(body["reply_markup"]);
     checkReply(body["reply_parameters"]);
     const message_id = this.#nextMessage++;
-    this.#messages.set(`${chat}:${message_id}`, { chat, text, extra: extraOf(body) });
+    this.#messages.set(`${chat}:${message_id}`, { chat, text, extra: extraOf(body), isFile: field !== "text" });
     return ok(shownMessage(chat, message_id, text));
   }
 
@@ -463,11 +494,13 @@ class Fake implements FakeTelegram {
     return `${chatOf(body)}:${Number(id)}`;
   }
 
-  #edit(body: Record<string, unknown>): Answer {
+  #edit(body: Record<string, unknown>, field: "text" | "caption"): Answer {
     const key = this.#messageKey(body);
     const message = this.#messages.get(key);
     if (!message) throw new Refusal(400, "Bad Request: message to edit not found");
-    const text = visible(body, "text", 4096);
+    if (message.isFile !== (field === "caption"))
+      throw new Refusal(400, `Bad Request: there is no ${field} in the message to edit`);
+    const text = visible(body, field, field === "text" ? 4096 : 1024);
     checkButtons(body["reply_markup"]);
     if (text === message.text && extraOf(body) === message.extra) {
       throw new Refusal(
@@ -588,6 +621,12 @@ function checkReply(parameters: unknown): void {
     throw new Refusal(400, "Bad Request: message to be replied not found");
 }
 
+/** The files of an album. */
+function groupOf(body: Record<string, unknown>): Record<string, unknown>[] {
+  const { media } = body;
+  return Array.isArray(media) ? media.map(asRecord) : [];
+}
+
 function asRecord(value: unknown): Record<string, unknown> {
   const read: unknown = typeof value === "string" ? JSON.parse(value) : value;
   return typeof read === "object" && read !== null ? { ...read } : {};
@@ -632,6 +671,14 @@ function multipart(raw: Buffer, boundary: string): Record<string, unknown> {
   }
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value === "string" && value.startsWith("attach://")) fields[name] = fields[value.slice(9)];
+  }
+  const { media } = fields;
+  if (typeof media === "string") {
+    const items = JSON.parse(media) as Record<string, unknown>[];
+    fields["media"] = items.map((item) => ({
+      ...item,
+      media: fields[textOf(item["media"]).slice(9)] ?? item["media"],
+    }));
   }
   return fields;
 }

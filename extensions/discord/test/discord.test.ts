@@ -81,19 +81,25 @@ describe("sending", () => {
     expect(await link.send(group, says("hi"), KEY)).toMatchObject({ kind: "retry" });
   });
 
-  test("a caption that is too long goes before its file, whole", async () => {
+  test("a text and its files are one message; a lost one is known by the names of all", async () => {
     const host = new Host();
     host.media.set("m", new Uint8Array([1, 2, 3]));
     const { link, direct, posts } = await begin({}, host);
-    const caption = "c".repeat(4100);
-    const media = { kind: "audio", mime: "audio/mpeg", source: { at: "store", id: mediaId("m") } } as const;
-    expect(await link.send(direct, { kind: "media", media, caption }, KEY)).toMatchObject({ kind: "sent" });
-    expect(
-      posts()
-        .map(({ body }) => textIn(body, "content"))
-        .join(""),
-    ).toBe(caption);
-    expect(posts().at(-1)?.files).toEqual([{ name: "audio.mp3", bytes: new Uint8Array([1, 2, 3]) }]);
+    const source = { at: "store", id: mediaId("m") } as const;
+    const media = { kind: "audio", mime: "audio/mpeg", source } as const;
+    const more = [{ kind: "document", name: "a b.txt", source }] as const;
+    const part = { kind: "media", media, more, caption: says("**both**") } as const;
+    expect(await link.send(direct, part, KEY)).toMatchObject({ kind: "sent" });
+    const bytes = new Uint8Array([1, 2, 3]);
+    expect(posts().map(({ body, files }) => [textIn(body, "content"), files])).toEqual([
+      [
+        "**both**",
+        [
+          { name: "audio.mp3", bytes },
+          { name: "a b.txt", bytes },
+        ],
+      ],
+    ]);
   });
 
   test("a new reaction takes the place of the last; after a restart Discord is asked which it was", async () => {

@@ -87,7 +87,7 @@ function people(
 }
 
 /** What people see beside texts. */
-function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const { world } = fake;
   const own = (peer: Peer) => world.messages(channelOf(fake, peer)).filter((message) => world.isOwn(message));
   return {
@@ -99,6 +99,10 @@ function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answ
     answers: (peer) =>
       own(peer).map(
         (message) => (message["message_reference"] as Json | undefined)?.["message_id"] as string | undefined,
+      ),
+    albums: (peer) =>
+      own(peer).flatMap(({ attachments }) =>
+        Array.isArray(attachments) && attachments.length > 0 ? attachments.length : [],
       ),
     files: (peer) =>
       own(peer).flatMap((message) =>

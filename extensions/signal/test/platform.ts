@@ -80,7 +80,7 @@ function people(fake: FakeSignal): Pick<Platform, "change" | "react" | "attach">
 }
 
 /** What people see beside texts. */
-function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const messages = (peer: Peer) => fake.messages.filter(({ chat }) => chat === chatOf(peer));
   return {
     typed: (peer) =>
@@ -94,6 +94,7 @@ function sights(fake: FakeSignal): Pick<Platform, "typed" | "reactions" | "answe
         const { quoteTimestamp, quoteAuthor } = params;
         return typeof quoteTimestamp === "number" ? `${quoteTimestamp}:${quoteAuthor as string}` : undefined;
       }),
+    albums: (peer) => messages(peer).flatMap(({ attachments }) => attachments.length || []),
     files: (peer) =>
       messages(peer).flatMap(({ attachments, text }) => attachments.map(({ uri, bytes }) => fileOf(uri, bytes, text))),
   };

@@ -84,7 +84,7 @@ describe("a file", () => {
     const host = new Host();
     host.media.set("m", new Uint8Array([1, 2, 3]));
     const { link, fake } = await begin({}, host);
-    expect((await link.send(DIRECT, file("a;b,c/../ü.txt", { caption: "see" }), KEY)).kind).toBe("sent");
+    expect((await link.send(DIRECT, file("a;b,c/../ü.txt", { caption: plain("see") }), KEY)).kind).toBe("sent");
     expect((await link.send(DIRECT, file("v.aac", { asVoice: true }), KEY)).kind).toBe("sent");
     expect(fake.messages.map(({ attachments }) => attachments[0]?.uri)).toEqual([
       "data:application/octet-stream;filename=a_b_c_.._ü.txt;base64,AQID",

@@ -102,7 +102,7 @@ function people(fake: FakeSlack): Pick<Platform, "change" | "react" | "press" | 
 const bots = (fake: FakeSlack, peer: Peer): readonly FakeMessage[] =>
   fake.messages.filter(({ user, channel }) => user === fake.self.userId && channel === peer.chat.id);
 
-function sights(fake: FakeSlack): Pick<Platform, "reactions" | "answers" | "files" | "typed"> {
+function sights(fake: FakeSlack): Pick<Platform, "reactions" | "answers" | "files" | "albums" | "typed"> {
   return {
     typed: (peer) =>
       fake.calls.filter(
@@ -115,6 +115,7 @@ function sights(fake: FakeSlack): Pick<Platform, "reactions" | "answers" | "file
       );
     },
     answers: (peer) => bots(fake, peer).map((message) => message.thread_ts),
+    albums: (peer) => bots(fake, peer).flatMap(({ files = [] }) => files.length || []),
     files: (peer) => bots(fake, peer).flatMap((message) => fileOf(fake, message)),
   };
 }

@@ -301,7 +301,7 @@ describe("what goes out", () => {
 
 describe("files", () => {
   const media = { kind: "document", name: "a.txt", source: { at: "store", id: mediaId("a") } } as const;
-  const part: OutboundPart = { kind: "media", media, caption: "a & b" };
+  const part: OutboundPart = { kind: "media", media, caption: mrkdwn("a &amp; b") };
 
   async function withFile() {
     const host = new Host();

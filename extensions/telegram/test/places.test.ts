@@ -145,7 +145,7 @@ describe("files", () => {
   const store = (kind: MediaKind, mime: string, caption?: string): OutboundPart => ({
     kind: "media",
     media: { kind, mime, source: { at: "store", id: mediaId("m1") } },
-    ...(caption !== undefined && { caption }),
+    ...(caption !== undefined && { caption: text(caption) }),
   });
 
   test("go as an animation, a sticker or, above 10 MB, a plain file", async () => {

@@ -72,7 +72,7 @@ describe("sending", () => {
     const source = { at: "store", id: mediaId("m1") } as const;
     await link.send(
       direct,
-      { kind: "media", media: { kind: "image", mime: "image/png", source }, caption: "look" },
+      { kind: "media", media: { kind: "image", mime: "image/png", source }, caption: html("<b>look</b>", "look") },
       KEY,
     );
     await link.send(direct, { kind: "media", media: { kind: "audio", mime: "audio/ogg", source }, asVoice: true }, KEY);
@@ -83,7 +83,7 @@ describe("sending", () => {
     );
     expect(fake.sent.map((call) => call.method)).toEqual(["sendPhoto", "sendVoice", "sendDocument"]);
     expect(fake.sent[0]?.body["photo"]).toMatchObject({ name: "image.png", bytes: Buffer.from(bytes) });
-    expect(fake.sent[0]?.text).toBe("look");
+    expect(fake.sent[0]?.text).toBe("<b>look</b>");
     expect(fake.sent[2]?.body["document"]).toBe("file-9");
   });
 
@@ -107,7 +107,7 @@ describe("sending", () => {
     const caption = "c".repeat(1025);
     await link.send(
       direct,
-      { kind: "media", media: { kind: "video", source: { at: "platform", ref: "f" } }, caption },
+      { kind: "media", media: { kind: "video", source: { at: "platform", ref: "f" } }, caption: html(caption) },
       KEY,
     );
     expect(fake.sent.map((call) => [call.method, call.text])).toEqual([

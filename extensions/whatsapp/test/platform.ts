@@ -122,12 +122,13 @@ function people(fake: FakeWhatsApp): Pick<Platform, "change" | "react" | "attach
 }
 
 /** What people see beside texts. */
-function sights(fake: FakeWhatsApp): Pick<Platform, "typed" | "reactions" | "answers" | "files"> {
+function sights(fake: FakeWhatsApp): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   return {
     typed: (peer) => fake.typed(peer.chat.id.replace("+", "")),
     reactions: (_peer, messageId) =>
       [fake.reactions.get(messageId.split("/")[0]!)].filter((emoji) => emoji !== undefined),
     answers: (peer) => of(fake, peer).map(({ quoted }) => quoted),
+    albums: (peer) => of(fake, peer).flatMap(({ content }) => (content.imageMessage ? 1 : [])),
     files: (peer) =>
       of(fake, peer).flatMap(({ content, text }) => {
         const image = content.imageMessage;

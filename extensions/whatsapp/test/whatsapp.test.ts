@@ -181,7 +181,7 @@ describe("sending", () => {
     host.media.set("v1", new Uint8Array([1, 2, 3]));
     const source = { at: "store", id: mediaId("v1") } as const;
     const voice = { kind: "voice", mime: "audio/ogg", durationSeconds: 4.2, source } as const;
-    await link.send(platform.direct, { kind: "media", media: voice, asVoice: true, caption: "listen" }, KEY);
+    await link.send(platform.direct, { kind: "media", media: voice, asVoice: true, caption: text("listen") }, KEY);
     const music = { kind: "audio", mime: "audio/mpeg", source } as const;
     await link.send(platform.direct, { kind: "media", media: music, asVoice: true }, { idempotencyKey: "2" });
     const [caption, note, song] = fake.shown;

@@ -1,3 +1,4 @@
+import { partWords } from "../../outbox/render.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 
 export type InboxView = ReturnType<typeof cameIn>;
@@ -35,6 +36,7 @@ export function wentOut(row: OutboxRow) {
     chat: to.chat.id,
     ...(to.thread !== undefined && { thread: to.thread }),
     kind: body.kind,
-    text: body.kind === "text" ? body.plain : (body.caption ?? ""),
+    ...(body.kind === "media" && { files: 1 + (body.more?.length ?? 0) }),
+    text: partWords(body),
   };
 }

@@ -1,0 +1,77 @@
+import type { AlbumLimits, ChannelLimits } from "../types/channel.ts";
+import type { MediaItem } from "../types/message.ts";
+import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/reply.ts";
+import { renderText } from "./render.ts";
+
+/** What keeps the blocks of a reply apart. */
+export interface Apart {
+  /** The first text takes the place of a preview: it stays a message of its own. */
+  readonly hasPreview: boolean;
+  /** The last message carries buttons, which albums have not. */
+  readonly hasButtons: boolean;
+}
+
+/**
+ * The messages of a reply, in its order: a text that fits below the files behind it is their caption, and files that can
+ * be one album are one.
+ */
+export async function composeReply(
+  blocks: readonly ReplyBlock[],
+  limits: ChannelLimits,
+  { hasPreview, hasButtons }: Apart,
+): Promise<readonly OutboundPart[]> {
+  const pieces = gather(blocks, hasButtons ? undefined : limits.album);
+  const parts: OutboundPart[] = [];
+  let caption: OutboundText | undefined;
+  for (const [at, piece] of pieces.entries()) {
+    if (piece.kind === "media") {
+      parts.push(caption ? { ...piece, caption } : piece);
+      caption = undefined;
+      continue;
+    }
+    const files = piece.kind === "text" && !hasPreview ? pieces[at + 1] : undefined;
+    caption = files?.kind === "media" ? await captionOf(piece.markdown, files, limits) : undefined;
+    if (!caption) parts.push(...(await renderText(piece.markdown, limits)));
+  }
+  return parts;
+}
+
+type Piece = Exclude<ReplyBlock, { kind: "media" }> | OutboundFiles;
+
+function gather(blocks: readonly ReplyBlock[], album: AlbumLimits | undefined): readonly Piece[] {
+  const pieces: Piece[] = [];
+  for (const block of blocks) {
+    const before = pieces.at(-1);
+    const joined = block.kind === "media" && before?.kind === "media" && album ? join(before, block, album) : undefined;
+    if (joined) pieces.splice(-1, 1, joined);
+    else pieces.push(block);
+  }
+  return pieces;
+}
+
+/** Undefined when they cannot be one message. */
+function join(before: OutboundFiles, next: OutboundFiles, album: AlbumLimits): OutboundFiles | undefined {
+  const { files, bytes = Infinity, sortOf = () => "any" } = album;
+  if (isAlone(before) || isAlone(next)) return undefined;
+  const sort = sortOf(before.media);
+  if (sort === undefined || sort !== sortOf(next.media)) return undefined;
+  const more = [...(before.more ?? []), next.media];
+  if (more.length + 1 > files || sizeOf([before.media, ...more]) > bytes) return undefined;
+  return { ...before, more };
+}
+
+const isAlone = ({ media: { kind }, asVoice }: OutboundFiles): boolean =>
+  asVoice === true || kind === "voice" || kind === "sticker";
+
+const sizeOf = (items: readonly MediaItem[]): number => items.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+
+async function captionOf(
+  markdown: string,
+  { media }: OutboundFiles,
+  limits: ChannelLimits,
+): Promise<OutboundText | undefined> {
+  const { caption, text } = limits;
+  if (!caption || caption.not?.includes(media.kind)) return undefined;
+  const [whole, ...more] = await renderText(markdown, { ...limits, text: Math.min(text, caption.text) });
+  return more.length === 0 ? whole : undefined;
+}

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { grown } from "../../extensions/webchat/page/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
 import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol.ts";
+import type { Hello } from "../../extensions/webchat/page/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
 import type { Action, State } from "../../extensions/webchat/page/state.ts";
 import { readTurns } from "../../extensions/webchat/page/transcript.ts";
@@ -13,6 +14,14 @@ const MAIN = "webchat:default:operator";
 function play(...actions: readonly Action[]): State {
   return actions.reduce(reduce, initialState("main"));
 }
+
+const HELLO: Hello = {
+  version: "1",
+  methods: [],
+  defaultAgent: "main",
+  tickMs: 1000,
+  limits: { payload: 1, attachment: 1, image: 1 },
+};
 
 function sent(runId: string, text: string): Action[] {
   const message = { text, pictures: [], state: "queued" as const };
@@ -76,6 +85,25 @@ describe("a run told by events", () => {
       chat("r1", { seq: 2, state: "delta", deltaText: "Sorry.", message: { content: "Looking.\n\nSorry." } }),
     );
     expect(seen(state)).toEqual(["user: list", "assistant: Looking. | <ls failed> | Sorry."]);
+  });
+
+  test("goes on after a restart of the gateway, whose events count from one again, and leaves nothing of before", () => {
+    const words = "drop drop drop";
+    const state = play(
+      ...sent("r1", "tell me"),
+      ...[1, 2, 3, 4, 5].map((seq) => chat("r1", { seq, state: "delta", deltaText: "drop " })),
+      { type: "hello", hello: HELLO },
+      sessions(9, { key: MAIN, activeRunIds: ["r1"] }),
+      history(message("user", "tell me", 1)),
+      chat("r1", { seq: 2, state: "delta", deltaText: words, message: { content: words } }),
+    );
+    expect(seen(state)).toEqual(["user: tell me", `assistant: ${words}`]);
+    const over = [
+      chat("r1", { seq: 3, state: "final", message: { content: words } }),
+      history(message("user", "tell me", 1), message("assistant", words, 2)),
+    ].reduce(reduce, state);
+    expect(over.exchanges).toEqual([]);
+    expect(seen(over)).toEqual(["user: tell me", `assistant: ${words}`]);
   });
 
   test("of another session stays out of this one", () => {

@@ -115,7 +115,7 @@ export function reduce(state: State, action: Action): State {
     case "link":
       return { ...state, link: action.link };
     case "hello":
-      return { ...state, hello: action.hello };
+      return { ...state, hello: action.hello, exchanges: state.exchanges.map(heardAnew) };
     case "open":
       return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED };
     case "models":
@@ -133,6 +133,11 @@ export function reduce(state: State, action: Action): State {
     default:
       return reduceRuns(state, action);
   }
+}
+
+/** A gateway that was started again counts the events of a run that it goes on with from one. */
+function heardAnew(exchange: Exchange): Exchange {
+  return ended(exchange.reply) ? exchange : { ...exchange, reply: { ...exchange.reply, seq: NO_REPLY_YET.seq } };
 }
 
 function reduceRuns(state: State, action: Action): State {

@@ -8,6 +8,8 @@ export type {
   ChannelLog,
   FetchedFile,
   FetchRequest,
+  Growth,
+  GrowOptions,
   LinkReport,
   LoginDesk,
   LoginStep,

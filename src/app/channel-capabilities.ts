@@ -3,7 +3,7 @@ import { channelId } from "../types/ids.ts";
 import { bundledChannels, findAdapter } from "./gateway/extensions.ts";
 
 /** What a connection may be able to do beside sending. */
-const METHODS = ["edit", "remove", "typing", "react", "find", "download", "missedSince"] as const;
+const METHODS = ["edit", "remove", "grow", "typing", "react", "find", "download", "missedSince"] as const;
 
 /** What one channel can do. `methods` is told of a connected account alone: the connection brings them. */
 export interface Capabilities {

@@ -71,12 +71,13 @@ function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"]
 
 function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "replyToMode"> {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
-  const { mode } = account.streaming;
+  const { mode, nativeTransport } = account.streaming;
   const { mediaMaxMb, dmHistoryLimit } = account;
   const { blockStreamingChunk: chunk, blockStreamingCoalesce, humanDelay } = config.agents.defaults;
   const pause = pauseOf(humanDelay);
   return {
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
+    ...(!nativeTransport && { nativeStreaming: false }),
     ...(prefix !== undefined && { responsePrefix: prefix }),
     coalesce: {
       minChars: blockStreamingCoalesce.minChars ?? chunk.minChars,

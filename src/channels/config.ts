@@ -51,8 +51,18 @@ export const streamingConfig = z.looseObject({
     .meta(
       about(
         "Mode",
-        "`partial` and `progress` edit a preview while the answer grows, `block` sends finished parts, `off` the whole. " +
+        "`partial` and `progress` show the answer while it grows, `block` sends finished parts, `off` the whole. " +
           "When unset, `block` where `agents.defaults.blockStreamingDefault` is on, else `partial`.",
+      ),
+    ),
+  nativeTransport: z
+    .boolean()
+    .default(true)
+    .meta(
+      about(
+        "Native",
+        "Shows a growing answer in the platform's own way: as a draft in Telegram's direct chats, as a stream in Slack's " +
+          "threads. Where it has none or refuses, and when false, a message is edited.",
       ),
     ),
 });

@@ -20,6 +20,7 @@ export function watchedLink(link: ChannelLink, times: Times, clock: Clock): Chan
     },
     ...(link.edit && { edit: link.edit.bind(link) }),
     ...(link.remove && { remove: link.remove.bind(link) }),
+    ...(link.grow && { grow: link.grow.bind(link) }),
     ...(link.typing && { typing: link.typing.bind(link) }),
     ...(link.react && { react: link.react.bind(link) }),
     ...(link.find && { find: link.find.bind(link) }),

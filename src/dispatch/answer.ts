@@ -60,11 +60,21 @@ class Answering {
     this.#request = request;
     this.#outbox = outbox;
     this.#sent = new SentTexts(request.inboxId, request.message.from, request.earlier);
-    const { style, agent, message } = request;
+    const { style, agent } = request;
     const streaming = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
     if (streaming === "block") this.#feed = this.#openFeed();
-    else if (streaming === "partial") this.#preview = outbox.preview(message.from, request.inboxId, this.#replyTo({}));
+    else if (streaming === "partial") this.#preview = this.#openPreview();
     if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
+  }
+
+  #openPreview(): Preview | undefined {
+    const { message, inboxId, style } = this.#request;
+    const { sender, teamId } = message;
+    return this.#outbox.preview(message.from, inboxId, {
+      replyTo: this.#replyTo({}),
+      recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
+      isNative: style.nativeStreaming,
+    });
   }
 
   #openFeed(): BlockFeed {
@@ -158,11 +168,10 @@ class Answering {
 
   async #end(result: RunResult): Promise<void> {
     await this.#flush();
-    const editOf = (await this.#preview?.finish()) ?? this.#leftPreview();
-    if (result.kind === "aborted" && result.by === "shutdown") return;
+    if (result.kind === "aborted" && result.by === "shutdown") return this.#preview?.leave();
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
-    const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(editOf, notice);
+    const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0)
       await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);
     const said = [sent, this.#sent.has, this.#blocks > 0].some(Boolean);
@@ -171,16 +180,23 @@ class Answering {
   }
 
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
-  async #sendWhole(editOf: string | undefined, notice: string | undefined): Promise<boolean> {
+  async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
     const parsed = parseDirectives(joined(this.#unsent()));
-    const blocks: ReplyBlock[] =
-      parsed.silent || parsed.text.trim() === "" ? [] : [{ kind: "text", markdown: this.#prefixed(parsed.text) }];
+    const final = parsed.silent || parsed.text.trim() === "" ? undefined : this.#prefixed(parsed.text);
+    const editOf = (await this.#preview?.finish(final)) ?? this.#leftPreview();
+    // What was read of an answer that somebody stopped stays in the chat.
+    const words = final ?? (isAborted ? this.#preview?.fading : undefined);
+    const blocks: ReplyBlock[] = words === undefined ? [] : [{ kind: "text", markdown: words }];
     blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
     if (notice !== undefined) blocks.push({ kind: "notice", markdown: notice, because: "error" });
-    if (blocks.length === 0 && this.#sent.has) void this.#preview?.discard();
-    if (blocks.length === 0) return false;
+    if (blocks.length === 0) return this.#sendNothing();
     await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
     return true;
+  }
+
+  #sendNothing(): false {
+    void (this.#sent.has ? this.#preview?.discard() : this.#preview?.leave());
+    return false;
   }
 
   /** One line each, behind the answer. */

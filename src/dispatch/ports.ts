@@ -54,6 +54,8 @@ export interface ChatStyle {
   readonly replyToMode: "off" | "first" | "all";
   /** As the agent says when unset. */
   readonly streaming?: "off" | "partial" | "block";
+  /** False: a growing answer is a message that is edited, also where the platform has a way of its own for it. */
+  readonly nativeStreaming?: boolean;
   readonly responsePrefix?: string;
   /** How blocks that follow each other soon are joined: not at all when unset. Lengths in UTF-16 units. */
   readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };

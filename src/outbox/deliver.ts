@@ -10,7 +10,7 @@ import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
 import { pause } from "./pause.ts";
-import { Preview } from "./preview.ts";
+import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 
@@ -68,19 +68,19 @@ export class Outbox {
     return rows;
   }
 
-  /** A message that shows a reply while it grows. */
-  preview(to: Peer, inboxId: number, replyTo?: string): Preview | undefined {
+  /** Shows a reply while it grows. Undefined where the platform cannot, or is not connected. */
+  preview(to: Peer, inboxId: number, options: PreviewOptions = {}): Preview | undefined {
     const limits = this.#deps.links.limits(to);
     if (!limits || !this.#deps.links.link(to)?.edit) return undefined;
     return new Preview({
       ...this.#deps,
+      ...options,
       pace: this.#pace,
       queue: this.#chats,
       chat: chatKey(to),
       limits,
       to,
       inboxId,
-      replyTo,
     });
   }
 

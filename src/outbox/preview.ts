@@ -1,18 +1,16 @@
-import type { ChannelLimits } from "../types/channel.ts";
-import type { Peer } from "../types/message.ts";
+import type { SendResult } from "../types/channel.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
+import { Growing, type GrowingDeps } from "./growing.ts";
 import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
-import { renderText } from "./render.ts";
 
-interface PreviewDeps extends OutboxDeps {
+/** How one answer is shown while it is written. */
+export type PreviewOptions = Pick<GrowingDeps, "replyTo" | "recipient" | "isNative">;
+
+interface PreviewDeps extends OutboxDeps, GrowingDeps {
   readonly pace: Pace;
   readonly queue: KeyedQueue;
   readonly chat: string;
-  readonly limits: ChannelLimits;
-  readonly to: Peer;
-  readonly inboxId: number;
-  readonly replyTo: string | undefined;
 }
 
 /** Milliseconds before a growing reply is shown at all: a quick answer needs no preview. */
@@ -22,85 +20,78 @@ const EDIT_EVERY_MS = 1000;
 const LEAST_TEXT = 20;
 
 /**
- * Shows a reply while it grows: one message, sent once, edited at the platform's pace. The final is an edit of it, so a
- * preview is never a second reply. What goes wrong here is left to the final.
+ * Shows a reply while it grows, at the platform's pace: as one message, of which the final is an edit, or as something that
+ * goes away before the final. A preview is never a second reply. What goes wrong here is left to the final.
  */
 export class Preview {
   readonly #deps: PreviewDeps;
-  readonly #startedAt: number;
+  readonly #growing: Growing;
   #shown = "";
   #nextAt: number;
   #busy: Promise<void> | undefined;
-  #messageId: string | undefined;
   #closed = false;
-  #mayStand = false;
+  #noRest: () => void = () => undefined;
 
   constructor(deps: PreviewDeps) {
     this.#deps = deps;
-    this.#startedAt = deps.clock.now();
-    this.#nextAt = this.#startedAt + FIRST_AFTER_MS;
+    this.#growing = new Growing(deps);
+    this.#nextAt = deps.clock.now() + FIRST_AFTER_MS;
   }
 
   /** Goes on with a preview of an earlier boot. One without an id may stand in the chat: nothing is shown beside it. */
   adopt(messageId: string): void {
-    if (messageId === "") this.#leave();
-    else this.#messageId = messageId;
+    this.#growing.adopt(messageId);
   }
 
   /** A preview may stand in the chat that cannot be edited: the final then says that it may repeat. */
   get mayStand(): boolean {
-    return this.#mayStand;
+    return this.#growing.mayStand;
   }
 
-  #leave(): void {
-    this.#mayStand = true;
-    this.#closed = true;
+  /** What people read now and do not find any more when no final follows. */
+  get fading(): string | undefined {
+    return this.#growing.fades ? this.#shown : undefined;
   }
 
   /** Shows the text so far when it is time; otherwise a later call will. */
   update(markdown: string): void {
     const now = this.#deps.clock.now();
-    if (this.#closed || this.#busy || now < this.#nextAt || markdown.length < LEAST_TEXT || markdown === this.#shown)
-      return;
-    // Behind a reply that waits for its platform the final would wait for the preview.
-    if (this.#deps.queue.isBusy(this.#deps.chat)) return;
+    if (now < this.#nextAt || markdown.length < LEAST_TEXT || markdown === this.#shown || !this.#isFree) return;
     this.#shown = markdown;
     this.#nextAt = now + Math.max(EDIT_EVERY_MS, this.#deps.limits.editEveryMs ?? 0);
+    this.#run(() => this.#growing.show(markdown));
+  }
+
+  /** Behind a reply that waits for its platform the final would wait for the preview. */
+  get #isFree(): boolean {
+    const { queue, chat } = this.#deps;
+    return !this.#closed && !this.#growing.isOver && !this.#busy && !queue.isBusy(chat);
+  }
+
+  #run(show: () => Promise<SendResult | undefined>): void {
+    this.#noRest();
     this.#busy = this.#deps.queue
-      .run(this.#deps.chat, () => this.#show(markdown))
+      .run(this.#deps.chat, async () => this.#obey(await show()))
       .catch((error: unknown) => this.#deps.log.warn("preview not shown", { error }))
       .finally(() => {
         this.#busy = undefined;
+        this.#restLater();
       });
   }
 
-  async #show(markdown: string): Promise<void> {
-    const { links, to } = this.#deps;
-    const link = links.link(to);
-    const [part] = await renderText(markdown, this.#deps.limits);
-    if (!link?.edit || !part) return;
-    const result = this.#messageId === undefined ? await this.#begin(part) : await link.edit(to, this.#messageId, part);
+  #obey(result: SendResult | undefined): void {
     if (result?.kind !== "retry" || result.afterMs === undefined) return;
     this.#nextAt = this.#deps.clock.now() + result.afterMs;
     // The final waits as well, instead of being refused.
-    if (result.rateLimited === true) this.#deps.pace.limited(to, result.afterMs);
+    if (result.rateLimited === true) this.#deps.pace.limited(this.#deps.to, result.afterMs);
   }
 
-  async #begin(part: Awaited<ReturnType<typeof renderText>>[number]) {
-    const { links, to, replyTo, inboxId, journal } = this.#deps;
-    await journal.notePreview(inboxId, to, "");
-    const result = await links.link(to)?.send(to, part, {
-      idempotencyKey: `preview:${inboxId}`,
-      silent: true,
-      ...(replyTo !== undefined && { replyTo }),
+  #restLater(): void {
+    const ms = this.#growing.restMs;
+    if (ms === undefined || this.#closed) return;
+    this.#noRest = this.#deps.clock.after(ms, () => {
+      if (this.#isFree) this.#run(() => this.#growing.again());
     });
-    if (result?.kind === "sent") {
-      this.#messageId = result.messageId;
-      await journal.notePreview(inboxId, to, result.messageId);
-    }
-    if (result?.kind === "unknown") this.#leave();
-    if (result?.kind === "refused") this.#closed = true;
-    return result;
   }
 
   /** What it shows stands elsewhere in the chat already: it goes away, where the platform can do that. Never rejects. */
@@ -114,10 +105,26 @@ export class Preview {
     if (result?.kind !== "sent") log.warn("preview left in the chat", { channel: to.channel, message: messageId });
   }
 
-  /** No more updates; gives the message to edit into the final. */
-  async finish(): Promise<string | undefined> {
+  /** No more updates, and no final: what it shows stays as it is. The platform is told in the background. Never rejects. */
+  async leave(): Promise<void> {
+    await this.finish();
+    const { queue, chat, log } = this.#deps;
+    void queue
+      .run(chat, () => this.#growing.end())
+      .catch((error: unknown) => log.warn("preview left growing", { error }));
+  }
+
+  /** No more updates; gives the message to edit into the final. `final` is what it will say. */
+  async finish(final?: string): Promise<string | undefined> {
     this.#closed = true;
+    this.#noRest();
     await this.#busy;
-    return this.#messageId;
+    const { queue, chat, log } = this.#deps;
+    if (final !== undefined && !queue.isBusy(chat)) {
+      await queue
+        .run(chat, () => this.#growing.complete(final))
+        .catch((error: unknown) => log.warn("preview not shown to its end", { error }));
+    }
+    return this.#growing.messageId;
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { AccountId, ChannelId } from "./ids.ts";
 import type { InboundMessage, MediaItem, MediaKind, Peer } from "./message.ts";
-import type { OutboundPart, ReplyButton, TextFormat } from "./reply.ts";
+import type { OutboundPart, OutboundText, ReplyButton, TextFormat } from "./reply.ts";
 
 export interface ChannelLimits {
   /** UTF-16 units of one text message, after formatting. */
@@ -60,6 +60,32 @@ export type SendResult =
   | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "refused"; readonly reason: string };
 
+export interface GrowOptions {
+  /** Stable over restarts. */
+  readonly key: string;
+  /** Platform message id that the answer answers. */
+  readonly replyTo?: string;
+  /** Who is answered, with the id of the team where the message came with one. */
+  readonly recipient?: { readonly id: string; readonly teamId?: string };
+}
+
+/**
+ * An answer that the platform itself shows as being written. Calls come one after the other; none rejects. After `refused`
+ * nothing more is asked of it: a message is sent, or the one that it made edited.
+ */
+export interface Growth {
+  /** True: what is shown is a message, and the final an edit of it. False: it goes away by itself, and the final is sent. */
+  readonly isMessage: boolean;
+  /** Milliseconds without a `show` after which `again` is called. */
+  readonly restMs: number;
+  /** The text so far, and how it would be sent. `sent` names the message; any id where there is none. */
+  show(part: OutboundText, markdown: string): Promise<SendResult>;
+  /** Nothing new came for a while: shows the same once more, or refuses. */
+  again(): Promise<SendResult>;
+  /** No final follows: what is shown is all of it. */
+  end?(): Promise<void>;
+}
+
 /** A running connection of one account. A capability is there when its method is there. Only `download` and `missedSince` throw. */
 export interface ChannelLink {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
@@ -71,6 +97,8 @@ export interface ChannelLink {
     options?: Pick<SendOptions, "buttons">,
   ): Promise<SendResult>;
   remove?(to: Peer, messageId: string): Promise<SendResult>;
+  /** For an answer while it is written. Undefined where this chat has nothing but sends and edits. */
+  grow?(to: Peer, options: GrowOptions): Growth | undefined;
   /** Shows "typing…" for a few seconds; called again while a run goes on. */
   typing?(to: Peer): Promise<void>;
   react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;

@@ -140,6 +140,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.dmHistoryLimit",
     "channels.mediaMaxMb",
     "channels.streaming.mode",
+    "channels.streaming.nativeTransport",
     "channels.replyToMode",
     ...["direct", "group", "channel"].map((kind) => `channels.replyToModeByChatType.${kind}`),
     "bindings.session.dmScope",
@@ -443,7 +444,7 @@ describe("how a chat is answered", () => {
     const { rules, config } = await rulesFor({
       channels: {
         telegram: {
-          streaming: { mode: "progress" },
+          streaming: { mode: "progress", nativeTransport: false },
           dmHistoryLimit: 3,
           textChunkLimit: 500,
           accounts: {
@@ -455,6 +456,7 @@ describe("how a chat is answered", () => {
     });
     expect(rules.chat(peer("1"))).toMatchObject({
       streaming: "partial",
+      nativeStreaming: false,
       dmHistoryLimit: 1,
       mostMediaBytes: 2 * 1024 * 1024,
     });

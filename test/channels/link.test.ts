@@ -8,6 +8,7 @@ const able: Required<ChannelLink> = {
   send: sent,
   edit: sent,
   remove: sent,
+  grow: () => undefined,
   react: sent,
   find: sent,
   typing: async () => undefined,

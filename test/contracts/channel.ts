@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ChannelAdapter, SendResult } from "../../src/types/channel.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
+import { growing } from "./growing.ts";
 import { Host } from "./host.ts";
 import { mediaFeatures } from "./media.ts";
 import type { Platform } from "./platform.ts";
@@ -23,6 +24,7 @@ export function channelContract(name: string, open: () => Promise<Platform>): vo
     living(open);
     inboundFeatures(open);
     outboundFeatures(open);
+    growing(open);
     mediaFeatures(open);
   });
 }

@@ -49,6 +49,13 @@ export interface Platform {
   albums?(peer: Peer): readonly number[];
   /** Ids that the shown messages answer to, in their order. */
   answers?(peer: Peer): readonly (string | undefined)[];
+  /** Where and what people see of an answer that the platform shows as being written. */
+  readonly growth?: {
+    readonly where: Peer;
+    shown(): string | undefined;
+    /** From now on the platform does not do it for this bot. */
+    refuse(): void;
+  };
   /** True: two sends with one key show one message. */
   readonly knowsKeys?: boolean;
   close(): Promise<void>;

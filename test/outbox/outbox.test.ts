@@ -327,7 +327,7 @@ describe("preview", () => {
 
   it("grows at the platform's pace and becomes the final", async () => {
     limits = { ...LIMITS, editEveryMs: 3000 };
-    const preview = outbox.preview(peer("8001"), 1, "q1")!;
+    const preview = outbox.preview(peer("8001"), 1, { replyTo: "q1" })!;
     clock.pass(800);
     preview.update(words(10));
     await until(() => platform.messages.length === 1);

@@ -1,0 +1,155 @@
+import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/channel.ts";
+import type { Peer } from "../types/message.ts";
+import type { OutboundText } from "../types/reply.ts";
+import type { OutboxDeps } from "./ports.ts";
+import { renderText } from "./render.ts";
+
+export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links"> {
+  readonly limits: ChannelLimits;
+  readonly to: Peer;
+  readonly inboxId: number;
+  readonly replyTo?: string | undefined;
+  readonly recipient?: GrowOptions["recipient"];
+  /** Whether the platform's own way to show it is used where there is one; yes when unset. */
+  readonly isNative?: boolean | undefined;
+}
+
+/** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
+export class Growing {
+  readonly #deps: GrowingDeps;
+  #growth: Growth | undefined;
+  /** Whether the platform was asked for its own way. */
+  #isAsked = false;
+  #body = "";
+  #messageId: string | undefined;
+  #isOver = false;
+  #mayStand = false;
+
+  constructor(deps: GrowingDeps) {
+    this.#deps = deps;
+    this.#isAsked = deps.isNative === false;
+  }
+
+  /** The message of an earlier boot. One without an id may stand in the chat: nothing is shown beside it. */
+  adopt(messageId: string): void {
+    this.#isAsked = true;
+    if (messageId === "") this.#leave();
+    else this.#messageId = messageId;
+  }
+
+  get messageId(): string | undefined {
+    return this.#messageId;
+  }
+
+  /** Nothing more can be shown. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A message may stand in the chat that cannot be edited. */
+  get mayStand(): boolean {
+    return this.#mayStand;
+  }
+
+  /** What is shown goes away by itself. */
+  get fades(): boolean {
+    return this.#growth?.isMessage === false && this.#body !== "";
+  }
+
+  /** Milliseconds after which `again` is due; undefined when it never is. */
+  get restMs(): number | undefined {
+    return this.#body === "" ? undefined : this.#growth?.restMs;
+  }
+
+  /** Shows the text so far. Undefined when there was nothing to do. */
+  async show(markdown: string): Promise<SendResult | undefined> {
+    const [part, next] = await renderText(markdown, this.#deps.limits);
+    const link = this.#deps.links.link(this.#deps.to);
+    if (!link || !part || part.body === this.#body) return undefined;
+    const result = (await this.#grow(link, { part, markdown, isWhole: next === undefined })) ?? this.#put(link, part);
+    return this.#noted(await result, part);
+  }
+
+  /** Called when nothing new came for `restMs`. */
+  async again(): Promise<SendResult | undefined> {
+    const result = await this.#growth?.again();
+    if (result?.kind === "refused") this.#growth = undefined;
+    return result;
+  }
+
+  /** Lets a message that the platform shows as being written grow to its last word, so that the final has nothing to change. */
+  async complete(markdown: string): Promise<void> {
+    if (this.#growth?.isMessage !== true || this.#messageId === undefined) return;
+    const [part, next] = await renderText(markdown, this.#deps.limits);
+    if (part && next === undefined && part.body !== this.#body) await this.#growth.show(part, markdown);
+  }
+
+  /** No final follows. */
+  async end(): Promise<void> {
+    await this.#growth?.end?.();
+  }
+
+  /** Undefined where a message is to be sent or edited. */
+  async #grow(
+    link: ChannelLink,
+    { part, markdown, isWhole }: { part: OutboundText; markdown: string; isWhole: boolean },
+  ): Promise<SendResult | undefined> {
+    const growth = this.#growthOn(link);
+    if (!growth) return undefined;
+    // What is beyond one message comes with the final.
+    const isTooLong = growth.isMessage && !isWhole;
+    const isFirst = growth.isMessage && this.#messageId === undefined;
+    if (isFirst && !isTooLong) await this.#note("");
+    const result = isTooLong ? undefined : await growth.show(part, markdown);
+    if (result && result.kind !== "refused") return result;
+    this.#growth = undefined;
+    return undefined;
+  }
+
+  #growthOn(link: ChannelLink): Growth | undefined {
+    if (this.#isAsked) return this.#growth;
+    this.#isAsked = true;
+    const { to, inboxId, replyTo, recipient } = this.#deps;
+    this.#growth = link.grow?.(to, {
+      key: keyOf(inboxId),
+      ...(replyTo !== undefined && { replyTo }),
+      ...(recipient && { recipient }),
+    });
+    return this.#growth;
+  }
+
+  async #put(link: ChannelLink, part: OutboundText): Promise<SendResult | undefined> {
+    const { to, inboxId, replyTo } = this.#deps;
+    if (!link.edit) return undefined;
+    if (this.#messageId !== undefined) return link.edit(to, this.#messageId, part);
+    await this.#note("");
+    return link.send(to, part, {
+      idempotencyKey: keyOf(inboxId),
+      silent: true,
+      ...(replyTo !== undefined && { replyTo }),
+    });
+  }
+
+  async #noted(result: SendResult | undefined, part: OutboundText): Promise<SendResult | undefined> {
+    if (result?.kind === "sent") this.#body = part.body;
+    if (this.#messageId !== undefined || this.#growth?.isMessage === false) return result;
+    if (result?.kind === "sent") {
+      this.#messageId = result.messageId;
+      await this.#note(result.messageId);
+    }
+    if (result?.kind === "unknown") this.#leave();
+    if (result?.kind === "refused") this.#isOver = true;
+    return result;
+  }
+
+  async #note(messageId: string): Promise<void> {
+    await this.#deps.journal.notePreview(this.#deps.inboxId, this.#deps.to, messageId);
+  }
+
+  #leave(): void {
+    this.#mayStand = true;
+    this.#isOver = true;
+  }
+}
+
+const keyOf = (inboxId: number): string => `preview:${inboxId}`;

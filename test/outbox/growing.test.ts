@@ -1,0 +1,256 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
+import type { OpenJournal } from "../../src/store/journal.ts";
+import type { ChannelLink, Growth, GrowOptions, SendResult } from "../../src/types/channel.ts";
+import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until, type HandClock } from "./stage.ts";
+
+let journal: OpenJournal;
+let state: Awaited<ReturnType<typeof scratch>>;
+let platform: Platform;
+let clock: HandClock;
+
+beforeEach(async () => {
+  state = await scratch();
+  journal = await state.journal();
+  platform = new Platform();
+  clock = handClock();
+});
+afterEach(() => state.remove());
+
+const ADA = peer("8001");
+const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
+
+/** How a platform shows what is being written, and what it says to it. */
+class Sight implements Growth {
+  readonly isMessage: boolean;
+  readonly restMs = 20_000;
+  readonly told: string[] = [];
+  readonly script: SendResult[] = [];
+  options: GrowOptions | undefined;
+  again = async () => this.#answer("again");
+  show = async (_part: unknown, markdown: string) => this.#answer(markdown);
+  end = async () => void this.told.push("end");
+
+  constructor(isMessage: boolean) {
+    this.isMessage = isMessage;
+  }
+
+  #answer(words: string): SendResult {
+    this.told.push(words);
+    return this.script.shift() ?? { kind: "sent", messageId: "g1" };
+  }
+}
+
+function stage(isMessage: boolean, limits = LIMITS) {
+  const sight = new Sight(isMessage);
+  const link: ChannelLink = {
+    send: (to, part, options) => platform.send(to, part, options),
+    edit: (to, id, part) => platform.edit(to, id, part),
+    grow: (_to, options) => {
+      sight.options = options;
+      return sight;
+    },
+    close: async () => undefined,
+  };
+  const log = listen();
+  const outbox = new Outbox({ journal: journal.outbox, links: { link: () => link, limits: () => limits }, log, clock });
+  return { sight, outbox, log };
+}
+
+const final = (text: string, more: Partial<Reply> = {}): Reply => ({
+  replyKey: "in:1:reply",
+  inboxId: 1,
+  to: ADA,
+  blocks: [{ kind: "text", markdown: text }],
+  ...more,
+});
+
+async function grown(preview: { update(text: string): void }, sight: Sight, text: string): Promise<void> {
+  const before = sight.told.length;
+  clock.pass(1000);
+  preview.update(text);
+  await until(() => sight.told.length > before);
+  await quiet();
+}
+
+describe("an answer that the platform shows as being written", () => {
+  it("is a message of its own kind, which the final edits", async () => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1, { replyTo: "q1", recipient: { id: "U1", teamId: "T1" } })!;
+    await grown(preview, sight, words(10));
+    await grown(preview, sight, words(12));
+    expect(sight.options).toEqual({ key: "preview:1", replyTo: "q1", recipient: { id: "U1", teamId: "T1" } });
+    expect(await journal.outbox.previewOf(1)).toBe("g1");
+    expect(await preview.finish(words(14))).toBe("g1");
+    expect(sight.told).toEqual([words(10), words(12), words(14)]);
+    expect(platform.calls).toEqual([]);
+  });
+
+  it("is gone on with by edits where it is refused", async () => {
+    const { sight, outbox } = stage(true);
+    await platform.send(ADA, { kind: "text", body: "", format: "plain", plain: "" }, { idempotencyKey: "x" });
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "sent", messageId: "m1" }, { kind: "refused", reason: "expired" });
+    await grown(preview, sight, words(10));
+    await grown(preview, sight, words(12));
+    expect(platform.texts).toEqual([words(12)]);
+    clock.pass(1000);
+    preview.update(words(13));
+    await until(() => platform.texts[0] === words(13));
+    expect(sight.told).toHaveLength(2);
+    expect(await preview.finish(words(14))).toBe("m1");
+    expect(platform.texts).toEqual([words(13)]);
+  });
+
+  it("is a message where the platform refuses from the first word", async () => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "refused", reason: "missing_scope" });
+    await grown(preview, sight, words(10));
+    await until(() => platform.messages.length === 1);
+    expect(await preview.finish()).toBe("m1");
+    expect(await journal.outbox.previewOf(1)).toBe("m1");
+  });
+
+  it("is edited once it is longer than one message", async () => {
+    const { sight, outbox } = stage(true, { ...LIMITS, text: 120 });
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "sent", messageId: "m1" });
+    await platform.send(ADA, { kind: "text", body: "", format: "plain", plain: "" }, { idempotencyKey: "x" });
+    await grown(preview, sight, words(10));
+    clock.pass(1000);
+    preview.update(words(60));
+    await until(() => platform.calls.length === 2);
+    expect(words(60).startsWith(platform.texts[0] ?? "?")).toBe(true);
+    expect(await preview.finish(words(70))).toBe("m1");
+    expect(sight.told).toEqual([words(10)]);
+  });
+
+  it("may stand there when nobody knows whether it began", async () => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "unknown", reason: "timeout" });
+    await grown(preview, sight, words(10));
+    clock.pass(1000);
+    preview.update(words(12));
+    await quiet();
+    expect(sight.told).toHaveLength(1);
+    expect(preview.mayStand).toBe(true);
+    expect(await journal.outbox.previewOf(1)).toBe("");
+  });
+
+  it("is not begun anew after a crash", async () => {
+    const { sight, outbox } = stage(true);
+    await platform.send(ADA, { kind: "text", body: "half", format: "plain", plain: "" }, { idempotencyKey: "x" });
+    const preview = outbox.preview(ADA, 1)!;
+    preview.adopt("m1");
+    clock.pass(1000);
+    preview.update(words(10));
+    await until(() => platform.texts[0] === words(10));
+    expect(sight.told).toEqual([]);
+  });
+
+  it("is ended where no final follows", async () => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1)!;
+    await grown(preview, sight, words(10));
+    await preview.leave();
+    await until(() => sight.told.at(-1) === "end");
+  });
+
+  it("is not used where the settings do not want it", async () => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    clock.pass(1000);
+    preview.update(words(10));
+    await until(() => platform.messages.length === 1);
+    expect(sight.options).toBeUndefined();
+  });
+});
+
+describe("a draft", () => {
+  it("leaves nothing in the journal, and the final is sent", async () => {
+    const { sight, outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1)!;
+    await grown(preview, sight, words(10));
+    expect(preview.fading).toBe(words(10));
+    expect(await preview.finish(words(14))).toBeUndefined();
+    expect(sight.told).toEqual([words(10)]);
+    expect(await journal.outbox.previewOf(1)).toBeUndefined();
+    await outbox.deliver(final(words(14)));
+    await until(() => platform.texts.length === 1);
+    expect(platform.messages).toMatchObject([{ text: words(14), edits: [] }]);
+  });
+
+  it("is shown again before it fades, until the end", async () => {
+    const { sight, outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1)!;
+    await grown(preview, sight, words(10));
+    for (const times of [1, 2]) {
+      clock.pass(20_000);
+      await until(() => sight.told.length === 1 + times);
+      await quiet();
+    }
+    expect(sight.told.slice(1)).toEqual(["again", "again"]);
+    await preview.finish();
+    clock.pass(20_000);
+    await quiet();
+    expect(sight.told).toHaveLength(3);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it("that is refused becomes a message", async () => {
+    const { sight, outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1)!;
+    await grown(preview, sight, words(10));
+    sight.script.push({ kind: "refused", reason: "400" });
+    await grown(preview, sight, words(11));
+    await until(() => platform.messages.length === 1);
+    expect(preview.fading).toBeUndefined();
+    expect(await preview.finish()).toBe("m1");
+  });
+
+  it("waits the time that a 429 asks for", async () => {
+    const { sight, outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "retry", reason: "429", afterMs: 9000, rateLimited: true });
+    await grown(preview, sight, words(10));
+    clock.pass(8999);
+    preview.update(words(11));
+    await quiet();
+    expect(sight.told).toHaveLength(1);
+    expect(preview.fading).toBeUndefined();
+    await grown(preview, sight, words(12));
+    expect(preview.fading).toBe(words(12));
+  });
+});
+
+it("whatever the platform says to what grows, at most one message is made, and the final knows it", async () => {
+  const answer = fc.constantFrom<SendResult>(
+    { kind: "sent", messageId: "m1" },
+    { kind: "retry", reason: "busy", afterMs: 1 },
+    { kind: "refused", reason: "no" },
+    { kind: "unknown", reason: "timeout" },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), fc.array(answer, { maxLength: 6 }), fc.nat(), async (isMessage, answers, inbox) => {
+      platform = new Platform();
+      const { sight, outbox } = stage(isMessage);
+      sight.script.push(...answers);
+      const preview = outbox.preview(ADA, inbox + 1)!;
+      for (const count of [10, 20, 30, 40]) {
+        clock.pass(2000);
+        preview.update(words(count));
+        await quiet();
+      }
+      const id = await preview.finish();
+      const said = sight.told.map((_, index) => answers[index]?.kind ?? "sent");
+      const began = isMessage && said.some((kind) => kind === "sent" || kind === "unknown");
+      expect(platform.messages.length + Number(began)).toBeLessThanOrEqual(1);
+      if (platform.messages.length === 1) expect(id).toBe("m1");
+      if (began) expect(id !== undefined || preview.mayStand).toBe(true);
+    }),
+    { numRuns: 25 },
+  );
+});

@@ -3,6 +3,7 @@ import { openBot, whoAmI } from "./api.ts";
 import type { Bot, Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { download } from "./download.ts";
+import { Drafts } from "./drafts.ts";
 import { envelope } from "./envelope.ts";
 import { badToken, failureOf, isBadToken } from "./failures.ts";
 import { Intake } from "./intake.ts";
@@ -38,6 +39,7 @@ function link(room: Room, self: Self | undefined): ChannelLink {
   const signal = AbortSignal.any([host.signal, end.signal]);
   const intake = new Intake(room, signal);
   const uploads = new Uploads(room);
+  const drafts = new Drafts(room);
   const receiving = { room, intake, signal };
   const received = receive(receiving, openWay(receiving), self);
   return {
@@ -46,6 +48,7 @@ function link(room: Room, self: Self | undefined): ChannelLink {
       return part.kind === "text" ? sendText(room, where, part) : uploads.send(where, part, options.idempotencyKey);
     },
     ...changes(room),
+    grow: (to, options) => drafts.grow(to, options),
     download: (item) => download(bot, config, item),
     async close() {
       end.abort();

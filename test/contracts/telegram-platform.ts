@@ -33,6 +33,11 @@ export async function telegramPlatform(): Promise<Platform & { readonly fake: Fa
     failSends: (how, count) => fake.fail("sendMessage", FAULTS[how], count),
     failReceive: (count) => fake.fail("getUpdates", "drop", count),
     unacknowledged: () => fake.pending.length,
+    growth: {
+      where: { ...where, chat: { kind: "direct", id: "1001" } },
+      shown: () => fake.draft(1001),
+      refuse: () => void (fake.drafts = "unknown"),
+    },
     ...people(fake),
     ...sights(fake),
     async close() {

@@ -34,6 +34,10 @@ export interface FakeTelegram {
   readonly polls: { readonly count: number; readonly offset: number; readonly open: number };
   /** Text of a message as people see it now; undefined when there is none. */
   shown(chatId: number | string): readonly string[];
+  /** What a person sees being written: gone after 30 seconds, and with any message of the bot. */
+  draft(chatId: number | string): string | undefined;
+  /** Whether drafts are taken; `unknown` as by a server before Bot API 9.3, `refused` as by one before 9.5. */
+  drafts: "taken" | "unknown" | "refused";
   file(id: string, bytes: Uint8Array, path?: string): void;
   /** The menu of commands, and how often it was set. */
   readonly menu: { readonly commands: readonly unknown[]; readonly times: number };
@@ -136,6 +140,8 @@ class Fake implements FakeTelegram {
   readonly sent: TelegramCall[] = [];
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
   readonly #messages = new Map<string, { chat: string; text: string; extra: string; isFile: boolean }>();
+  readonly #drafts = new Map<string, { text: string; until: number }>();
+  drafts: "taken" | "unknown" | "refused" = "taken";
   readonly #files = new Map<string, { bytes: Uint8Array; path: string }>();
   readonly #moved = new Map<string, number>();
   readonly #goneTopics = new Set<number>();
@@ -230,6 +236,11 @@ class Fake implements FakeTelegram {
 
   shown(chatId: number | string): readonly string[] {
     return [...this.#messages.values()].filter((message) => message.chat === String(chatId)).map((it) => it.text);
+  }
+
+  draft(chatId: number | string): string | undefined {
+    const draft = this.#drafts.get(String(chatId));
+    return draft && draft.until > Date.now() ? draft.text : undefined;
   }
 
   file(id: string, bytes: Uint8Array, path = `files/${id}`): void {
@@ -386,6 +397,7 @@ class Fake implements FakeTelegram {
       }),
     setWebhook: (body) => this.#setWebhook(body),
     sendMediaGroup: (body) => this.#sendGroup(body),
+    sendMessageDraft: (body) => this.#draft(body),
     editMessageText: (body) => this.#edit(body, "text"),
     editMessageCaption: (body) => this.#edit(body, "caption"),
     deleteMessage: (body) => this.#delete(body),
@@ -484,7 +496,19 @@ class Fake implements FakeTelegram {
     checkReply(body["reply_parameters"]);
     const message_id = this.#nextMessage++;
     this.#messages.set(`${chat}:${message_id}`, { chat, text, extra: extraOf(body), isFile: field !== "text" });
+    this.#drafts.delete(chat);
     return ok(shownMessage(chat, message_id, text));
+  }
+
+  /** #sendmessagedraft: private chats only, a draft_id other than zero, up to 4,096 characters. */
+  #draft(body: Record<string, unknown>): Answer {
+    if (this.drafts === "unknown") return refuse(404, "Not Found: method not found");
+    const chat = chatOf(body);
+    if (this.drafts === "refused" || chat.startsWith("-")) throw new Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID");
+    const id = Number(body["draft_id"] ?? 0);
+    if (!Number.isSafeInteger(id) || id === 0) throw new Refusal(400, "Bad Request: RANDOM_ID_INVALID");
+    this.#drafts.set(chat, { text: visible(body, "text", 4096), until: Date.now() + 30_000 });
+    return ok(true);
   }
 
   #messageKey(body: Record<string, unknown>): string {

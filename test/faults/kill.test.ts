@@ -74,7 +74,27 @@ test("(b) killed in mid-stream before anything was shown", async () => {
   expect(stage().shown("one two")).toEqual(["one two three"]);
 });
 
+test("(b) killed in mid-stream with a draft shown: the answer is sent once, without a label", async () => {
+  const first = await stage().start();
+  stage().model.answer(() => ({ text: "one two three four five six ".repeat(200), everyMs: 20 }));
+  stage().telegram.say("count");
+  const drawn = () => stage().moment(({ method, stage: at }) => method === "sendMessageDraft" && at === "done");
+  await drawn();
+  await drawn();
+  await first.kill("SIGKILL");
+  expect(stage().telegram.draft(ADA)).toContain("one two");
+
+  stage().model.answer(() => ({ text: "All six, counted." }));
+  await stage().start();
+  await stage().telegram.waitFor((call) => call.ok && call.text.includes("All six"));
+  await expectWhole(stage(), "count");
+  expect(stage().telegram.shown(ADA)).toContain("All six, counted.");
+  expect(stage().shown("All six")).toHaveLength(1);
+  expect(stage().shown("one two")).toEqual([]);
+});
+
 test("(b) killed in mid-stream with a preview shown: the answer is an edit of it", async () => {
+  stage().telegram.drafts = "unknown";
   const first = await stage().start();
   stage().model.answer(() => ({ text: "one two three four five six ".repeat(200), everyMs: 20 }));
   stage().telegram.say("count");
@@ -92,6 +112,7 @@ test("(b) killed in mid-stream with a preview shown: the answer is an edit of it
 });
 
 test("(b) killed while Telegram had the preview and its message id was not known: the answer says that it may repeat", async () => {
+  stage().telegram.drafts = "unknown";
   const first = await stage().start();
   stage().model.answer(() => ({ text: "one two three four five six ".repeat(200), everyMs: 20 }));
   stage().telegram.fail("sendMessage", "stuck");
@@ -123,6 +144,7 @@ test("(c) killed between the last token and the send: sent once, without a label
 });
 
 test("(c) killed when the answer was in the transcript and not yet in the outbox", async () => {
+  stage().telegram.drafts = "unknown";
   const first = await stage().start();
   stage().model.answer(() => ({ text: "a long answer that has a preview ".repeat(60), everyMs: 10 }));
   // The final waits for the preview, which is on its way and hangs.
@@ -170,6 +192,7 @@ test("(d) killed during the send that Telegram did not do: the one answer is lab
 });
 
 test("(d) killed during the final edit of a preview: still one message", async () => {
+  stage().telegram.drafts = "unknown";
   const first = await stage().start();
   stage().model.answer(() => ({ text: `${"words ".repeat(150)}THE END`, everyMs: 8 }));
   stage().telegram.say("tell me");

@@ -42,6 +42,7 @@ test("the connection drops after Telegram acted: at most one more, labelled", as
 });
 
 test("the connection drops during the final edit of a preview: one message", async () => {
+  stage().telegram.drafts = "unknown";
   await stage().start();
   stage().model.answer(() => ({ text: `${"words ".repeat(150)}THE END`, everyMs: 8 }));
   stage().telegram.say("good morning");

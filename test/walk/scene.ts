@@ -15,8 +15,8 @@ const PATIENCE_MS = 16_000;
 export class World {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
-  /** Whether answers grow in the chat, as they do by default: on a busy machine any answer may, so most walks do without. */
-  previews = false;
+  /** Whether answers grow in the chat, as edits or (the default) as drafts: on a busy machine any may, so most walks do without. */
+  previews: boolean | "drafts" = false;
   readonly #homes: Home[] = [];
 
   constructor(telegram: FakeTelegram, model: FakeModel) {
@@ -26,7 +26,8 @@ export class World {
 
   /** The usual config with these keys over it. */
   config(more: Config = {}): Config {
-    const quiet = this.previews ? {} : { channels: { telegram: { streaming: { mode: "off" } } } };
+    const edited = this.previews ? { nativeTransport: false } : { mode: "off" };
+    const quiet = this.previews === "drafts" ? {} : { channels: { telegram: { streaming: edited } } };
     return merge(merge(walkConfig(this.telegram, this.model), quiet), more);
   }
 

@@ -1,5 +1,7 @@
-import { describe } from "vitest";
-import { outcomesOf, test } from "./scene.ts";
+import { describe, expect } from "vitest";
+import { startFakeModel } from "../fakes/model.ts";
+import { startFakeTelegram } from "../fakes/telegram.ts";
+import { outcomesOf, test, World } from "./scene.ts";
 
 const words = (count: number, name = "word") =>
   Array.from({ length: count }, (_, index) => `${name}${index}`).join(" ");
@@ -152,5 +154,68 @@ describe.concurrent("a preview", () => {
     const shown = world.telegram.shown(1001);
     expect(shown).toHaveLength(2);
     expect(words(200).startsWith(shown[0] ?? "?")).toBe(true);
+  });
+});
+
+describe.concurrent("an answer that grows as a draft", () => {
+  const answers = (world: World) => world.telegram.sent.filter((call) => call.method !== "sendChatAction");
+
+  test("is sent once, when it is whole", async ({ world, expect }) => {
+    world.previews = "drafts";
+    const { home } = await world.start();
+    world.model.answer(() => ({ text: words(30), everyMs: 90 }));
+    world.telegram.say("slowly please");
+    await world.told("word29");
+    await outcomesOf(home, 1);
+    const calls = answers(world);
+    expect(calls.map(({ method }) => method)).toEqual([...calls.slice(1).map(() => "sendMessageDraft"), "sendMessage"]);
+    expect(calls.length).toBeGreaterThan(2);
+    expect(new Set(calls.slice(0, -1).map(({ body }) => body["draft_id"])).size).toBe(1);
+    expect(world.telegram.shown(1001)).toEqual([words(30)]);
+    expect(world.telegram.draft(1001)).toBeUndefined();
+  });
+
+  test("and is stopped stays as far as it was read", async ({ world, expect }) => {
+    world.previews = "drafts";
+    const { home } = await world.start();
+    world.model.answer(() => ({ text: words(200), everyMs: 60 }));
+    world.telegram.say("go");
+    const read = await world.telegram.waitFor(
+      ({ method, text }) => method === "sendMessageDraft" && text.includes("word5"),
+    );
+    world.telegram.say("/stop");
+    await world.told("Stopped");
+    await world.told("word5");
+    expect(await outcomesOf(home, 2)).toEqual([{ kind: "aborted" }, { kind: "command", name: "stop" }]);
+    const kept = world.telegram.shown(1001).find((text) => text.includes("word5")) ?? "?";
+    expect(words(200).startsWith(kept) && kept.startsWith(read.text)).toBe(true);
+    expect(world.telegram.shown(1001)).toHaveLength(2);
+  });
+
+  test.each(["unknown", "refused"] as const)("is a message where drafts are %s", async (how) => {
+    const world = new World(await startFakeTelegram(), await startFakeModel());
+    world.previews = "drafts";
+    world.telegram.drafts = how;
+    await world.start();
+    for (const [number, said] of ["first", "second"].entries()) {
+      world.model.answer(() => ({ text: words(30, said), everyMs: 60 }));
+      world.telegram.say(said);
+      await world.told(`${said}29`);
+      expect(world.telegram.shown(1001)[number]).toBe(words(30, said));
+    }
+    expect(answers(world).filter(({ method }) => method === "sendMessageDraft")).toHaveLength(1);
+    expect(answers(world).filter(({ method }) => method === "editMessageText").length).toBeGreaterThan(1);
+    await world.close();
+  });
+
+  test("is a message in a group", async ({ world, expect }) => {
+    world.previews = "drafts";
+    await world.start({ channels: { telegram: { groupPolicy: "open", requireMention: false } } });
+    world.model.answer(() => ({ text: words(30), everyMs: 60 }));
+    world.telegram.say("go", { chat: { id: -1009, type: "supergroup", title: "Crew" } });
+    await world.told("word29");
+    const methods = new Set(answers(world).map(({ method }) => method));
+    expect(methods).toEqual(new Set(["sendMessage", "editMessageText"]));
+    expect(world.telegram.shown(-1009)).toEqual([words(30)]);
   });
 });

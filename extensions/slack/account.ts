@@ -10,6 +10,7 @@ import { People } from "./people.ts";
 import { missingScopes } from "./probe.ts";
 import { Reactions } from "./reactions.ts";
 import type { Room } from "./room.ts";
+import { Streams } from "./streams.ts";
 import { Threads } from "./threads.ts";
 import { Typing } from "./typing.ts";
 
@@ -21,6 +22,7 @@ export class Account implements Room {
   readonly channelIds: ChannelIds;
   readonly reactions: Reactions;
   readonly typing: Typing;
+  readonly streams: Streams;
   #view: View | undefined;
 
   /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
@@ -31,6 +33,7 @@ export class Account implements Room {
     this.channelIds = new ChannelIds(this.slack);
     this.reactions = new Reactions(() => this.self()?.userId);
     this.typing = new Typing(this);
+    this.streams = new Streams(this.slack, host.log);
   }
 
   self(): Self | undefined {

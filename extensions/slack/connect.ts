@@ -3,6 +3,7 @@ import { Account } from "./account.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./failures.ts";
 import { find } from "./find.ts";
+import { grow } from "./grow.ts";
 import { download } from "./media.ts";
 import { missedSince } from "./missed.ts";
 import { receive } from "./receive.ts";
@@ -23,6 +24,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
       return result;
     },
     ...changes(account),
+    grow: (to, options) => grow(account, to, options),
     typing: (to) => account.typing.show(to),
     find: (to, part, options) => find(account, to, part, options),
     download: (item) => download(account, item),

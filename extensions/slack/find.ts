@@ -1,8 +1,9 @@
 import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "./events.ts";
 import { reasonOf, wordOf } from "./failures.ts";
+import { keyIn } from "./mark.ts";
 import type { Room } from "./room.ts";
-import { isTs, MARK, NO_THREAD } from "./send.ts";
+import { isTs, NO_THREAD } from "./send.ts";
 import { isOwn, messagesOf } from "./threads.ts";
 import { findFile } from "./upload.ts";
 
@@ -31,16 +32,13 @@ async function findText(room: Room, to: Peer, { idempotencyKey, replyTo }: Names
   const places = await Promise.all(placesOf(to, replyTo).map((thread) => recent(room, channel, thread)));
   const isWhole = places.every((place) => place.isWhole);
   const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
-  const found = mine.find((message) => keyOf(message) === idempotencyKey);
+  const found = mine.find(({ metadata }) => keyIn(metadata) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
   // One of ours without its key could be the one: the app may lack the scope that shows keys.
-  const isTold = mine.every((message) => keyOf(message) !== undefined || message.files != null);
+  const isTold = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
   const kind = isTold && isWhole ? "retry" : "unknown";
   return { kind, reason: "Slack's history does not have the message" };
 }
-
-const keyOf = ({ metadata }: SlackMessage): unknown =>
-  metadata?.event_type === MARK ? metadata.event_payload["key"] : undefined;
 
 interface Read {
   readonly messages: readonly SlackMessage[];

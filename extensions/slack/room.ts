@@ -3,6 +3,7 @@ import type { Self, Slack } from "./api.ts";
 import type { ChannelIds } from "./channel-ids.ts";
 import type { SlackConfig } from "./config.ts";
 import type { Reactions } from "./reactions.ts";
+import type { Streams } from "./streams.ts";
 import type { Threads } from "./threads.ts";
 
 /** What the calls of one account share. */
@@ -12,6 +13,7 @@ export interface Room {
   readonly host: ChannelHost;
   readonly channelIds: ChannelIds;
   readonly reactions: Reactions;
+  readonly streams: Streams;
   /** Undefined until Slack has told who the bot is. */
   self(): Self | undefined;
   threads(): Pick<Threads, "join"> | undefined;

@@ -2,15 +2,13 @@ import type { ChatPostMessageArguments } from "@slack/web-api";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { withButtons } from "./buttons.ts";
 import { outcomeOf, unless, wordOf } from "./failures.ts";
+import { marked } from "./mark.ts";
 import type { Target } from "./reactions.ts";
 import type { Room } from "./room.ts";
 import { escapeText } from "./words.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Buttons = SendOptions["buttons"];
-
-/** Marks our messages with the key of their send, so that Slack can be asked for it. */
-export const MARK = "openclaw_reply";
 
 /** Slack's words for a thread that is not there. */
 export const NO_THREAD: ReadonlySet<string> = new Set([
@@ -57,7 +55,7 @@ const post = async ({ slack }: Room, message: ChatPostMessageArguments): Promise
 function envelope({ config }: Room, thread: string | undefined, options: SendOptions) {
   return {
     ...(thread !== undefined && { thread_ts: thread }),
-    metadata: { event_type: MARK, event_payload: { key: options.idempotencyKey } },
+    metadata: marked(options.idempotencyKey),
     unfurl_links: config.unfurlLinks,
     unfurl_media: config.unfurlMedia,
   };
@@ -82,6 +80,7 @@ type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react">>;
 
 /** What can be done to messages that are there. */
 export function changes(room: Room): Changes {
+  const { streams } = room;
   const { chat, reactions } = room.slack.calls;
   const change = async (to: Peer, messageId: string, call: (at: Target) => Promise<unknown>): Promise<SendResult> => {
     if (!isTs(messageId)) return { kind: "refused", reason: `${messageId} is no message` };
@@ -96,11 +95,15 @@ export function changes(room: Room): Changes {
     edit: (to, messageId, part, options = {}) =>
       change(to, messageId, async (at) => {
         const { blocks, text } = bodyOf(part, options.buttons);
+        if ((await streams.end(at, part)) && !blocks) return;
         // Without an empty list the buttons of before would stay.
-        await chat.update({ ...at, text, blocks: blocks ?? [] });
+        await streams.settled(at, () => chat.update({ ...at, text, blocks: blocks ?? [] }));
       }),
     remove: (to, messageId) =>
-      change(to, messageId, (at) => chat.delete(at).catch((error: unknown) => unless(error, "message_not_found"))),
+      change(to, messageId, async (at) => {
+        await streams.end(at);
+        await streams.settled(at, () => chat.delete(at)).catch((error: unknown) => unless(error, "message_not_found"));
+      }),
     react: (to, messageId, emoji) => change(to, messageId, (at) => room.reactions.set(reactions, at, emoji)),
   };
 }

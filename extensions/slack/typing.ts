@@ -49,12 +49,13 @@ export class Typing {
     }
   }
 
-  /** An answer left. Never rejects. */
+  /** The answer is there, or its beginning. Never rejects. */
   async answered(to: Peer): Promise<void> {
     const at = this.#marked.get(keyOf(to));
     const name = this.#emoji();
     if (!at || name === undefined) return;
     this.#marked.delete(keyOf(to));
+    this.#last.delete(keyOf(to));
     const { reactions } = this.#room.slack.calls;
     try {
       await reactions.remove({ channel: at.channel, timestamp: at.ts, name });

@@ -1,7 +1,7 @@
 import type http from "node:http";
 import { buffer } from "node:stream/consumers";
 import { METHODS } from "./slack-methods.ts";
-import type { Body } from "./slack-methods.ts";
+import type { Body } from "./slack-streaming.ts";
 import { Refusal } from "./slack-world.ts";
 import type { FakeFault, Slack } from "./slack-world.ts";
 

@@ -1,10 +1,8 @@
 import { ADA, Refusal, SELF } from "./slack-world.ts";
-import type { Slack } from "./slack-world.ts";
+import { STREAMING } from "./slack-streaming.ts";
+import type { Method } from "./slack-streaming.ts";
 
-export type Body = Readonly<Record<string, string>>;
 const CHANNELS: Record<string, string> = { C9: "crew", G8: "mpdm-ada--bob-1" };
-
-type Method = (slack: Slack, body: Body) => Record<string, unknown>;
 
 const list = (text: string | undefined): Record<string, unknown>[] =>
   text === undefined ? [] : (JSON.parse(text) as Record<string, unknown>[]);
@@ -79,6 +77,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
   "chat.update": (slack, { channel, ts, text = "", blocks }) => {
     if (text.length > 4000) throw new Refusal("msg_too_long");
     const message = slack.findOwn(channel, ts, "cant_update_message");
+    if (message.isOpen) throw new Refusal("streaming_state_conflict");
     const before = slack.shape(message);
     message.text = text;
     message.edited = { user: SELF.userId, ts: slack.ts() };
@@ -88,10 +87,13 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return { channel, ts, text };
   },
   "chat.delete": (slack, { channel, ts }) => {
-    slack.messages.splice(slack.messages.indexOf(slack.findOwn(channel, ts, "cant_delete_message")), 1);
+    const message = slack.findOwn(channel, ts, "cant_delete_message");
+    if (message.isOpen) throw new Refusal("cant_delete_message");
+    slack.messages.splice(slack.messages.indexOf(message), 1);
     slack.event({ type: "message", subtype: "message_deleted", hidden: true, channel, ts: slack.ts(), deleted_ts: ts });
     return { channel, ts };
   },
+  ...STREAMING,
   "reactions.add": (slack, { channel, timestamp, name = "" }) => {
     const { reactions } = slack.find(channel, timestamp);
     if (!/^[a-z0-9_+'-]+$/.test(name)) throw new Refusal("invalid_name");

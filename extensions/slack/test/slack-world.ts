@@ -23,7 +23,9 @@ export interface FakeMessage {
   readonly user: string;
   readonly bot_id?: string;
   readonly thread_ts?: string;
-  readonly metadata?: unknown;
+  metadata?: unknown;
+  /** Shown as being written: chat.startStream. */
+  isOpen?: boolean;
   readonly files?: readonly Record<string, unknown>[];
   blocks: readonly unknown[];
   edited?: { readonly user: string; readonly ts: string };
@@ -83,7 +85,7 @@ export class Slack {
 
   /** A message as events and histories show it. */
   shape(message: FakeMessage, metadata = false): Record<string, unknown> {
-    const { channel: _in, reactions, more, files, metadata: kept, ...plain } = message;
+    const { channel: _in, reactions, more, files, metadata: kept, isOpen: _open, ...plain } = message;
     const replies = this.messages.filter((each) => each.channel === message.channel && each.thread_ts === message.ts);
     return {
       type: "message",

@@ -1,0 +1,14 @@
+import type { SlackMessage } from "./events.ts";
+
+/** Marks our messages with the key of their send, so that Slack can be asked for it. */
+const MARK = "openclaw_reply";
+
+/** The metadata of a message. */
+export const marked = (key: string): { event_type: string; event_payload: { key: string } } => ({
+  event_type: MARK,
+  event_payload: { key },
+});
+
+/** The key in a message's metadata; undefined where it has none of ours. */
+export const keyIn = (metadata: SlackMessage["metadata"]): unknown =>
+  metadata?.event_type === MARK ? metadata.event_payload["key"] : undefined;

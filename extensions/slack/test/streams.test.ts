@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import type { Growth } from "../../../src/types/channel.ts";
+import type { OutboundText } from "../../../src/types/reply.ts";
+import { ADA, TOPIC } from "./fake-slack.ts";
+import { slackPlatform } from "./slack-platform.ts";
+
+afterEach(stopAll);
+
+const mrkdwn = (body: string): OutboundText => ({ kind: "text", body, plain: body, format: "slack-mrkdwn" });
+const TO_ADA = { key: "preview:1", recipient: { id: ADA, teamId: "T1" } };
+
+async function begin(config: Record<string, unknown> = {}) {
+  const platform = await slackPlatform();
+  const started = await start({ ...platform, config: { ...platform.config, ...config } }, new Host());
+  const { fake, direct, group, topic } = platform;
+  await started.host.until(() => started.host.reports.some((report) => report.kind === "alive"));
+  const grow = (to = topic, options: object = TO_ADA) => started.link.grow?.(to, { ...TO_ADA, ...options });
+  const calls = () => fake.calls.filter(({ method }) => method.startsWith("chat.")).map(({ method }) => method);
+  return { ...started, fake, direct, group, topic, grow, calls };
+}
+
+const show = async (growth: Growth | undefined, markdown: string, body = markdown) => {
+  const result = await growth?.show(mrkdwn(body), markdown);
+  if (result?.kind !== "sent") throw new Error(`not shown: ${result?.kind}`);
+  return result.messageId;
+};
+
+describe("an answer in a thread", () => {
+  test("is streamed to whom it is for, as markdown, and ended without an edit", async () => {
+    const { link, fake, topic, grow, calls } = await begin();
+    const growth = grow();
+    const id = await show(growth, "**one** ", "*one*");
+    await show(growth, "**one** two\n", "*one* two");
+    const { body } = fake.calls.find(({ method }) => method === "chat.startStream")!;
+    expect(body).toMatchObject({
+      channel: "C9",
+      thread_ts: TOPIC,
+      markdown_text: "**one**",
+      recipient_user_id: ADA,
+      recipient_team_id: "T1",
+    });
+    expect(await link.edit?.(topic, id, mrkdwn("*one* two"))).toEqual({ kind: "sent", messageId: id });
+    expect(fake.messages.at(-1)).toMatchObject({ text: "**one** two", isOpen: false, thread_ts: TOPIC });
+    expect(fake.messages.at(-1)?.edited).toBeUndefined();
+    expect(calls()).toEqual(["chat.startStream", "chat.appendStream", "chat.stopStream"]);
+  });
+
+  test("that turns out otherwise, or gets buttons, is edited when it is ended", async () => {
+    const { link, fake, topic, grow, calls } = await begin();
+    const id = await show(grow(), "one");
+    await link.edit?.(topic, id, mrkdwn("two"));
+    expect(fake.messages.at(-1)).toMatchObject({ text: "two", isOpen: false });
+    const next = await show(grow(), "sure?");
+    await link.edit?.(topic, next, mrkdwn("sure?"), { buttons: [{ label: "Yes", command: "/yes" }] });
+    expect(fake.messages.at(-1)?.blocks).toHaveLength(2);
+    const each = ["chat.startStream", "chat.stopStream", "chat.update"];
+    expect(calls()).toEqual([...each, ...each]);
+  });
+
+  test("that Slack has ended by itself goes on as edits", async () => {
+    const { link, fake, topic, grow } = await begin();
+    const growth = grow();
+    const id = await show(growth, "one");
+    fake.messages.at(-1)!.isOpen = false;
+    expect(await growth?.show(mrkdwn("one two"), "one two")).toMatchObject({ kind: "refused" });
+    expect(await link.edit?.(topic, id, mrkdwn("one two"))).toMatchObject({ kind: "sent" });
+    expect(fake.messages.at(-1)?.text).toBe("one two");
+    expect(grow()).toBeDefined();
+  });
+
+  test("whose end Slack has brought about before the final is edited", async () => {
+    const { link, fake, topic, grow } = await begin();
+    const id = await show(grow(), "one");
+    fake.messages.at(-1)!.isOpen = false;
+    fake.messages.at(-1)!.text = "(error)";
+    await link.edit?.(topic, id, mrkdwn("one"));
+    expect(fake.messages.at(-1)?.text).toBe("one");
+  });
+
+  test.each(["lost", "drop"])("of which nobody knows what it says (%s) is edited", async (how) => {
+    const { link, fake, topic, grow } = await begin();
+    const growth = grow();
+    const id = await show(growth, "one");
+    fake.fail("chat.appendStream", how);
+    expect(await growth?.show(mrkdwn("one two"), "one two")).toMatchObject({ kind: "unknown" });
+    expect(await growth?.show(mrkdwn("one two three"), "one two three")).toMatchObject({ kind: "refused" });
+    await link.edit?.(topic, id, mrkdwn("one two three"));
+    expect(fake.messages.at(-1)).toMatchObject({ text: "one two three", isOpen: false });
+  });
+
+  test("that Slack slows down loses nothing", async () => {
+    const { fake, grow } = await begin();
+    const growth = grow();
+    await show(growth, "one");
+    fake.fail("chat.appendStream", "429");
+    expect(await growth?.show(mrkdwn("one two"), "one two")).toMatchObject({ kind: "retry", afterMs: 1000 });
+    await show(growth, "one two three");
+    expect(fake.messages.at(-1)?.text).toBe("one two three");
+  });
+
+  test("whose end is not answered is ended by the next try", async () => {
+    const { link, fake, topic, grow } = await begin();
+    const id = await show(grow(), "one");
+    fake.fail("chat.stopStream", "drop");
+    expect(await link.edit?.(topic, id, mrkdwn("one"))).toMatchObject({ kind: "unknown" });
+    expect(await link.edit?.(topic, id, mrkdwn("one"))).toMatchObject({ kind: "sent" });
+    expect(fake.messages.at(-1)).toMatchObject({ text: "one", isOpen: false });
+  });
+
+  test("to which nothing comes for long is ended, and stays", async () => {
+    const { fake, grow } = await begin();
+    const growth = grow();
+    await show(growth, "one");
+    expect(growth?.restMs).toBeLessThan(30_000);
+    expect(await growth?.again()).toMatchObject({ kind: "refused" });
+    expect(fake.messages.at(-1)).toMatchObject({ text: "one", isOpen: false });
+  });
+
+  test("rings nobody", async () => {
+    const { fake, grow } = await begin();
+    const growth = grow();
+    await show(growth, "to <");
+    for (const words of ["to <!channel>", "to <@U1001>", "to <#C9>"])
+      expect(await growth?.show(mrkdwn(words), words)).toMatchObject({ kind: "refused" });
+    expect(fake.messages.at(-1)?.text).toBe("to <");
+  });
+
+  test("has a key in the end, so that other sends can still be looked for", async () => {
+    const { link, topic, grow } = await begin();
+    const id = await show(grow(), "one");
+    const lost = { idempotencyKey: "lost" };
+    expect(await link.find?.(topic, mrkdwn("x"), lost)).toMatchObject({ kind: "unknown" });
+    await link.edit?.(topic, id, mrkdwn("one"));
+    expect(await link.find?.(topic, mrkdwn("x"), lost)).toMatchObject({ kind: "retry" });
+  });
+});
+
+describe("where it is streamed", () => {
+  test("in threads alone, and outside direct chats only for a known person of a known team", async () => {
+    const { direct, group, topic, grow, fake } = await begin();
+    expect(grow(group)).toBeUndefined();
+    expect(grow(direct)).toBeUndefined();
+    expect(grow(topic, { recipient: { id: ADA } })).toBeUndefined();
+    const asked = fake.say("C9", "question");
+    await show(grow(group, { replyTo: asked }), "one");
+    expect(fake.messages.at(-1)?.thread_ts).toBe(asked);
+    const below = fake.say("D1", "question");
+    await show(grow(direct, { replyTo: below, recipient: { id: ADA } }), "two");
+    expect(fake.messages.at(-1)).toMatchObject({ channel: "D1", thread_ts: below });
+  });
+
+  test.each([
+    ["missing_scope", false],
+    ["unknown_method", false],
+    ["channel_type_not_supported", true],
+  ])("not again where Slack answered %s", async (word, isElsewhere) => {
+    const { direct, grow, fake, host } = await begin();
+    const below = fake.say("D1", "question");
+    fake.fail("chat.startStream", word);
+    expect(await grow()?.show(mrkdwn("one"), "one")).toMatchObject({ kind: "refused" });
+    expect(grow()).toBeUndefined();
+    expect(grow(direct, { replyTo: below }) !== undefined).toBe(isElsewhere);
+    expect(host.lines.some((line) => line.includes(word))).toBe(true);
+  });
+
+  test("again after a thread that is gone", async () => {
+    const { grow, group } = await begin();
+    const gone = grow(group, { replyTo: "1.000001" });
+    expect(await gone?.show(mrkdwn("one"), "one")).toMatchObject({ kind: "refused" });
+    expect(grow()).toBeDefined();
+  });
+
+  test("the typing reaction goes with the first words, and does not come back", async () => {
+    const { link, platform, host, fake, topic, grow } = await begin({ typingReaction: "hourglass_flowing_sand" });
+    const id = platform.say(topic, `work <@${fake.self.userId}>`);
+    await host.heard("work");
+    await link.typing?.(topic);
+    expect(platform.reactions?.(topic, id)).toEqual(["⏳"]);
+    await show(grow(), "one");
+    while (platform.reactions?.(topic, id).length !== 0) await new Promise((resolve) => setImmediate(resolve));
+    await link.typing?.(topic);
+    expect(platform.reactions?.(topic, id)).toEqual([]);
+  });
+});

@@ -29,6 +29,8 @@ export type {
   Sender,
 } from "../types/message.ts";
 export type { OutboundFiles, OutboundPart, OutboundText, ReplyButton, TextFormat, TextStyle } from "../types/reply.ts";
+export { webEventKey } from "../types/web-room.ts";
+export type { WebMessage, WebNote, WebRoom } from "../types/web-room.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";

@@ -12,7 +12,7 @@ import { applyEnv } from "./config/env-vars.ts";
 import { loadConfig } from "./config/load.ts";
 import { makeStateDirs, resolvePaths } from "./config/paths.ts";
 import { openCore, type Core } from "./core.ts";
-import { channelSchemas } from "./gateway/extensions.ts";
+import { channelSchemas, inboundOf } from "./gateway/extensions.ts";
 import { Live } from "./live.ts";
 import { openLog } from "./log/log.ts";
 
@@ -75,7 +75,9 @@ const ALONE = {
 };
 
 async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
-  const chat = createChatPort(core.dispatch, core.ports);
+  const chat = createChatPort(core.dispatch, core.ports, async (said) =>
+    core.dispatch.receive([await inboundOf(said)]),
+  );
   const { runId } = await chat.send({
     sessionKey: resolveAlias(request.sessionKey ?? "main", core.ports.settings().defaultAgent),
     text: request.message,

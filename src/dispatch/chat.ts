@@ -3,12 +3,13 @@ import { startRun } from "../harness/run.ts";
 import { parseDirectives } from "../reply/directives.ts";
 import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
-import { accountId, channelId, runId, sessionKey, type SessionKey } from "../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, runId, sessionKey, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import { MethodError } from "../types/method.ts";
 import type { ChatMessage } from "../types/model.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
+import { webEventKey, type WebMessage } from "../types/web-room.ts";
 import { estimateTokens } from "../sessions/tokens.ts";
 import { compactedText } from "./compaction.ts";
 import { chatOf } from "./deliver-to.ts";
@@ -16,24 +17,13 @@ import type { Dispatch } from "./dispatch.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "./ports.ts";
 
-const WEBCHAT = { channel: channelId("webchat"), account: accountId("default") };
+/** Gives a message to the channel that it comes through; resolves when it is durable. */
+export type Say = (message: WebMessage) => Promise<void>;
 
 /** The door for web, RPC, HTTP and command-line clients: their messages walk the same way as those of a channel. */
-export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPort {
+export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Say): ChatPort {
   return {
-    async send(request) {
-      const id = runId(request.idempotencyKey);
-      const busy = dispatch.lanes.isBusy(request.sessionKey);
-      const [accepted] = await ports.journal.inbox.accept([
-        toInbound(request, deliverTo(request, ports), ports.clock.now()),
-      ]);
-      if (!accepted?.isNew) {
-        if (accepted) checkSame(accepted.row.message, request);
-        return { runId: id, status: "duplicate" };
-      }
-      await dispatch.admit(accepted.row);
-      return { runId: id, status: busy ? "queued" : "started" };
-    },
+    send: (request) => send(request, dispatch, { ports, say }),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
     abort: (key, only) => dispatch.stop(key, only),
     compact: async (key) => {
@@ -55,6 +45,24 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts): ChatPo
       resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
     },
   };
+}
+
+async function send(request: ChatRequest, dispatch: Dispatch, { ports, say }: { ports: DispatchPorts; say: Say }) {
+  const id = runId(request.idempotencyKey);
+  const eventKey = webEventKey(request.idempotencyKey);
+  const find = () => ports.journal.inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, eventKey);
+  const known = await find();
+  if (known) {
+    checkSame(known.message, request);
+    return { runId: id, status: "duplicate" as const };
+  }
+  const to = deliverTo(request, ports);
+  const isBusy = dispatch.lanes.isBusy(request.sessionKey);
+  await say({ ...request, ...(to && { deliverTo: to }), at: ports.clock.now() });
+  const row = await find();
+  if (row) checkSame(row.message, request);
+  if (row) await dispatch.decided(row);
+  return { runId: id, status: isBusy ? ("queued" as const) : ("started" as const) };
 }
 
 async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {
@@ -85,28 +93,6 @@ function deliverTo(request: ChatRequest, { sessions, settings }: DispatchPorts):
   const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);
   if (peer) return peer;
   throw new MethodError("INVALID_REQUEST", `session ${key} belongs to no chat, so nothing can be delivered`);
-}
-
-function toInbound(request: ChatRequest, to: Peer | undefined, now: number): InboundMessage {
-  const { idempotencyKey, sessionKey: key, thinking, model, timeoutMs } = request;
-  return {
-    id: idempotencyKey,
-    eventKey: `k:${idempotencyKey}`,
-    from: { ...WEBCHAT, chat: { kind: "direct", id: key } },
-    sender: { id: "operator", ...(request.senderName !== undefined && { name: request.senderName }) },
-    text: request.text,
-    media: request.media,
-    mentionsBot: true,
-    receivedAt: now,
-    options: {
-      operator: true,
-      sessionKey: key,
-      ...(thinking && { thinking }),
-      ...(model !== undefined && { model }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(to && { deliverTo: to }),
-    },
-  };
 }
 
 /** A run over a given history that leaves no session behind. */

@@ -6,6 +6,7 @@ import { readFilesIn } from "../history/compaction/reads.ts";
 import { readAudit, sectionsReminder } from "../prompt/after-compaction.ts";
 import { loadContextFiles } from "../prompt/bootstrap.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
+import { NOTICE_TYPE } from "../sessions/history.ts";
 import type { CompactionNews } from "../types/chat.ts";
 import type { CompactionEvent } from "../types/events.ts";
 import { runId } from "../types/ids.ts";
@@ -122,7 +123,7 @@ export class Compactions {
     if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
     const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
     if (to) await this.#ports.replies.tell(to, notice);
-    else await session.append({ type: "custom", customType: "openclaw.notice", data: { text: COMPACTED } });
+    else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: COMPACTED } });
   }
 }
 

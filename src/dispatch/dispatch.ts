@@ -35,7 +35,7 @@ export class Dispatch {
   readonly replies: Replies;
   readonly #ports: DispatchPorts;
   readonly #order = new KeyedQueue();
-  readonly #deciding = new Set<number>();
+  readonly #deciding = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
   constructor(ports: DispatchPorts) {
@@ -75,10 +75,16 @@ export class Dispatch {
   /** Decides about a stored message, in the order of its chat. Never rejects. */
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
-    this.#deciding.add(row.id);
-    return this.#order
+    const deciding = this.#order
       .run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#decideAtLast(row))
       .finally(() => this.#deciding.delete(row.id));
+    this.#deciding.set(row.id, deciding);
+    return deciding;
+  }
+
+  /** Resolves when it is no longer being decided about. */
+  async decided(row: InboxRow): Promise<void> {
+    await this.#deciding.get(row.id);
   }
 
   /** Waits for a disk that is full; any other failure is told. */

@@ -1,4 +1,5 @@
 import type { RunLog } from "../harness/log.ts";
+import { NOTICE_TYPE } from "../sessions/history.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
@@ -120,7 +121,7 @@ export class Replies {
     const write = async () => {
       const session = await this.#ports.sessions.acquire(key);
       try {
-        await session.append({ type: "custom", customType: "openclaw.notice", data });
+        await session.append({ type: "custom", customType: NOTICE_TYPE, data });
       } finally {
         session.release();
       }

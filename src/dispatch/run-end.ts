@@ -13,6 +13,8 @@ export interface RunEnd {
   readonly compactions: number;
   /** What is to be said about another model answering. */
   readonly changes: readonly string[];
+  /** What the model said, message by message. */
+  readonly texts: readonly string[];
 }
 
 /** Reads it from the run's log, once that has ended. */
@@ -21,13 +23,15 @@ export async function endOf(run: Run): Promise<RunEnd> {
   let window: number | undefined;
   let compactions = 0;
   const changes: string[] = [];
+  const texts: string[] = [];
   for await (const event of run.stream.watch()) {
     if (event.type === "usage" && event.usage.totalTokens > 0) filled = event.usage.totalTokens;
     if (event.type === "attempt_start") ({ window } = event);
     if (event.type === "compaction" && event.phase === "end" && event.ok) compactions += 1;
+    if (event.type === "message_end") texts.push(event.text);
     if (event.type === "model_change") changes.push(event.text);
     if (event.type !== "run_end") continue;
-    return { receipt: event.receipt, result: event.result, filled, window, compactions, changes };
+    return { receipt: event.receipt, result: event.result, filled, window, compactions, changes, texts };
   }
   throw new Error("a run's log ended without run_end");
 }

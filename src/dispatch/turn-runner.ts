@@ -15,16 +15,16 @@ import type { LaneTask } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
 import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
+import { takeUpSends } from "./earlier-boots.ts";
+import { noteForPeople } from "./for-people.ts";
 import { leaveBehind, tidyOrphans } from "./orphans.ts";
-import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
-import { restoreWords } from "./restore-words.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
 import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
-import { agentGone, BROKEN, noticeFor, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
+import { agentGone, BROKEN, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
 
 export interface RunnerPorts extends DispatchPorts {
   readonly events: SystemEventQueue;
@@ -56,7 +56,7 @@ export class TurnRunner {
       await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, this.#ports);
       if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
-      if (prepared) await this.#settleSends(prepared, session);
+      if (prepared) await takeUpSends(prepared, session, this.#ports);
       if (prepared) await this.#runPrepared(prepared, session, waiting, began);
     } finally {
       session.release();
@@ -86,16 +86,6 @@ export class TurnRunner {
     await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
     await leaveBehind(session, turnIdOf(first), this.#ports.log);
     return true;
-  }
-
-  /** What an earlier boot sent of this turn and did not come to write down. */
-  async #settleSends({ rows: [row], turn, message }: PreparedTurn, session: Session): Promise<void> {
-    if (!row || row.attempts === 0) return;
-    const { journal, clock, settings } = this.#ports;
-    const rows = await journal.outbox.of(row.id);
-    const sent = { inboxId: row.id, turnId: turn.entryId, rows };
-    await settleSends(session, sent, clock);
-    await restoreWords(session, { ...sent, prefix: settings().chat(message.from).responsePrefix }, clock);
   }
 
   async #runPrepared(
@@ -171,7 +161,8 @@ export class TurnRunner {
     const end = await endOf(run);
     try {
       // First, since clients read the transcript as soon as a run is over.
-      if (prepared.message.options?.operator === true) await this.#noteForPeople(session, end);
+      if (prepared.message.options?.operator === true)
+        await noteForPeople(session, end, { ...this.#ports, agent: prepared.agent, runId: prepared.facts.runId });
       await this.#keepRecord(prepared, session, end);
       if (outcome !== "unfinished") await this.#finish(prepared, outcome);
     } catch (error) {
@@ -201,15 +192,6 @@ export class TurnRunner {
       merged.length > 0 && this.#ports.journal.inbox.finish(merged, { kind: "merged", into: first }),
     ]);
     if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(prepared.rows, this.#ports);
-  }
-
-  /** What chats are told in a message of its own stands in the transcript for the web. */
-  async #noteForPeople(session: Session, { result, changes }: RunEnd): Promise<void> {
-    for (const text of changes) await session.append({ type: "custom", customType: "openclaw.notice", data: { text } });
-    const text = noticeFor(result);
-    if (text === undefined) return;
-    const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
-    await session.append({ type: "custom", customType: "openclaw.notice", data });
   }
 
   async #keepCounters(session: Session, { result, receipt, filled, window, compactions }: RunEnd): Promise<void> {

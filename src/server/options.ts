@@ -31,7 +31,7 @@ export interface LogTailRequest {
 export interface ServerPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
-  readonly media: Pick<MediaStore, "put">;
+  readonly media: Pick<MediaStore, "put" | "read">;
   readonly pairing: Pick<PairingDesk, "list" | "approve">;
   /** Turns what a client calls a session into its key. Throws `MethodError` when it cannot be one. */
   resolveSessionKey(text: string): SessionKey;

@@ -74,7 +74,8 @@ export async function startChannelStage(
     },
   };
   if (account["enabled"] !== false) {
-    await until(async () => (await cli("channels", "status")).out.includes("running"), "the channel");
+    const status = () => cli("channels", "status", "--channel", "telegram");
+    await until(async () => (await status()).out.includes("running"), "the channel");
   }
   return stage;
 }

@@ -13,7 +13,8 @@ beforeAll(async () => {
   const { botToken, signingSecret, url: apiUrl } = slack;
   const account = { botToken, signingSecret, apiUrl, mode: "http" };
   stage = await startChannelStage({ enabled: false }, undefined, { slack: account });
-  await until(async () => (await stage.cli("channels", "status")).out.includes("running"), "Slack");
+  const status = () => stage.cli("channels", "status", "--channel", "slack");
+  await until(async () => (await status()).out.includes("running"), "Slack");
 });
 afterAll(async () => {
   await stage.close();

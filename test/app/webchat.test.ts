@@ -1,7 +1,9 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { PNG } from "../contracts/media.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
 import { connectParams, RawClient } from "../server/gateway.ts";
 import { startChannelStage, TOKEN, type ChannelStage } from "./channel-stage.ts";
@@ -158,4 +160,43 @@ test("a message whose answer was lost is sent again under its key, and runs once
   expect(await send(second, "again", "other words", "again-1")).toMatchObject({ code: "INVALID_REQUEST" });
   expect(calls).toBe(1);
   expect(await historyOf(second, "again")).toHaveLength(2);
+});
+
+const shownShape = z.looseObject({
+  payload: z.looseObject({ messages: z.array(z.looseObject({ content: z.array(z.record(z.string(), z.unknown())) })) }),
+});
+async function partsOf(tab: RawClient, session: string): Promise<readonly Record<string, unknown>[]> {
+  const { payload } = shownShape.parse(await tab.request("chat.history", { sessionKey: session }));
+  return payload.messages.flatMap(({ content }) => content);
+}
+
+test("a file that an answer brings is shown behind it", async () => {
+  writeFileSync(join(stage.dir, "workspace", "dot.png"), PNG);
+  model.answer(() => ({ text: "Here it is. [[media:dot.png]] [[media:gone.png]]" }));
+  const tab = await openTab();
+  await send(tab, "picture", "show me", "picture-1");
+  await until(tab, "picture-1", "final");
+  await expect.poll(() => partsOf(tab, "picture")).toHaveLength(4);
+  const [, answer, trouble, image] = await partsOf(tab, "picture");
+  expect(answer).toMatchObject({ text: "Here it is." });
+  expect(trouble).toMatchObject({ text: expect.stringContaining("gone.png could not be attached") });
+  const data = Buffer.from(PNG).toString("base64");
+  expect(image).toEqual({ type: "image", mimeType: "image/png", fileName: "dot.png", data });
+});
+
+test("what is sent into a conversation stands in it once, and open tabs hear of it", async () => {
+  model.answer(() => ({ text: "hello" }));
+  const tab = await openTab();
+  await send(tab, "noted", "hello", "noted-1");
+  await until(tab, "noted-1", "final");
+  const note = { channel: "webchat", to: "noted", message: "From **elsewhere**", idempotencyKey: "note-1" };
+  const sent = await tab.request("send", note);
+  expect(sent["payload"]).toMatchObject({ state: "sent", messageId: expect.stringMatching(/^[0-9a-f]{16}$/) });
+  expect((await tab.request("send", note))["payload"]).toEqual(sent["payload"]);
+  await tab.until((frame) => JSON.stringify(frame).includes("From **elsewhere**"));
+  const told = (await partsOf(tab, "noted")).filter((part) => part["text"] === "From **elsewhere**");
+  expect(told).toHaveLength(1);
+  const typo = await tab.request("send", { ...note, to: "nobody", idempotencyKey: "note-2" });
+  expect(typo["error"]).toMatchObject({ message: expect.stringContaining('there is no conversation "nobody"') });
+  expect((await stage.cli("channels", "status")).out).toMatch(/webchat +default +running/);
 });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/chat.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, Verdict } from "../../src/dispatch/ports.ts";
@@ -150,7 +151,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     journal,
     sessions,
     outbox,
-    chat: createChatPort(dispatch, ports),
+    chat: createChatPort(dispatch, ports, (said) => dispatch.receive([inboundOf(said)])),
     keyOf,
     async recover() {
       await outbox.recover();

@@ -62,6 +62,11 @@ export async function startGateway(overrides: Partial<ServerOptions> = {}): Prom
     sessions,
     sessionsFile: "/state/sessions.json",
     media: {
+      read: async (id) => {
+        const at = Number(/^m(\d+)$/.exec(id)?.[1]) - 1;
+        if (!stored[at]) throw new Error("no such file");
+        return stored[at].bytes;
+      },
       put: async (bytes, about) => {
         stored.push({ bytes, ...about });
         return { id: mediaId(`m${stored.length}`), mime: about.mime ?? "image/png", path: "/m", bytes: bytes.length };

@@ -6,16 +6,17 @@ import type { MetricRow } from "../../server/metrics.ts";
 import { Webhooks } from "../../server/webhooks.ts";
 import type { ChannelLimits, ChannelLink } from "../../types/channel.ts";
 import { systemClock } from "../../types/clock.ts";
-import type { ChannelId } from "../../types/ids.ts";
+import { DEFAULT_ACCOUNT, type AccountId, type ChannelId } from "../../types/ids.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
+import type { WebRoom } from "../../types/web-room.ts";
 import { accountFolder, accountOf, defaultAccountOf, lowerLimits } from "../accounts.ts";
 import { accountsIn } from "../channel-accounts.ts";
 import type { Core, Surroundings } from "../core.ts";
 import type { Live } from "../live.ts";
 import { Admission } from "./admission.ts";
-import { bundledChannels } from "./extensions.ts";
+import { bundledChannels, WEB_CHAT, webChatFor } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
 
@@ -27,6 +28,7 @@ export class ChannelRoom {
   readonly webhooks: Webhooks;
   #channels: Channels | undefined;
   #core: Core | undefined;
+  #clients: WebRoom | undefined;
   #notices: DiskNotices | undefined;
   /** Why channels are off although the config has them on. */
   #held: string | undefined;
@@ -63,19 +65,21 @@ export class ChannelRoom {
     return this.#limitsOf(to);
   }
 
-  connectTo(core: Core): void {
+  connectTo(core: Core, clients: WebRoom): void {
     this.#core = core;
+    this.#clients = clients;
     this.#notices = new DiskNotices((to) => this.#channels?.link(to.channel, to.account), this.#log);
   }
 
   /** Begins to connect every account of the config. */
   async start(): Promise<void> {
     const core = this.#core;
-    if (!core) throw new Error("connectTo comes before start");
+    const clients = this.#clients;
+    if (!core || !clients) throw new Error("connectTo comes before start");
     this.#held = await isForeign(this.#live);
     if (this.#held !== undefined) this.#log.warn("channels stay off", { why: this.#held });
     this.#channels = startChannels({
-      adapters: this.#held === undefined ? await this.#accounts() : [],
+      adapters: [await webAccount(clients), ...(this.#held === undefined ? await this.#accounts() : [])],
       receive: (messages) => this.#receive(core, messages),
       media: core.media,
       values: core.journal.values,
@@ -120,10 +124,11 @@ export class ChannelRoom {
     await this.#channels?.close();
   }
 
-  /** Rejects while stopping, so that nothing is acknowledged that nobody will answer. */
+  /** Rejects while stopping, so that the platform keeps what nobody will answer. A client has nobody else: the next boot answers it. */
   async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
     await this.#opened.promise;
-    if (this.#refusing) throw new Error("the gateway stops");
+    const isClients = messages.every(({ options }) => options?.operator === true);
+    if (this.#refusing && !isClients) throw new Error("the gateway stops");
     try {
       await core.dispatch.receive(messages);
     } catch (error) {
@@ -144,10 +149,9 @@ export class ChannelRoom {
     return (await accountsIn(config)).filter(({ adapter }) => config.channels[adapter.id]?.enabled === true);
   }
 
-  /** A connected account of the channel. */
-  linkOf(channel: ChannelId): ChannelLink | undefined {
-    const row = this.status().find((one) => one.channel === channel && one.connected);
-    return row && this.#channels?.link(channel, row.accountId);
+  /** Undefined while the account is not connected. */
+  linkOf(channel: ChannelId, account: AccountId): ChannelLink | undefined {
+    return this.#channels?.link(channel, account);
   }
 
   /** Closes one account's connection. What it gives back opens it with the settings of then, if it still is to be up. */
@@ -199,13 +203,23 @@ export class ChannelRoom {
   /** For the lines that the daemon prints at its start. */
   text(): string {
     if (this.#held !== undefined) return `off: ${this.#held}`;
-    const rows = this.status().filter((row) => row.enabled);
+    const rows = this.#configured();
     return rows.length === 0 ? "none (web chat only)" : rows.map((row) => `${row.label} (${row.accountId})`).join(", ");
   }
 
   #statusLines(): readonly string[] {
-    return this.status()
-      .filter((row) => row.enabled)
-      .map((row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`);
+    return this.#configured().map(
+      (row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`,
+    );
   }
+
+  /** The accounts that the config switches on. */
+  #configured() {
+    return this.status().filter((row) => row.enabled && row.channel !== WEB_CHAT);
+  }
+}
+
+/** Always on, whatever the config says. */
+async function webAccount(clients: WebRoom): Promise<ConfiguredAccount> {
+  return { adapter: await webChatFor(clients), account: DEFAULT_ACCOUNT, config: {}, enabled: true };
 }

@@ -1,5 +1,7 @@
 import type { z } from "zod";
 import type { ChannelAdapter } from "../../types/channel.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { WebMessage, WebRoom } from "../../types/web-room.ts";
 
 /** A channel that comes with the gateway. Neither part loads the platform's SDK: a channel that is off costs nothing. */
 interface Bundled {
@@ -45,3 +47,17 @@ export async function findAdapter(id: string): Promise<ChannelAdapter | undefine
 }
 
 export const bundledChannels: readonly string[] = Object.keys(BUNDLED);
+
+/** The channel that needs no platform, and no config. */
+export const WEB_CHAT = "webchat";
+
+export async function webChatFor(room: WebRoom): Promise<ChannelAdapter> {
+  const { webchat } = await import("../../../extensions/webchat/index.ts");
+  return webchat(room);
+}
+
+/** A client's message as that channel gives it in, for a process that has no channels. */
+export async function inboundOf(said: WebMessage): Promise<InboundMessage> {
+  const channel = await import("../../../extensions/webchat/inbound.ts");
+  return channel.inboundOf(said);
+}

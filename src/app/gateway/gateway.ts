@@ -14,6 +14,7 @@ import type { Parts, StartOptions } from "./parts.ts";
 import { defaultModel, describeModel } from "./model-text.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
+import { WebClients } from "./web-clients.ts";
 import { keepUp } from "./upkeep.ts";
 import { watchDisk } from "./disk.ts";
 
@@ -46,8 +47,13 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     stopping: stop.signal,
     model: {},
   };
-  channels.connectTo(core);
-  const chat = createChatPort(core.dispatch, core.ports);
+  const clients = new WebClients({
+    sessions: core.sessions,
+    defaultAgent: () => live.defaultAgent.id,
+    tell: (event) => events.publish(event),
+  });
+  channels.connectTo(core, clients);
+  const chat = createChatPort(core.dispatch, core.ports, (message) => clients.say(message));
   const left = await core.journal.inbox.open();
   const server = await startServer(await serverOptions(parts, chat, options));
   log.info("listening", { host: server.host, port: server.port });

@@ -12,6 +12,7 @@ import type { ReplyBlock } from "../../types/reply.ts";
 import { FetchRefused, safeFetch } from "../../utils/safe-fetch.ts";
 import { defaultAccountOf } from "../accounts.ts";
 import type { Live } from "../live.ts";
+import { WEB_CHAT } from "./extensions.ts";
 
 /** What sending takes of the gateway. */
 export interface OutgoingParts {
@@ -49,7 +50,8 @@ export function peerOf(
   parts: Pick<OutgoingParts, "live" | "channels">,
 ): Peer {
   const known = [...new Set(parts.channels.status().map((row) => String(row.channel)))];
-  const channel = named ?? channelIn(to, known) ?? (known.length === 1 ? known[0] : undefined);
+  const others = known.filter((id) => id !== WEB_CHAT);
+  const channel = named ?? channelIn(to, known) ?? (others.length === 1 ? others[0] : undefined);
   if (channel === undefined) throw refused(`name a channel: ${known.join(", ") || "none is switched on"}`);
   const target = parseTarget(to, channel);
   if (!target) throw refused(`"${to}" names no chat`);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NOTICE_TYPE } from "../../sessions/history.ts";
 import { runId } from "../../types/ids.ts";
 import type { RunStream } from "../../types/events.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -92,7 +93,7 @@ function injectMethod(ports: Ports): Method {
       const session = await ports.sessions.acquire(ports.resolveSessionKey(text));
       try {
         const data = { text: label === undefined ? message : `[${label}]\n\n${message}` };
-        const messageId = await session.append({ type: "custom", customType: NOTICE, data }, { durable: true });
+        const messageId = await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { durable: true });
         return { ok: true, messageId };
       } finally {
         session.release();
@@ -100,6 +101,3 @@ function injectMethod(ports: Ports): Method {
     },
   });
 }
-
-/** Transcript entries that are shown as the assistant's words. */
-export const NOTICE = "openclaw.notice";

@@ -3,7 +3,7 @@ import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage, TextContent } from "../../types/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
-import { NOTICE } from "./chat.ts";
+import { contentOf, imagesIn, noticeIn, type Notice } from "./notice.ts";
 import { optional } from "./optional.ts";
 import { shownText } from "./shown-text.ts";
 
@@ -19,7 +19,7 @@ const historyParams = z.looseObject({
 
 type Shown = Readonly<Record<string, unknown>> & { readonly role: string };
 
-type HistoryPorts = Pick<ServerPorts, "chat" | "sessions" | "resolveSessionKey">;
+type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "resolveSessionKey">;
 
 /** Reading a conversation. */
 export function historyMethods(ports: HistoryPorts): readonly Method[] {
@@ -33,13 +33,14 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
   ];
 }
 
-async function readHistory(params: z.infer<typeof historyParams>, { chat, sessions, resolveSessionKey }: HistoryPorts) {
+async function readHistory(params: z.infer<typeof historyParams>, ports: HistoryPorts) {
+  const { chat, sessions, resolveSessionKey } = ports;
   const key = resolveSessionKey(params.sessionKey);
   const entry = sessions.peek(key);
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
   const plain = entries.map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
-  const shown = showEntries(plain, params.maxChars);
+  const shown = showEntries(plain, params.maxChars, await imagesIn(plain, ports.media));
   const messages = newest(shown, MAX_BYTES);
   const isCut = hasMore || messages.length < shown.length;
   return {
@@ -72,10 +73,14 @@ interface Told {
 }
 
 /** Messages of transcript entries, each with its id and a number that grows along the transcript and never changes. */
-function showEntries(entries: readonly TranscriptEntry[], maxChars: number | undefined): readonly Shown[] {
+function showEntries(
+  entries: readonly TranscriptEntry[],
+  maxChars: number | undefined,
+  images: ReadonlyMap<string, string>,
+): readonly Shown[] {
   let seq = 0;
   return entries.flatMap((entry) =>
-    showEntry(entry).map(({ message, runId, sender }, index) => {
+    showEntry(entry, images).map(({ message, runId, sender }, index) => {
       // The place in the file is not known when only its end was read; the time is.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
@@ -93,13 +98,14 @@ function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string
   return { ...entry, message: { ...entry.message, content } };
 }
 
-function showEntry(entry: TranscriptEntry): readonly Told[] {
+function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly Told[] {
   if (entry.type === "message")
     return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
-  if (entry.type === "custom" && entry.customType === NOTICE) return showNotice(entry);
+  const notice = noticeIn(entry);
+  if (notice) return showNotice(notice, entry.timestamp, images);
   if (entry.type !== "custom_message" || !entry.display) return [];
   const text = typeof entry.content === "string" ? entry.content : entry.content.map((part) => part.text).join("\n");
-  return [{ message: injected(text, entry.timestamp) }];
+  return [{ message: injected([{ type: "text", text }], entry.timestamp) }];
 }
 
 /** The person's words, without what the gateway wrote around them for the model. */
@@ -115,31 +121,20 @@ function showUser(message: Extract<ChatMessage, { role: "user" }>): Told {
   return { message: { ...message, content: message.content.with(first, { ...told, text }) }, sender };
 }
 
-const noticeData = z.object({
-  text: z.string(),
-  /** The command that it answers. */
-  said: z.string().optional(),
-  runId: z.string().optional(),
-  /** What went wrong, in the words of who failed. */
-  error: z.string().optional(),
-});
-
 /** What the gateway said, after the command that it answers where it answers one. */
-function showNotice(entry: { readonly data?: unknown; readonly timestamp: string }): readonly Told[] {
-  const { data } = noticeData.safeParse(entry.data);
-  if (data === undefined) return [];
-  const { text, said, runId, error } = data;
+function showNotice(notice: Notice, timestamp: string, images: ReadonlyMap<string, string>): readonly Told[] {
+  const { said, runId, error } = notice;
   const failure = error === undefined ? {} : { stopReason: "error", errorMessage: error };
-  const answer = { message: { ...injected(text, entry.timestamp), ...failure }, runId };
+  const answer = { message: { ...injected(contentOf(notice, images), timestamp), ...failure }, runId };
   if (said === undefined) return [answer];
   const content = [{ type: "text", text: said }];
-  return [{ message: { role: "user", content, timestamp: Date.parse(entry.timestamp) || 0 }, runId }, answer];
+  return [{ message: { role: "user", content, timestamp: Date.parse(timestamp) || 0 }, runId }, answer];
 }
 
-function injected(text: string, timestamp: string): Shown {
+function injected(content: readonly object[], timestamp: string): Shown {
   return {
     role: "assistant",
-    content: [{ type: "text", text }],
+    content,
     timestamp: Date.parse(timestamp) || 0,
     api: "openclaw",
     provider: "openclaw",

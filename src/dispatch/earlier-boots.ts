@@ -1,0 +1,20 @@
+import type { Session } from "../types/session.ts";
+import { settleSends } from "./open-sends.ts";
+import type { DispatchPorts } from "./ports.ts";
+import { restoreWords } from "./restore-words.ts";
+import type { PreparedTurn } from "./turn.ts";
+
+/** What an earlier boot sent of this turn and did not come to write down. */
+export async function takeUpSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+  const {
+    rows: [row],
+    turn,
+    message,
+  } = prepared;
+  if (!row || row.attempts === 0) return;
+  const { journal, clock, settings } = ports;
+  const rows = await journal.outbox.of(row.id);
+  const sent = { inboxId: row.id, turnId: turn.entryId, rows };
+  await settleSends(session, sent, clock);
+  await restoreWords(session, { ...sent, prefix: settings().chat(message.from).responsePrefix }, clock);
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { NOTICE_TYPE } from "../../sessions/history.ts";
+import { mediaId } from "../../types/ids.ts";
+import type { MediaStore } from "../../types/journal.ts";
+import type { TranscriptEntry } from "../../types/session.ts";
+
+const fileShape = z.object({
+  kind: z.string(),
+  mime: z.string().optional(),
+  name: z.string().optional(),
+  source: z.object({ at: z.literal("store"), id: z.string() }),
+});
+type File = z.output<typeof fileShape>;
+
+const noticeShape = z.object({
+  text: z.string(),
+  /** The command that it answers. */
+  said: z.string().optional(),
+  runId: z.string().optional(),
+  /** What went wrong, in the words of who failed. */
+  error: z.string().optional(),
+  media: z.array(fileShape).optional(),
+});
+export type Notice = z.output<typeof noticeShape>;
+
+/** What the gateway said to people; undefined for every other entry. */
+export function noticeIn(entry: TranscriptEntry): Notice | undefined {
+  return entry.type === "custom" && entry.customType === NOTICE_TYPE
+    ? noticeShape.safeParse(entry.data).data
+    : undefined;
+}
+
+/** Bytes of one image that an answer carries. */
+const MOST_IMAGE_BYTES = 4 * 1024 * 1024;
+
+/** The images of these notices as base64, by id. One that is gone or too large is left out: its name is shown. */
+export async function imagesIn(
+  entries: readonly TranscriptEntry[],
+  media: Pick<MediaStore, "read">,
+): Promise<ReadonlyMap<string, string>> {
+  const images = entries.flatMap((entry) => noticeIn(entry)?.media ?? []).filter(isImage);
+  const read = images.map(async ({ source: { id } }) => [id, await dataOf(id, media)] as const);
+  return new Map((await Promise.all(read)).flatMap(([id, data]) => (data === undefined ? [] : [[id, data] as const])));
+}
+
+const isImage = ({ kind, mime }: File): boolean => kind === "image" && mime !== undefined;
+
+async function dataOf(id: string, media: Pick<MediaStore, "read">): Promise<string | undefined> {
+  try {
+    const bytes = await media.read(mediaId(id));
+    return bytes.length > MOST_IMAGE_BYTES ? undefined : Buffer.from(bytes).toString("base64");
+  } catch {
+    // Files are kept for a time only; the words about it stay.
+    return undefined;
+  }
+}
+
+/** The content of a notice as chat clients draw it. */
+export function contentOf({ text, media = [] }: Notice, images: ReadonlyMap<string, string>): readonly object[] {
+  const words = text === "" ? [] : [{ type: "text", text }];
+  return [...words, ...media.map((file) => partOf(file, images.get(file.source.id)))];
+}
+
+function partOf({ mime, name, source }: File, data: string | undefined): object {
+  if (data !== undefined) return { type: "image", mimeType: mime, data, ...(name !== undefined && { fileName: name }) };
+  return { type: "text", text: `📎 ${name ?? "file"} (\`media/${source.id}\`)` };
+}

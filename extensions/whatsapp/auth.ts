@@ -12,7 +12,10 @@ export interface Auth {
   readonly keys: SignalKeyStore;
   /** Returns when `creds` are on disk; does nothing once closed. */
   save(): void;
-  /** Keeps what a message of ours said, for devices that ask again because they could not open it; three days long. */
+  /**
+   * Keeps what a message of ours said, for devices that ask again because they could not open it; three days long.
+   * Throws when it cannot be written.
+   */
   keep(id: string, content: Uint8Array): void;
   kept(id: string): Uint8Array | undefined;
   /** Forgets everything; the next connection begins with new keys. */

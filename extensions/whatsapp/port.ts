@@ -23,7 +23,7 @@ export interface SocketEvents {
   groupChanged(jid: string): void;
   /** A message came that no key here opens; the library asks its phone for it anew. */
   unreadable(from: string, error: unknown): void;
-  /** Keys or a sent message could not be written; keys are tried again. */
+  /** Who we are could not be written; it is tried again. */
   unsaved(error: unknown): void;
 }
 

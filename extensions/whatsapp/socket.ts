@@ -1,4 +1,5 @@
-import type { BaileysEventMap, ConnectionState, WAMessage } from "@whiskeysockets/baileys";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { BaileysEventMap, ConnectionState, proto } from "@whiskeysockets/baileys";
 import type { Baileys } from "./baileys.ts";
 import { bare, isNoChat } from "./jid.ts";
 import { NoAnswer } from "./port.ts";
@@ -13,6 +14,7 @@ export function openSocket(opening: Opening): WaSocket {
   const { baileys, auth, config, events } = opening;
   hushSignal();
   const tap = tapped(opening);
+  const leaving = new AsyncLocalStorage<Leaving>();
   const version = config.waVersion?.split(".").map(Number);
   const [major = 2, minor = 0, patch = 0] = version ?? baileys.DEFAULT_CONNECTION_CONFIG.version;
   const sock = baileys.makeWASocket({
@@ -29,6 +31,10 @@ export function openSocket(opening: Opening): WaSocket {
     shouldIgnoreJid: isNoChat,
     cachedGroupMetadata: async (jid) => opening.knownGroup(jid),
     makeSignalRepository: tap.repository,
+    patchMessageBeforeSending: (message) => {
+      keep(opening, leaving.getStore(), message);
+      return message;
+    },
     getMessage: async ({ id }) => {
       const content = id ? auth.kept(id) : undefined;
       return content && baileys.proto.Message.decode(content);
@@ -45,7 +51,7 @@ export function openSocket(opening: Opening): WaSocket {
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);
-  return calls(sock, opening);
+  return calls(sock, leaving);
 }
 
 const SAVE_AGAIN_MS = 5000;
@@ -60,14 +66,20 @@ function save(opening: Opening): void {
   }
 }
 
-/** The message is on its way already: that it cannot be kept does not undo it. */
-function keep({ baileys, auth, events }: Opening, { key, message }: WAMessage): void {
-  if (!key.id || !message) return;
-  try {
-    auth.keep(key.id, baileys.proto.Message.encode(message).finish());
-  } catch (error) {
-    events.unsaved(error);
-  }
+/** A message of ours between its call and the wire. */
+interface Leaving {
+  readonly id: string;
+  isKept: boolean;
+}
+
+/**
+ * Before the message leaves: from then on it can be asked for again. The library gives first what its readers get, later
+ * what our own devices do. Throws when it cannot be written: then nothing has left.
+ */
+function keep({ baileys, auth }: Opening, leaving: Leaving | undefined, message: proto.IMessage): void {
+  if (!leaving || leaving.isKept) return;
+  auth.keep(leaving.id, baileys.proto.Message.encode(message).finish());
+  leaving.isKept = true;
 }
 
 type Sock = ReturnType<Baileys["makeWASocket"]>;
@@ -85,7 +97,7 @@ function listenToGroups(ev: Listening, { groupChanged }: SocketEvents): void {
   ev.on("group-participants.update", (change) => groupChanged(change.id));
 }
 
-function calls(sock: Sock, opening: Opening): WaSocket {
+function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>): WaSocket {
   return {
     self() {
       const me = sock.user;
@@ -97,10 +109,10 @@ function calls(sock: Sock, opening: Opening): WaSocket {
       };
     },
     async send(to, content, options) {
-      const answer = listenForAnswer(sock, options.messageId ?? "");
+      const id = options.messageId ?? "";
+      const answer = listenForAnswer(sock, id);
       try {
-        const sent = await sock.sendMessage(to, content, options);
-        if (sent) keep(opening, sent);
+        await leaving.run({ id, isKept: id === "" }, () => sock.sendMessage(to, content, options));
         return await answer.came();
       } finally {
         answer.stop();

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import type { Opening } from "./port.ts";
+import { openRatchet, stepwise } from "./ratchet.ts";
+import type { Ratchet } from "./ratchet.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 
@@ -16,15 +18,15 @@ const REMEMBERED = 2000;
 
 /**
  * The library acknowledges a message before it tells of it, and by then the key that it was sealed with is gone. So
- * each message is taken where it is decrypted, inside the transaction that moves the keys on: first `take`, then the
- * keys are saved, then the library acknowledges. When `take` rejects the keys stay as they were, and WhatsApp delivers
- * the message again.
+ * each message is taken where it is decrypted: it is opened with keys that stay as they are, then `take`, then it is
+ * opened once more and the keys move on, then the library acknowledges. When `take` rejects, WhatsApp delivers the
+ * message again, and the keys still open it.
  */
 export function tapped({ baileys, auth, events }: Opening): Tap {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
   const taken = new Set<string>();
   // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
-  // the one that its message was opened in, long over, and be lost.
+  // the one that its message was told in, long over, and be lost.
   const outside = AsyncLocalStorage.snapshot();
 
   async function take(message: WAMessage): Promise<void> {
@@ -59,8 +61,10 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 
   return {
     repository: (signal, logger, findLids) => {
-      const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(signal, logger, findLids);
-      return around(inner, signal.keys, { opened, unreadable });
+      const ratchet = openRatchet(baileys, auth.keys, signal.keys);
+      const own = { creds: signal.creds, keys: ratchet.keys };
+      const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(own, logger, findLids);
+      return around(inner, ratchet, { opened, unreadable });
     },
     listen(ws) {
       ws.prependListener("CB:message", (node) => {
@@ -76,38 +80,24 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
-type Keys = Parameters<MakeRepository>[0]["keys"];
-
 interface Ends {
   opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
   unreadable(sealed: Uint8Array, from: string, error: unknown): void;
 }
 
-function around(inner: SignalRepositoryWithLIDStore, keys: Keys, ends: Ends): SignalRepositoryWithLIDStore {
-  const told = async (sealed: Uint8Array, from: string, plain: Promise<Uint8Array>): Promise<Uint8Array> => {
-    try {
-      return await plain;
-    } catch (error) {
+function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: Ends): SignalRepositoryWithLIDStore {
+  const open = async (sealed: Uint8Array, from: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> => {
+    const told = (error: unknown): never => {
       ends.unreadable(sealed, from, error);
       throw error;
-    }
+    };
+    const plain = await ratchet.look(work).catch(told);
+    await ends.opened(sealed, plain);
+    return ratchet.locked(work);
   };
-  // A transaction inside another becomes part of it, so that the keys are saved when the outer one ends.
-  const together = async (name: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> =>
-    "transaction" in keys ? keys.transaction(work, name) : work();
   return {
-    ...inner,
-    decryptMessage: (sealed) =>
-      together(sealed.jid, async () => {
-        const plain = await told(sealed.ciphertext, sealed.jid, inner.decryptMessage(sealed));
-        await ends.opened(sealed.ciphertext, plain);
-        return plain;
-      }),
-    decryptGroupMessage: (sealed) =>
-      together(sealed.group, async () => {
-        const plain = await told(sealed.msg, sealed.authorJid, inner.decryptGroupMessage(sealed));
-        await ends.opened(sealed.msg, plain);
-        return plain;
-      }),
+    ...stepwise(inner, ratchet.locked),
+    decryptMessage: (sealed) => open(sealed.ciphertext, sealed.jid, () => inner.decryptMessage(sealed)),
+    decryptGroupMessage: (sealed) => open(sealed.msg, sealed.authorJid, () => inner.decryptGroupMessage(sealed)),
   };
 }

@@ -1,14 +1,18 @@
 // A process that takes messages into a file and dies where it is told to: node --import trust-fake.mjs child.ts <json>.
 import { appendFileSync } from "node:fs";
 import { accountId } from "openclaw/plugin-sdk";
-import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import type { ChannelHost, InboundMessage, Peer } from "openclaw/plugin-sdk";
+import { WebSocket } from "ws";
 import { whatsapp, whatsappConfig } from "../index.ts";
+import { GROUP } from "./stanzas.ts";
 
 export interface Orders {
   readonly url: string;
   readonly folder: string;
   readonly journal: string;
   readonly die: "before" | "stored" | "microtask" | "tick" | "later" | "never";
+  /** Written to the group when the connection stands; dies when so many frames have left since, or at the end when it is never. */
+  readonly say?: { readonly text: string; readonly frames: number };
 }
 
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
@@ -21,6 +25,18 @@ async function receive(messages: readonly InboundMessage[]): Promise<void> {
   if (orders.die === "microtask") queueMicrotask(() => queueMicrotask(die));
   if (orders.die === "tick") setImmediate(die);
   if (orders.die === "later") setTimeout(die, 5);
+}
+
+/** The kernel has the frame then, and the library does not know yet. */
+function dieAtFrame(frames: number): void {
+  let left = frames;
+  // Called with its socket.
+  // oxlint-disable-next-line typescript/unbound-method
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function sendAndDie(data: unknown, done?: unknown) {
+    left--;
+    return Reflect.apply(send, this, [data, left === 0 ? die : done]);
+  };
 }
 
 const host: ChannelHost = {
@@ -39,4 +55,12 @@ const host: ChannelHost = {
 const linking = whatsapp.connect(whatsappConfig.parse({ waWebSocketUrl: orders.url }), host);
 // Questions that the library has asked keep a process alive until their time is over.
 process.on("SIGTERM", () => void linking.then((link) => link.close()).then(() => process.exit(0)));
+if (orders.say) {
+  const { text, frames } = orders.say;
+  const crew = { channel: whatsapp.id, account: host.account, chat: { kind: "group", id: GROUP } } satisfies Peer;
+  const { send } = await linking;
+  dieAtFrame(frames);
+  await send(crew, { kind: "text", body: text, plain: text, format: "plain" }, { idempotencyKey: text });
+  if (frames > 0) die();
+}
 await linking;

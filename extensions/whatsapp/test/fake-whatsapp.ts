@@ -3,11 +3,14 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as baileys from "@whiskeysockets/baileys";
-import type { AuthenticationCreds, BinaryNode, proto, WAMessageContent } from "@whiskeysockets/baileys";
+import type { BinaryNode, proto, WAMessageContent } from "@whiskeysockets/baileys";
 import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
 import { openAuth } from "../auth.ts";
 import { userOf } from "../jid.ts";
+import { DeviceKeys } from "./device-keys.ts";
+import { Letters } from "./letters.ts";
+import type { Saying } from "./letters.ts";
 import { MediaStore } from "./media-store.ts";
 import type { Located } from "./media-store.ts";
 import { ServerNoise } from "./noise.ts";
@@ -17,6 +20,7 @@ import { children, DEVICE, envelopes, groupNode, mediaHosts, seconds, SERVER, te
 import "./trust-fake.mjs";
 
 export { DEVICE, GROUP } from "./stanzas.ts";
+export type { Saying } from "./letters.ts";
 
 /** A message of the bot as people see it. */
 export interface Shown {
@@ -39,7 +43,8 @@ export type FakeWhatsApp = Awaited<ReturnType<typeof startFakeWhatsapp>>;
 /**
  * A WhatsApp multi-device server that real Baileys talks to: Noise, binary nodes, Signal sessions of the people in it.
  * There is no page that tells this protocol; the stanzas are those that Baileys 7.0.0-rc14 sends and reads
- * (lib/Socket/*.js, lib/Utils/decode-wa-message.js). It outlives its clients: what they have not receipted comes again.
+ * (lib/Socket/*.js, lib/Utils/decode-wa-message.js). It outlives its clients: what they have not receipted comes again,
+ * and what either side could not open is sealed anew by who wrote it (`handleReceipt`, `sendRetryRequest`).
  */
 export async function startFakeWhatsapp() {
   const media = new MediaStore();
@@ -52,6 +57,7 @@ export async function startFakeWhatsapp() {
   const { port } = server.address() as AddressInfo;
 
   const queue: Queued[] = [];
+  const receipts: Queued[] = [];
   const shown: Shown[] = [];
   const reactions = new Map<string, string>();
   const faults: Fault[] = [];
@@ -59,6 +65,9 @@ export async function startFakeWhatsapp() {
   const unlinked: string[] = [];
   const arrived: string[] = [];
   const refusedByClient: BinaryNode[] = [];
+  const askedAgain: string[] = [];
+  const unopened: string[] = [];
+  const passedOver: string[] = [];
   const people = [
     new Person(`4917012345@${SERVER}`, "111111@lid", "Ada"),
     new Person(`4917067890@${SERVER}`, "222222@lid", "Bob"),
@@ -68,11 +77,12 @@ export async function startFakeWhatsapp() {
   const typed: string[] = [];
   let drops = 0;
   let logins = 0;
-  let device: AuthenticationCreds | undefined;
   let wire: Wire | undefined;
   let last: BinaryNode | undefined;
   let work: Promise<unknown> = Promise.resolve();
   const pairing = new Pairing();
+  const keys = new DeviceKeys();
+  const letters = new Letters(keys);
   const standing = (line: Wire): void => void (wire = line);
 
   class Wire {
@@ -107,8 +117,9 @@ export async function startFakeWhatsapp() {
       standing(this);
       logins++;
       this.send({ tag: "success", attrs: { t: seconds(), lid: DEVICE.lid } });
-      for (const { stanza } of queue) this.send({ ...stanza, attrs: { ...stanza.attrs, offline: "0" } });
-      const count = String(queue.length);
+      const held = [...receipts, ...queue];
+      for (const { stanza } of held) this.send({ ...stanza, attrs: { ...stanza.attrs, offline: "0" } });
+      const count = String(held.length);
       this.send({ tag: "ib", attrs: {}, content: [{ tag: "offline", attrs: { count } }] });
     }
   }
@@ -132,20 +143,58 @@ export async function startFakeWhatsapp() {
     }
     if (tag === "message") return written(from, node);
     if (tag === "chatstate") typed.push(userOf(attrs["to"]!));
-    const isNo = tag === "ack" && attrs["class"] === "message";
-    if (isNo) refusedByClient.push(node);
-    if (!isNo && (tag !== "receipt" || attrs["type"] === "retry")) return undefined;
-    if (attrs["type"] === "read") read.push(attrs["id"]!);
-    const at = queue.findIndex(({ id }) => id === attrs["id"]);
-    if (at >= 0) queue.splice(at, 1);
-    return undefined;
+    if (tag === "receipt") return receipted(node);
+    if (tag === "ack" && attrs["class"] === "receipt") return taken(receipts, attrs["id"]!);
+    return tag === "ack" && attrs["class"] === "message" ? refused(node) : undefined;
   }
 
-  async function answerTo({ attrs, content }: BinaryNode, port: number): Promise<BinaryNode[]> {
+  function receipted(receipt: BinaryNode): void {
+    const { id, type } = receipt.attrs;
+    if (type === "retry") return anew(receipt);
+    if (type === "read") read.push(id!);
+    return taken(queue, id!);
+  }
+
+  function refused(node: BinaryNode): void {
+    const id = node.attrs["id"]!;
+    refusedByClient.push(node);
+    // What was asked for again may be here already; the refusal is of what came first.
+    const asked = askedAgain.indexOf(id);
+    if (asked >= 0) askedAgain.splice(asked, 1);
+    else taken(queue, id);
+  }
+
+  function taken(from: Queued[], id: string): void {
+    const at = from.findIndex((one) => one.id === id);
+    if (at >= 0) from.splice(at, 1);
+  }
+
+  /** The device could not open a message; its sender's phone seals it again, if it does. */
+  function anew(receipt: BinaryNode): void {
+    const id = receipt.attrs["id"]!;
+    unopened.push(id);
+    askedAgain.push(id);
+    taken(queue, id);
+    work = work.then(async () => {
+      const stanza = await letters.again(receipt);
+      if (stanza) deliver({ id, stanza });
+    });
+  }
+
+  function deliver(letter: Queued): void {
+    queue.push(letter);
+    wire?.send(letter.stanza);
+  }
+
+  async function answerTo(node: BinaryNode, port: number): Promise<BinaryNode[]> {
+    const { attrs, content } = node;
     const first = Array.isArray(content) ? content[0] : undefined;
     switch (`${attrs["xmlns"]} ${first?.tag}`) {
       case "encrypt count":
-        return [{ tag: "count", attrs: { value: "99" } }];
+        return [{ tag: "count", attrs: { value: String(keys.count) } }];
+      case "encrypt registration":
+        keys.take(node);
+        return [];
       case "encrypt digest":
         return [{ tag: "digest", attrs: {} }];
       case "encrypt key":
@@ -212,9 +261,22 @@ export async function startFakeWhatsapp() {
     const reader = group === undefined ? whoIs(to!) : ada;
     // What the device tells its own phone is for nobody here.
     if (!reader) return;
-    let content: proto.IMessage = {};
-    for (const sealed of envelopes(node, reader)) content = await reader.open(DEVICE.lid, sealed, group);
-    apply(id!, group ?? userOf(reader.phone), content);
+    let content: proto.IMessage | undefined = {};
+    try {
+      for (const sealed of envelopes(node, reader)) content = await reader.open(DEVICE.lid, sealed, group);
+    } catch {
+      // The reader's phone says so to the device, which it may only hear when it is back.
+      const stanza = reader.askAgain(id!, group);
+      if (stanza) tell({ id: id!, stanza });
+      return;
+    }
+    if (content) apply(id!, group ?? userOf(reader.phone), content);
+    else passedOver.push(id!);
+  }
+
+  function tell(receipt: Queued): void {
+    receipts.push(receipt);
+    wire?.send(receipt.stanza);
   }
 
   function apply(id: string, chat: string, content: proto.IMessage): void {
@@ -238,37 +300,11 @@ export async function startFakeWhatsapp() {
     const id = how.id ?? randomBytes(8).toString("hex").toUpperCase();
     const by = how.by ?? ada;
     work = work.then(async () => {
-      const stanza = await stanzaOf(id, by, content, how);
+      const stanza = await letters.write({ ...how, id, by, content });
       last = stanza;
-      queue.push({ id, stanza });
-      wire?.send(stanza);
+      deliver({ id, stanza });
     });
     return id;
-  }
-
-  async function stanzaOf(
-    id: string,
-    by: Person,
-    content: WAMessageContent,
-    { group, addressing }: Saying,
-  ): Promise<BinaryNode> {
-    const isLid = addressing === "lid";
-    const [own, alt] = isLid ? [by.lid, by.phone] : [by.phone, by.lid];
-    const suffix = isLid ? "pn" : "lid";
-    const attrs = { id, t: seconds(), type: "text", notify: by.name, addressing_mode: isLid ? "lid" : "pn" };
-    const enc = ({ type, bytes }: { type: string; bytes: Uint8Array }): BinaryNode => ({
-      tag: "enc",
-      attrs: { v: "2", type },
-      content: bytes,
-    });
-    if (group === undefined) {
-      const sealed = await by.seal(DEVICE.lid, device!, content);
-      return { tag: "message", attrs: { ...attrs, from: own, [`sender_${suffix}`]: alt }, content: [enc(sealed)] };
-    }
-    const sealed = await by.sealForGroup(group, content);
-    const key = await by.seal(DEVICE.lid, device!, sealed.key);
-    const where = { from: group, participant: own, [`participant_${suffix}`]: alt };
-    return { tag: "message", attrs: { ...attrs, ...where }, content: [enc(key), enc(sealed)] };
   }
 
   const fake = {
@@ -286,17 +322,12 @@ export async function startFakeWhatsapp() {
     /** Ids of the messages that came, each time that they came. */
     arrived,
     /** The person's phone could not open a message and asks for it again. */
-    askAgain(id: string, by = ada): void {
-      wire?.send({
-        tag: "receipt",
-        attrs: { id, from: by.phone.replace("@", ":0@"), type: "retry", t: seconds() },
-        content: [
-          { tag: "retry", attrs: { count: "1", id, t: seconds(), v: "1" } },
-          { tag: "registration", attrs: {}, content: Buffer.from([0, 0, 0, 1]) },
-        ],
-      });
-    },
+    askAgain: (id: string, group?: string): void => tell({ id, stanza: ada.askAgain(id, group)! }),
     refusedByClient,
+    /** Ids that the device asked for again. */
+    unopened,
+    /** Ids of the bot that people never see, since their key had opened another message. */
+    passedOver,
     loggedOut: false,
     say,
     /** Resolves when everything said so far has been sent. */
@@ -332,7 +363,7 @@ export async function startFakeWhatsapp() {
         registered: true,
       });
       auth.save();
-      device = auth.creds;
+      keys.link(auth.creds);
       auth.close();
     },
     openUpload: (file: Located, info: string): Buffer => media.openUpload(file, info),
@@ -344,12 +375,4 @@ export async function startFakeWhatsapp() {
     },
   };
   return fake;
-}
-
-export interface Saying {
-  readonly id?: string;
-  readonly by?: Person;
-  readonly group?: string;
-  /** Whether the sender is named by number or by LID. */
-  readonly addressing?: "pn" | "lid";
 }

@@ -1,41 +1,89 @@
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { hushSignal } from "../quiet.ts";
 import type { Orders } from "./child.ts";
 import { startFakeWhatsapp } from "./fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake-whatsapp.ts";
+import { GROUP } from "./stanzas.ts";
 
 const here = import.meta.dirname;
+const PATIENCE = { timeout: 10_000, interval: 2 };
 
-function child(orders: Orders) {
-  const args = ["--conditions=source", "--import", path.join(here, "trust-fake.mjs"), path.join(here, "child.ts")];
-  return spawn(process.execPath, [...args, JSON.stringify(orders)], { stdio: ["ignore", "ignore", "inherit"] });
-}
+let fake: FakeWhatsApp;
+let orders: Omit<Orders, "die">;
 
-test("no message is lost when the process is killed around the journal, and each keeps its key", async () => {
-  const fake = await startFakeWhatsapp();
+beforeEach(async () => {
+  hushSignal();
+  fake = await startFakeWhatsapp();
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-kill-"));
   await fake.link(folder);
-  const orders = { url: fake.url, folder, journal: path.join(folder, "journal") };
-  const steps = ["before", "stored", "microtask", "tick", "later"] as const;
-  for (const [at, die] of steps.entries()) {
-    fake.say({ conversation: `message ${at}` });
-    await once(child({ ...orders, die }), "exit");
-  }
-  const last = child({ ...orders, die: "never" });
-  fake.say({ conversation: "the last" });
-  await fake.settled();
-  await expect.poll(() => fake.queue.length, { timeout: 10_000 }).toBe(0);
+  orders = { url: fake.url, folder, journal: path.join(folder, "journal") };
+});
+
+afterEach(async () => {
+  for (const each of children.splice(0)) each.kill("SIGKILL");
+  await fake.close();
+  await fs.rm(orders.folder, { recursive: true, force: true });
+});
+
+const children: ChildProcess[] = [];
+
+function child(more: Partial<Orders> & Pick<Orders, "die">) {
+  const args = ["--conditions=source", "--import", path.join(here, "trust-fake.mjs"), path.join(here, "child.ts")];
+  const started = spawn(process.execPath, [...args, JSON.stringify({ ...orders, ...more })], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  children.push(started);
+  return started;
+}
+
+async function stop(last: ReturnType<typeof child>): Promise<void> {
   last.kill("SIGTERM");
   expect(await once(last, "exit")).toEqual([0, null]);
+}
 
+async function journal(): Promise<readonly { eventKey: string; text: string }[]> {
   const rows = (await fs.readFile(orders.journal, "utf8")).trim().split("\n");
-  const lines = rows.map((row) => JSON.parse(row) as { eventKey: string; text: string });
-  const first = lines.filter(({ text }, at) => lines.findIndex((line) => line.text === text) === at);
-  expect(first.map(({ text }) => text)).toEqual([...steps.map((_, at) => `message ${at}`), "the last"]);
-  expect(new Set(lines.map(({ eventKey }) => eventKey)).size).toBe(steps.length + 1);
-  await fake.close();
-  await fs.rm(folder, { recursive: true, force: true });
+  return rows.map((row) => JSON.parse(row) as { eventKey: string; text: string });
+}
+
+describe("the process is killed", () => {
+  test("around the journal: no message is lost, and each keeps its key", async () => {
+    const steps = ["before", "stored", "microtask", "tick", "later"] as const;
+    for (const [at, die] of steps.entries()) {
+      fake.say({ conversation: `message ${at}` });
+      await once(child({ die }), "exit");
+    }
+    const last = child({ die: "never" });
+    fake.say({ conversation: "the last" });
+    await fake.settled();
+    await expect.poll(() => fake.queue.length, PATIENCE).toBe(0);
+    await stop(last);
+
+    const lines = await journal();
+    const first = lines.filter(({ text }, at) => lines.findIndex((line) => line.text === text) === at);
+    expect(first.map(({ text }) => text)).toEqual([...steps.map((_, at) => `message ${at}`), "the last"]);
+    expect(new Set(lines.map(({ eventKey }) => eventKey)).size).toBe(steps.length + 1);
+  });
+
+  test("as a message leaves: the key that sealed it never seals another, and it can be asked for again", async () => {
+    // Which of the frames is the message is the library's business.
+    for (const [at, frames] of [100, 1, 2, 3, 4, 5, 6].entries()) {
+      await once(child({ die: "never", say: { text: `message ${at}`, frames } }), "exit");
+    }
+    const last = child({ die: "never", say: { text: "the last", frames: 0 } });
+    await expect.poll(() => fake.shown.map(({ text }) => text), PATIENCE).toContain("the last");
+    expect(fake.passedOver).toEqual([]);
+    expect(fake.shown.map(({ id }) => id)).toEqual(fake.arrived);
+
+    const left = [...fake.arrived];
+    for (const id of left) fake.askAgain(id, GROUP);
+    await expect.poll(() => fake.arrived, PATIENCE).toEqual([...left, ...left]);
+    await stop(last);
+  });
 });

@@ -4,13 +4,14 @@ import {
   DEFAULT_CONNECTION_CONFIG,
   encodeBigEndian,
   encodeWAMessage,
-  generateSignalPubKey,
   initAuthCreds,
   proto,
   unpadRandomMax16,
 } from "@whiskeysockets/baileys";
-import type { AuthenticationCreds, BinaryNode, SignalKeyStore, WAMessageContent } from "@whiskeysockets/baileys";
+import type { BinaryNode, SignalKeyStore, WAMessageContent } from "@whiskeysockets/baileys";
 import { silent } from "../quiet.ts";
+import type { Bundle, DeviceKeys } from "./device-keys.ts";
+import { children, seconds } from "./stanzas.ts";
 
 export interface Sealed {
   readonly type: string;
@@ -24,6 +25,8 @@ export class Person {
   readonly name: string;
   readonly #creds = initAuthCreds();
   readonly #repository;
+  readonly #opened = new Set<string>();
+  readonly #asked = new Map<string, number>();
   #isBefriended = false;
 
   constructor(phone: string, lid: string, name: string) {
@@ -55,49 +58,88 @@ export class Person {
     };
   }
 
-  async seal(device: string, theirs: AuthenticationCreds, content: WAMessageContent): Promise<Sealed> {
-    if (!this.#isBefriended) {
-      const { keyId, keyPair, signature } = theirs.signedPreKey;
-      await this.#repository.injectE2ESession({
-        jid: device,
-        session: {
-          registrationId: theirs.registrationId,
-          identityKey: generateSignalPubKey(theirs.signedIdentityKey.public),
-          signedPreKey: { keyId, publicKey: generateSignalPubKey(keyPair.public), signature },
-        },
-      });
-      this.#isBefriended = true;
-    }
+  /** Begins a conversation with the device anew. */
+  async befriend(device: string, session: Bundle): Promise<void> {
+    await this.#repository.injectE2ESession({ jid: device, session });
+    this.#isBefriended = true;
+  }
+
+  async seal(device: string, theirs: DeviceKeys, content: WAMessageContent): Promise<Sealed> {
+    if (!this.#isBefriended) await this.befriend(device, theirs.bundle());
     const { type, ciphertext } = await this.#repository.encryptMessage({ jid: device, data: encodeWAMessage(content) });
     return { type, bytes: ciphertext };
   }
 
-  async sealForGroup(group: string, content: WAMessageContent): Promise<Sealed & { readonly key: WAMessageContent }> {
-    const sealed = await this.#repository.encryptGroupMessage({
-      group,
-      data: encodeWAMessage(content),
-      meId: this.lid,
-    });
-    const key = {
-      senderKeyDistributionMessage: {
-        groupId: group,
-        axolotlSenderKeyDistributionMessage: sealed.senderKeyDistributionMessage,
-      },
-    };
-    return { type: "skmsg", bytes: sealed.ciphertext, key };
+  async sealForGroup(group: string, content: WAMessageContent): Promise<Sealed> {
+    const data = encodeWAMessage(content);
+    const { ciphertext } = await this.#repository.encryptGroupMessage({ group, data, meId: this.lid });
+    return { type: "skmsg", bytes: ciphertext };
   }
 
-  async open(device: string, { type, bytes }: Sealed, group?: string): Promise<proto.IMessage> {
-    const ciphertext = Buffer.from(bytes);
-    const plain =
-      type === "skmsg"
-        ? await this.#repository.decryptGroupMessage({ group: group!, authorJid: device, msg: ciphertext })
-        : await this.#repository.decryptMessage({ jid: device, type: type === "pkmsg" ? "pkmsg" : "msg", ciphertext });
+  /** By which a device opens what this person writes to a group from now on. */
+  async groupKey(group: string): Promise<WAMessageContent> {
+    const key = await this.#repository.getSenderKeyDistributionMessage({ group, meId: this.lid });
+    return { senderKeyDistributionMessage: { groupId: group, axolotlSenderKeyDistributionMessage: key } };
+  }
+
+  /** Undefined for what was sealed with a key that has opened another already, which phones pass over in silence. Rejects when no key opens it. */
+  async open(device: string, sealed: Sealed, group?: string): Promise<proto.IMessage | undefined> {
+    const place = placeOf(sealed);
+    if (this.#opened.has(place)) return undefined;
+    const plain = await this.#decrypt(device, sealed, group);
+    this.#opened.add(place);
     const message = proto.Message.decode(unpadRandomMax16(plain));
     const item = message.senderKeyDistributionMessage;
     if (item) await this.#repository.processSenderKeyDistributionMessage({ authorJid: device, item });
     return message;
   }
+
+  #decrypt(device: string, { type, bytes }: Sealed, group?: string): Promise<Uint8Array> {
+    const ciphertext = Buffer.from(bytes);
+    if (type === "skmsg")
+      return this.#repository.decryptGroupMessage({ group: group!, authorJid: device, msg: ciphertext });
+    return this.#repository.decryptMessage({ jid: device, type: type === "pkmsg" ? "pkmsg" : "msg", ciphertext });
+  }
+
+  /** What the phone sends about a message that no key opened; undefined after the fifth time. Keys come with the second. */
+  askAgain(id: string, group?: string): BinaryNode | undefined {
+    const count = (this.#asked.get(id) ?? 0) + 1;
+    if (count > MOST_REQUESTS) return undefined;
+    this.#asked.set(id, count);
+    const own = this.phone.replace("@", ":0@");
+    const where = group === undefined ? { from: own } : { from: group, participant: own };
+    const [registration, ...keys] = children(this.bundle(own));
+    const retry = { tag: "retry", attrs: { count: String(count), id, t: seconds(), v: "1" } };
+    return {
+      tag: "receipt",
+      attrs: { id, ...where, type: "retry", t: seconds() },
+      content: [retry, registration!, ...(count > 1 ? [{ tag: "keys", attrs: {}, content: keys }] : [])],
+    };
+  }
+}
+
+/** Baileys: `maxMsgRetryCount`, as in WhatsApp Web. */
+const MOST_REQUESTS = 5;
+
+/**
+ * The key that a message was sealed with: its chain and its place in it, with which all of libsignal's messages begin.
+ * `WhisperMessage`: the chain's public key and a counter; `PreKeyWhisperMessage` has one of those inside;
+ * `SenderKeyMessage`: the chain's number and a counter.
+ */
+function placeOf({ type, bytes }: Sealed): string {
+  const whole = Buffer.from(bytes);
+  const at = type === "pkmsg" ? whole.lastIndexOf(MESSAGE_BEGINS) : 0;
+  const behindChain = type === "skmsg" ? varintEnd(whole, 2) : at + MESSAGE_BEGINS.length + 33;
+  return `${type === "skmsg"} ${whole.subarray(at, varintEnd(whole, behindChain + 1)).toString("hex")}`;
+}
+
+/** Version 3, then field 1 with 33 bytes. */
+const MESSAGE_BEGINS = Buffer.from([0x33, 0x0a, 0x21]);
+
+function varintEnd(bytes: Buffer, from: number): number {
+  let end = from;
+  while (bytes[end]! & 0x80) end++;
+  return end + 1;
 }
 
 function inMemory(): SignalKeyStore {

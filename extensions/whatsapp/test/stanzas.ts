@@ -1,6 +1,5 @@
 import type { BinaryNode, proto } from "@whiskeysockets/baileys";
 import { userOf } from "../jid.ts";
-import type { Person } from "./person.ts";
 
 export const SERVER = "s.whatsapp.net";
 export const DEVICE = { jid: `4915550001:1@${SERVER}`, lid: "900900:1@lid", name: "Claw" } as const;
@@ -11,7 +10,10 @@ export const children = (node: BinaryNode | undefined): readonly BinaryNode[] =>
   Array.isArray(node?.content) ? node.content : [];
 
 /** What a reader gets of a stanza: its key first, then the message for all. */
-export function envelopes(node: BinaryNode, reader: Person): readonly { type: string; bytes: Uint8Array }[] {
+export function envelopes(
+  node: BinaryNode,
+  reader: { readonly phone: string; readonly lid: string },
+): readonly { type: string; bytes: Uint8Array }[] {
   const parts = children(node);
   const own = children(parts.find(({ tag }) => tag === "participants")).find(({ attrs }) =>
     [reader.phone, reader.lid].some((jid) => userOf(jid) === userOf(attrs["jid"]!)),

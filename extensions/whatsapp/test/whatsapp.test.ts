@@ -60,6 +60,37 @@ describe("taking messages", () => {
     expect(fake.refusedByClient).toEqual([]);
   });
 
+  test("what is written while a message is being taken does not undo its keys, nor the other way round", async () => {
+    const host = new Host();
+    const { fake, platform, link } = await begin({}, host);
+    const say = (word: string) => link.send(platform.direct, text(word), { idempotencyKey: word });
+    fake.say({ conversation: "hello" });
+    await host.heard("hello");
+    await say("one");
+    fake.say({ conversation: "and again" });
+    await host.heard("and again");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    const store = host.receive.bind(host);
+    const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    host.receive = async (messages) => {
+      began.resolve();
+      await gate.promise;
+      await store(messages);
+    };
+    fake.say({ conversation: "slowly" });
+    await began.promise;
+    await say("two");
+    gate.resolve();
+    await host.heard("slowly");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    await say("three");
+    fake.say({ conversation: "at last" });
+    await host.heard("at last");
+    await say("four");
+    expect(platform.shown(platform.direct)).toEqual(["one", "two", "three", "four"]);
+    expect([fake.passedOver, fake.unopened, fake.refusedByClient]).toEqual([[], [], []]);
+  });
+
   test("a message that no key opens is told in the log; one that comes twice is not", async () => {
     const host = new Host();
     const { fake } = await begin({}, host);

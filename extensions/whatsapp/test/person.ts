@@ -25,6 +25,7 @@ export class Person {
   readonly name: string;
   readonly #creds = initAuthCreds();
   readonly #repository;
+  readonly #rows = new Map<string, string>();
   readonly #opened = new Set<string>();
   readonly #asked = new Map<string, number>();
   #isBefriended = false;
@@ -33,7 +34,10 @@ export class Person {
     this.phone = phone;
     this.lid = lid;
     this.name = name;
-    const keys = addTransactionCapability(inMemory(), silent, { maxCommitRetries: 1, delayBetweenTriesMs: 0 });
+    const keys = addTransactionCapability(inMemory(this.#rows), silent, {
+      maxCommitRetries: 1,
+      delayBetweenTriesMs: 0,
+    });
     const signal = { creds: this.#creds, keys };
     this.#repository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(signal, silent, async () => undefined);
   }
@@ -56,6 +60,12 @@ export class Person {
         ]),
       ],
     };
+  }
+
+  /** Loses the keys of all conversations, and keeps who it is, as a phone that is set up from a backup. */
+  forget(): void {
+    this.#rows.clear();
+    this.#isBefriended = false;
   }
 
   /** Begins a conversation with the device anew. */
@@ -142,8 +152,7 @@ function varintEnd(bytes: Buffer, from: number): number {
   return end + 1;
 }
 
-function inMemory(): SignalKeyStore {
-  const rows = new Map<string, string>();
+function inMemory(rows: Map<string, string>): SignalKeyStore {
   return {
     get: (type, ids) =>
       Object.fromEntries(

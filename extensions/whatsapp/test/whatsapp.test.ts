@@ -1,5 +1,6 @@
 import fs from "node:fs/promises";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { text } from "../../../test/contracts/running.ts";
@@ -89,6 +90,50 @@ describe("taking messages", () => {
     await say("four");
     expect(platform.shown(platform.direct)).toEqual(["one", "two", "three", "four"]);
     expect([fake.passedOver, fake.unopened, fake.refusedByClient]).toEqual([[], [], []]);
+  });
+
+  test.each(["direct", "group"] as const)(
+    "what was sealed for keys that are lost is asked for again, with new keys, and read once (%s)",
+    async (kind) => {
+      const { fake, platform, link, host } = await begin();
+      const how = kind === "group" ? { group: GROUP } : {};
+      fake.say({ conversation: "before" }, how);
+      await host.heard("before");
+      await link.send(platform[kind], text("yes"), KEY);
+      await link.close();
+      const db = new DatabaseSync(path.join(platform.folder, "auth.sqlite"));
+      db.exec("DELETE FROM keys WHERE type IN ('session', 'sender-key')");
+      db.close();
+      const id = fake.say({ conversation: "after" }, how);
+      const again = new Host();
+      await start(platform, again);
+      await again.heard("after");
+      await expect.poll(() => fake.queue.length).toBe(0);
+      expect(again.received.map((message) => message.text)).toEqual(["after"]);
+      expect(fake.unopened).toEqual([id, id]);
+      fake.say({ conversation: "later" }, how);
+      await again.heard("later");
+      expect(fake.unopened).toEqual([id, id]);
+    },
+  );
+
+  test("what was stored and not receipted comes again under its key, or is known", async () => {
+    const host = new Host();
+    const { fake, platform, link } = await begin({}, host);
+    fake.say({ conversation: "first" });
+    await host.heard("first");
+    fake.redeliver();
+    await expect.poll(() => fake.refusedByClient.length).toBe(1);
+    expect(host.received).toHaveLength(1);
+    await link.send(platform.direct, text("yes"), KEY);
+    const id = fake.say({ conversation: "second" });
+    await host.heard("second");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    fake.redeliver();
+    await expect.poll(() => host.received.length).toBe(3);
+    await expect.poll(() => fake.queue.length).toBe(0);
+    expect(fake.unopened).toEqual([id]);
+    expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(2);
   });
 
   test("a message that no key opens is told in the log; one that comes twice is not", async () => {
@@ -230,6 +275,20 @@ describe("sending", () => {
     fake.askAgain(sent.messageId);
     await expect.poll(() => fake.arrived).toEqual([sent.messageId, sent.messageId]);
     expect(platform.shown(platform.direct)).toEqual(["say again"]);
+  });
+
+  test.each(["direct", "group"] as const)("a phone that has lost its keys reads it in the end (%s)", async (kind) => {
+    const { link, platform, fake, host } = await begin();
+    await link.send(platform[kind], text("before"), KEY);
+    fake.say({ conversation: "hello" });
+    await host.heard("hello");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    fake.ada.forget();
+    await link.send(platform[kind], text("after"), { idempotencyKey: "2" });
+    await expect.poll(() => platform.shown(platform[kind])).toEqual(["before", "after"]);
+    await link.send(platform[kind], text("later"), { idempotencyKey: "3" });
+    expect(platform.shown(platform[kind])).toEqual(["before", "after", "later"]);
+    expect(fake.arrived).toHaveLength(4);
   });
 
   test("what nobody knows the age of is not changed", async () => {

@@ -33,13 +33,13 @@ export const MATRIX = {
   slack: ONCE,
   discord: { ...ONCE, acknowledged: "n.a." },
   signal: { ...ONCE, acknowledged: "n.a.", "last block sent": "labelled" },
+  whatsapp: ONCE,
   webchat: { ...ONCE, "row marked": "n.a." },
 } as const satisfies Readonly<Record<string, Row>>;
 export type PlatformId = keyof typeof MATRIX;
 
 export const WHY_NOT: readonly string[] = [
   "Discord and Signal: events are not acknowledged one by one; the next connection names the last one that is in the journal.",
-  "WhatsApp: a process of the adapter is killed around the journal by its own tests, not yet the whole gateway.",
   "Web chat: the transcript is the delivery, so there is no row to mark.",
 ];
 

@@ -9,15 +9,17 @@ import { killedSignal } from "./platforms/signal.ts";
 import { killedSlack } from "./platforms/slack.ts";
 import { killedTelegram } from "./platforms/telegram.ts";
 import { killedWebchat } from "./platforms/webchat.ts";
+import { killedWhatsapp } from "./platforms/whatsapp.ts";
 
 const PLATFORMS: Readonly<Record<PlatformId, () => Promise<KilledPlatform>>> = {
   telegram: killedTelegram,
   slack: killedSlack,
   discord: killedDiscord,
   signal: killedSignal,
+  whatsapp: killedWhatsapp,
   webchat: killedWebchat,
 };
-const IDS = ["telegram", "slack", "discord", "signal", "webchat"] as const satisfies readonly PlatformId[];
+const IDS = ["telegram", "slack", "discord", "signal", "whatsapp", "webchat"] as const satisfies readonly PlatformId[];
 const found: Record<string, Row> = {};
 
 describe.concurrent("killed at every step of a message", () => {

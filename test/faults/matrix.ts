@@ -107,7 +107,7 @@ export class Matrix {
 
   async #start(): Promise<void> {
     this.#platform.reconnect();
-    const gateway = await this.#home.start();
+    const gateway = await this.#home.start(this.#platform.env ? { env: { ...this.#platform.env } } : {});
     this.#gateway = gateway;
     await this.#platform.started?.(gateway);
     if (this.#platform.channel) await gateway.logged("channel connected", PATIENCE_MS);
@@ -319,6 +319,7 @@ const byNumber = (a: string, b: string): number => Number(a.slice(2, -1)) - Numb
 export async function killAtEveryStep(platform: KilledPlatform, row: Row): Promise<Row> {
   const [model, home] = await Promise.all([startFakeModel(), makeHome({})]);
   try {
+    await platform.prepare?.(home.stateDir);
     return await new Matrix(platform, model, home).run(row);
   } finally {
     await home.remove();

@@ -3,6 +3,9 @@ export interface KilledPlatform {
   readonly id: string;
   /** The section of `channels`; undefined where the gateway itself is the platform. */
   readonly channel?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Before the first start. */
+  prepare?(stateDir: string): Promise<void>;
   /** Whenever a gateway has started. */
   started?(gateway: { readonly port: number; readonly token: string }): Promise<void>;
   /** True when what is said now arrives at once. */

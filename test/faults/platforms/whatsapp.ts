@@ -1,0 +1,42 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake-whatsapp.ts";
+import { userOf } from "../../../extensions/whatsapp/jid.ts";
+import { hushSignal } from "../../../extensions/whatsapp/quiet.ts";
+import { openWire } from "../wire.ts";
+import { watchPushes, type KilledPlatform } from "./platform.ts";
+
+const TRUST = join(import.meta.dirname, "../../../extensions/whatsapp/test/trust-fake.mjs");
+
+export async function killedWhatsapp(): Promise<KilledPlatform> {
+  hushSignal();
+  const fake = await startFakeWhatsapp();
+  const wire = await openWire(fake.port);
+  const people = [fake.ada, fake.bob] as const;
+  let logins = 0;
+  return {
+    id: "whatsapp",
+    channel: { waWebSocketUrl: `ws://127.0.0.1:${wire.port}/ws/chat`, mediaUrl: fake.mediaUrl },
+    env: { NODE_OPTIONS: `--import ${pathToFileURL(TRUST).href}` },
+    async prepare(stateDir) {
+      const folder = join(stateDir, "credentials", "whatsapp", "default");
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await fake.link(folder);
+    },
+    isListening: () => fake.logins > logins,
+    say: (chat, text) => void fake.say({ conversation: text }, { by: people[chat] }),
+    shown: (chat) => fake.shown.filter((one) => one.chat === userOf(people[chat].phone)).map(({ text }) => text),
+    unacknowledged: () => fake.queue.length,
+    onShown: (listener) => watchPushes(fake.shown, ({ text }) => listener(text)),
+    deafen: () => void (wire.isDeaf = true),
+    reconnect() {
+      logins = fake.logins;
+      wire.isDeaf = false;
+    },
+    async close() {
+      await wire.close();
+      await fake.close();
+    },
+  };
+}

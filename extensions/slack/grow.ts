@@ -77,6 +77,7 @@ class Written implements Growth {
       return this.#shown(this.#at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);
+      if (isTooFast(outcome)) return refused("Slack begins no more streams for now");
       const word = wordOf(error) ?? "";
       if (outcome.kind === "refused" && !NO_THREAD.has(word)) streams.refuse(to.chat.id, word);
       return outcome;
@@ -91,7 +92,8 @@ class Written implements Growth {
       return this.#shown(at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);
-      if (outcome.kind === "retry") return outcome;
+      // Slack counts each method by itself: the final need not wait.
+      if (outcome.kind === "retry") return { ...outcome, rateLimited: false };
       this.#isLost = true;
       streams.forget(at);
       return outcome;
@@ -104,5 +106,7 @@ class Written implements Growth {
     return { kind: "sent", messageId: at.ts };
   }
 }
+
+const isTooFast = (outcome: SendResult): boolean => outcome.kind === "retry" && outcome.rateLimited === true;
 
 const refused = (reason: string): SendResult => ({ kind: "refused", reason });

@@ -97,7 +97,7 @@ export interface ChannelLink {
     options?: Pick<SendOptions, "buttons">,
   ): Promise<SendResult>;
   remove?(to: Peer, messageId: string): Promise<SendResult>;
-  /** For an answer while it is written. Undefined where this chat has nothing but sends and edits. */
+  /** For an answer while it is written; only beside `edit`. Undefined where this chat has nothing but sends and edits. */
   grow?(to: Peer, options: GrowOptions): Growth | undefined;
   /** Shows "typing…" for a few seconds; called again while a run goes on. */
   typing?(to: Peer): Promise<void>;

@@ -94,7 +94,11 @@ describe("an answer in a thread", () => {
     const growth = grow();
     await show(growth, "one");
     fake.fail("chat.appendStream", "429");
-    expect(await growth?.show(mrkdwn("one two"), "one two")).toMatchObject({ kind: "retry", afterMs: 1000 });
+    expect(await growth?.show(mrkdwn("one two"), "one two")).toMatchObject({
+      kind: "retry",
+      afterMs: 1000,
+      rateLimited: false,
+    });
     await show(growth, "one two three");
     expect(fake.messages.at(-1)?.text).toBe("one two three");
   });
@@ -162,6 +166,13 @@ describe("where it is streamed", () => {
     expect(grow()).toBeUndefined();
     expect(grow(direct, { replyTo: below }) !== undefined).toBe(isElsewhere);
     expect(host.lines.some((line) => line.includes(word))).toBe(true);
+  });
+
+  test("later again when Slack begins no more of them for now", async () => {
+    const { grow, fake } = await begin();
+    fake.fail("chat.startStream", "429");
+    expect(await grow()?.show(mrkdwn("one"), "one")).toMatchObject({ kind: "refused" });
+    await show(grow(), "two");
   });
 
   test("again after a thread that is gone", async () => {

@@ -33,7 +33,7 @@ test("a stream that is cut in the middle is asked again; the chat sees one answe
     number === 1 ? { text: "one two three four five", stopAfter: 3 } : { text: "one two three four five" },
   );
   stage().telegram.say("count");
-  await stage().telegram.waitFor((call) => call.text.includes("five"), 15_000);
+  await stage().telegram.waitFor((call) => call.text.includes("five"));
   await stage().goesOn();
   expect(stage().shown("one two")).toEqual(["one two three four five"]);
   await readTranscript((await stage().transcripts())[0] ?? "");
@@ -43,11 +43,11 @@ test("a stream that is always cut ends in a notice, and the next message works",
   await stage().start();
   stage().model.answer(() => ({ text: "one two three four five", stopAfter: 3 }));
   stage().telegram.say("count");
-  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"), 20_000);
+  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
   expect(notice.text).toMatch(/broke off|cannot be reached/);
   await stage().goesOn();
   await readTranscript((await stage().transcripts())[0] ?? "");
-}, 30_000);
+});
 
 test("a model that is gone ends in a notice, and the next message works when it is back", async () => {
   const road = await openRoad(Number(new URL(stage().model.url).port));
@@ -56,12 +56,12 @@ test("a model that is gone ends in a notice, and the next message works when it 
   await stage().start();
   await road.shut();
   stage().telegram.say("hello?");
-  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"), 25_000);
+  const notice = await stage().telegram.waitFor((call) => call.text.includes("⚠️"));
   expect(notice.text).toContain("cannot be reached");
   await road.open();
   await stage().goesOn();
   await road.shut();
-}, 40_000);
+});
 
 test("a model that never answers is stopped by the run timeout, visibly", async () => {
   await stage().config({ agents: { defaults: { model: { primary: "fake/fake-1" }, timeoutSeconds: 1 } } });

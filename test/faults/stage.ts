@@ -47,7 +47,7 @@ export class Stage {
   async goesOn(text = "and now?"): Promise<void> {
     this.model.answer((call) => ({ text: `echo: ${call.said}` }));
     this.telegram.say(text);
-    await this.telegram.waitFor((call) => call.ok && call.text.includes("echo:") && call.text.includes(text), 15_000);
+    await this.telegram.waitFor((call) => call.ok && call.text.includes("echo:") && call.text.includes(text));
   }
 
   /** What the chat shows that holds these words. */

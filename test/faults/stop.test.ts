@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SOON_MS } from "../walk/gateway.ts";
 import { linesOf, readTranscript, useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -30,7 +31,7 @@ test("a run that hangs is broken off after the grace and goes on after the next 
   await stage().model.called(1);
   const asked = Date.now();
   expect(await first.kill("SIGTERM")).toBe(0);
-  expect(Date.now() - asked).toBeLessThan(5000);
+  expect(Date.now() - asked).toBeLessThan(SOON_MS);
   expect(stage().telegram.sent.filter((call) => call.method === "sendMessage")).toEqual([]);
 
   stage().model.answer((call) => ({ text: `echo: ${call.said}` }));

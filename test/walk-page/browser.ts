@@ -5,6 +5,7 @@ import path from "node:path";
 import process from "node:process";
 import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { z } from "zod";
+import { PATIENCE_MS } from "../walk/gateway.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 export const hasChromium = existsSync(CHROMIUM);
@@ -48,7 +49,7 @@ export class Browser {
     const profile = await mkdtemp(path.join(tmpdir(), "walk-page-"));
     const options = { executablePath: CHROMIUM, args: ARGS, headless: true };
     const context = await chromium.launchPersistentContext(profile, options);
-    context.setDefaultTimeout(8000);
+    context.setDefaultTimeout(PATIENCE_MS);
     return new Browser(profile, context);
   }
 

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
-import { makeHome, TOKEN, walkConfig, type Home } from "../walk/gateway.ts";
+import { makeHome, PATIENCE_MS, TOKEN, walkConfig, type Home } from "../walk/gateway.ts";
 import { Browser, hasChromium, type Tab } from "./browser.ts";
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";
 
 /** Other work may keep the machine busy. */
-const SOON = { timeout: 10_000 };
+const SOON = { timeout: PATIENCE_MS };
 
 let browser: Browser;
 let model: FakeModel;

@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { vi } from "vitest";
 import type { ModelCall } from "../fakes/model.ts";
-import { entriesOf, fileOf, sessionsOf, test, textOf, transcriptOf, type World } from "./scene.ts";
+import { entriesOf, fileOf, PATIENCE, sessionsOf, test, textOf, transcriptOf, type World } from "./scene.ts";
 import type { Home } from "./gateway.ts";
-
-const PATIENCE = { timeout: 16_000, interval: 20 };
 
 /** A model with so small a window that a few long answers fill it. */
 const SMALL = (world: World, contextWindow: number) => ({
@@ -31,7 +29,7 @@ const LONG = "word ".repeat(1200);
 async function say(world: World, text: string): Promise<void> {
   const before = world.telegram.shown(1001).length;
   world.telegram.say(text, { from: { id: 1001, first_name: "Ada" } });
-  await world.telegram.waitFor(() => world.telegram.shown(1001).length > before, 16_000);
+  await world.telegram.waitFor(() => world.telegram.shown(1001).length > before);
 }
 
 const compactionsOf = (home: Home) => transcriptOf(home, ":1001").filter((entry) => entry.type === "compaction");
@@ -156,7 +154,7 @@ test("before the compaction the agent saves its notes in silence; after it the n
   for (let turn = 1; compactedYet(home) === 0 && turn < 20; turn += 1) await say(world, `turn-${turn} ${LONG}`);
   await compacted(home, 1);
   expect(await readFile(join(home.stateDir, "workspace", "memory", "today.md"), "utf8")).toBe(NOTE);
-  await world.telegram.waitFor(() => /is now a summary/.test(world.telegram.shown(1001).at(-1) ?? ""), 16_000);
+  await world.telegram.waitFor(() => /is now a summary/.test(world.telegram.shown(1001).at(-1) ?? ""));
   expect(world.telegram.shown(1001).join("\n")).not.toMatch(/NO_REPLY|no message of the user/);
   await say(world, "and what now?");
   expect(chatCalls(world).at(-1)?.said).toContain("went with the older part of the conversation: note.md.");

@@ -52,6 +52,10 @@ export interface StartOptions {
   readonly args?: readonly string[];
 }
 
+/** How long a step may take on a machine that has other work to do. */
+export const PATIENCE_MS = 30_000;
+/** What takes less than a second on a machine that has nothing else to do; what hangs takes `PATIENCE_MS`. */
+export const SOON_MS = 8000;
 export const TOKEN = "walk-token-0123456789abcdef";
 const BIN = join(import.meta.dirname, "../../bin/openclaw.mjs");
 
@@ -138,7 +142,7 @@ async function runCommand(home: Home, args: readonly string[], env: Record<strin
   let stderr = "";
   child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));
   child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
-  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   const code = await new Promise<number | NodeJS.Signals>((resolve) => {
     child.once("close", (exit, signal) => resolve(exit ?? signal ?? "SIGKILL"));
   });
@@ -183,11 +187,11 @@ class Running implements GatewayUnderTest {
   }
 
   async started(): Promise<void> {
-    const line = await this.logged("listening", 15_000);
+    const line = await this.logged("listening");
     this.port = Number(line["port"]);
   }
 
-  async logged(message: string | ((line: LogLine) => boolean), timeoutMs = 10_000): Promise<LogLine> {
+  async logged(message: string | ((line: LogLine) => boolean), timeoutMs = PATIENCE_MS): Promise<LogLine> {
     const fits = typeof message === "string" ? (line: LogLine) => line["msg"] === message : message;
     return new Promise((resolve, reject) => {
       const stop = (settle: () => void) => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, vi } from "vitest";
 import { type Home } from "./gateway.ts";
-import { inboxOf, outcomesOf, test } from "./scene.ts";
+import { inboxOf, outcomesOf, PATIENCE, test } from "./scene.ts";
 
 interface Story {
   readonly row: { readonly id: number; readonly outcome?: { readonly kind: string; readonly why?: string } };
@@ -27,7 +27,7 @@ describe.concurrent("an operator", () => {
     const told = await world.told("words from the phone");
     await outcomesOf(home, 1);
     const sent = `was sent: message ${told.messageId}`;
-    await vi.waitFor(async () => expect(words((await storiesOf(home, id))[0])).toContain(sent), 10_000);
+    await vi.waitFor(async () => expect(words((await storiesOf(home, id))[0])).toContain(sent), PATIENCE);
     const [story] = await storiesOf(home, id);
     expect(words(story)).toContain(`received: message ${id} of`);
     expect(words(story)).toContain("admission: let in");
@@ -47,7 +47,7 @@ describe.concurrent("an operator", () => {
     world.telegram.say("hang on");
     await world.model.called(1);
     world.telegram.say("waits");
-    await vi.waitFor(() => expect(inboxOf(home)).toHaveLength(2));
+    await vi.waitFor(() => expect(inboxOf(home)).toHaveLength(2), PATIENCE);
     const open = await json(home, "inbox", "list");
     expect((open["rows"] as { id: number }[]).map((row) => row.id)).toEqual([2, 1]);
     expect((await json(home, "inbox", "retry", "1"))["did"]).toContain("is being answered at this moment");
@@ -84,11 +84,11 @@ describe.concurrent("an operator", () => {
     world.telegram.say("hello");
     await outcomesOf(home, 1);
     const failed = () => json(home, "outbox", "list").then((found) => found["rows"] as { id: number; state: string }[]);
-    await vi.waitFor(async () => expect(await failed()).toMatchObject([{ id: 1, state: "failed" }]), 10_000);
+    await vi.waitFor(async () => expect(await failed()).toMatchObject([{ id: 1, state: "failed" }]), PATIENCE);
     expect((await json(home, "status"))["status"]).toMatchObject({ journal: { failedOutboxLastDay: 1 } });
     expect((await json(home, "outbox", "retry", "1"))["did"]).toBe("Reply 1 goes out now.");
     await world.told("hello");
-    await vi.waitFor(async () => expect(await failed()).toEqual([]), 10_000);
+    await vi.waitFor(async () => expect(await failed()).toEqual([]), PATIENCE);
   });
 
   test("hears of messages that an outage made too old, and so do their chats", async ({ world, expect }) => {

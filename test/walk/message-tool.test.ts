@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, vi } from "vitest";
 import type { Home } from "./gateway.ts";
-import { outcomesOf, test } from "./scene.ts";
+import { outcomesOf, PATIENCE, test } from "./scene.ts";
 
 const NEWS = "The build is green, all 312 tests passed.";
 
@@ -60,7 +60,7 @@ describe.concurrent("the message tool", () => {
       () => {
         if (outboxOf(home)[0]?.["state"] !== "sent") throw new Error("it is not sent yet");
       },
-      { timeout: 16_000, interval: 5 },
+      { ...PATIENCE, interval: 5 },
     );
     gateway.signal("SIGKILL");
     await gateway.ended;

@@ -1,5 +1,5 @@
-import { describe } from "vitest";
-import { inboxOf, outcomesOf, test, type World } from "./scene.ts";
+import { describe, vi } from "vitest";
+import { inboxOf, outcomesOf, PATIENCE, test, type World } from "./scene.ts";
 
 /** The first call waits for `release`; each answer names what was said. */
 function holdFirst(world: World): { release: () => void } {
@@ -15,10 +15,9 @@ const mode = (name: string) => ({ messages: { queue: { mode: name } } });
 
 /** Until the journal has so many messages: what was said is no longer on its way. */
 async function arrived(world: World): Promise<void> {
-  const { vi } = await import("vitest");
   await vi.waitFor(() => {
     if (world.telegram.pending.length > 0) throw new Error("an update is on its way");
-  });
+  }, PATIENCE);
 }
 
 describe.concurrent("messages while the agent is at work", () => {

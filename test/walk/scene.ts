@@ -4,12 +4,12 @@ import { DatabaseSync } from "node:sqlite";
 import { test as base, vi } from "vitest";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram, type TelegramCall } from "../fakes/telegram.ts";
-import { makeHome, walkConfig, type GatewayUnderTest, type Home, type StartOptions } from "./gateway.ts";
+import { makeHome, PATIENCE_MS, walkConfig, type GatewayUnderTest, type Home, type StartOptions } from "./gateway.ts";
+
+/** For `vi.waitFor`, which by itself waits one second. */
+export const PATIENCE = { timeout: PATIENCE_MS, interval: 20 };
 
 export type Config = Record<string, unknown>;
-
-/** Retries take seconds of their own, and the machine may be busy. */
-const PATIENCE_MS = 16_000;
 
 /** One walk: a home of its own, a Telegram and a model. */
 export class World {
@@ -111,14 +111,11 @@ export function inboxOf(home: Home): readonly InboxRow[] {
 
 /** The outcomes of the first `count` messages, once they are there. */
 export function outcomesOf(home: Home, count: number): Promise<readonly (Record<string, unknown> | undefined)[]> {
-  return vi.waitFor(
-    () => {
-      const done = inboxOf(home).filter((row) => row.state === "done");
-      if (done.length < count) throw new Error(`${done.length} of ${count} messages are done`);
-      return done.map((row) => row.outcome);
-    },
-    { timeout: PATIENCE_MS, interval: 20 },
-  );
+  return vi.waitFor(() => {
+    const done = inboxOf(home).filter((row) => row.state === "done");
+    if (done.length < count) throw new Error(`${done.length} of ${count} messages are done`);
+    return done.map((row) => row.outcome);
+  }, PATIENCE);
 }
 
 export interface StoredRow {

@@ -26,6 +26,8 @@ export type ModelReply =
   | {
       readonly text: string;
       readonly everyMs?: number;
+      /** The last word waits for it. */
+      readonly until?: Promise<unknown>;
       /** The connection breaks after so many words. */
       readonly stopAfter?: number;
       /** Asked for after the words. */
@@ -62,7 +64,7 @@ export interface FakeModel {
   answer(with_: (call: ModelCall, number: number) => ModelReply | Promise<ModelReply>): void;
   /** Calls that no answer has ended yet. */
   readonly open: number;
-  /** Resolves when so many calls have come in. */
+  /** Resolves when so many calls have come in; rejects after `timeoutMs` (30 s). */
   called(count: number, timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -97,6 +99,8 @@ class Fake implements FakeModel {
   }
 
   async listen(): Promise<void> {
+    // A connection that was left alone is not closed under the call that comes next.
+    this.#server.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
   }
 
@@ -104,7 +108,7 @@ class Fake implements FakeModel {
     this.#answer = with_;
   }
 
-  async called(count: number, timeoutMs = 10_000): Promise<void> {
+  async called(count: number, timeoutMs = 30_000): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(
         () => reject(new Error(`the model was called ${this.calls.length} of ${count} times`)),
@@ -238,6 +242,7 @@ async function streamWords(response: http.ServerResponse, reply: Words, voice: V
       response.destroy();
       return false;
     }
+    if (index === words.length - 1) await reply.until;
     response.write(voice.word(word));
     if (reply.everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, reply.everyMs));
   }

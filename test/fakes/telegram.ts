@@ -24,7 +24,7 @@ export interface FakeTelegram {
   say(text: string, from?: Speaker): number;
   /** Calls but polls and `getMe`, oldest first. */
   readonly sent: readonly TelegramCall[];
-  /** The first call, made or to come, that fits. Rejects after `timeoutMs` (10 s). */
+  /** The first call, made or to come, that fits. Rejects after `timeoutMs` (30 s). */
   waitFor(fits: (call: TelegramCall) => boolean, timeoutMs?: number): Promise<TelegramCall>;
   /** The next `count` calls of a method (`*`: any but polls) fail. `lost`: done, but the connection drops before the answer. */
   fail(method: string, mode: Fault, count?: number, retryAfter?: number): void;
@@ -161,6 +161,8 @@ class Fake implements FakeTelegram {
   #listener: (moment: TelegramMoment) => void = () => undefined;
 
   async listen(): Promise<void> {
+    // A connection that was left alone is not closed under the call that comes next.
+    this.#server.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => this.#server.listen(this.#port, "127.0.0.1", resolve));
     this.#port = (this.#server.address() as AddressInfo).port;
   }
@@ -212,7 +214,7 @@ class Fake implements FakeTelegram {
     return message_id;
   }
 
-  async waitFor(fits: (call: TelegramCall) => boolean, timeoutMs = 10_000): Promise<TelegramCall> {
+  async waitFor(fits: (call: TelegramCall) => boolean, timeoutMs = 30_000): Promise<TelegramCall> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const call = this.sent.find(fits);
@@ -504,7 +506,8 @@ class Fake implements FakeTelegram {
   #draft(body: Record<string, unknown>): Answer {
     if (this.drafts === "unknown") return refuse(404, "Not Found: method not found");
     const chat = chatOf(body);
-    if (this.drafts === "refused" || chat.startsWith("-")) throw new Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID");
+    if (this.drafts === "refused" || chat.startsWith("-"))
+      throw new Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID");
     const id = Number(body["draft_id"] ?? 0);
     if (!Number.isSafeInteger(id) || id === 0) throw new Refusal(400, "Bad Request: RANDOM_ID_INVALID");
     this.#drafts.set(chat, { text: visible(body, "text", 4096), until: Date.now() + 30_000 });

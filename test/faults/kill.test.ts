@@ -146,11 +146,12 @@ test("(c) killed between the last token and the send: sent once, without a label
 test("(c) killed when the answer was in the transcript and not yet in the outbox", async () => {
   stage().telegram.drafts = "unknown";
   const first = await stage().start();
-  stage().model.answer(() => ({ text: "a long answer that has a preview ".repeat(60), everyMs: 10 }));
   // The final waits for the preview, which is on its way and hangs.
   stage().telegram.fail("sendMessage", "hang");
+  const until = stage().moment(({ method }) => method === "sendMessage");
+  stage().model.answer(() => ({ text: "a long answer that has a preview ".repeat(60), everyMs: 10, until }));
   stage().telegram.say("tell me");
-  await first.logged("run ended", 15_000);
+  await first.logged("run ended");
   await first.kill("SIGKILL");
   expect(journalRows(stage().home, "SELECT state FROM outbox")).toEqual([]);
 
@@ -194,11 +195,10 @@ test("(d) killed during the send that Telegram did not do: the one answer is lab
 test("(d) killed during the final edit of a preview: still one message", async () => {
   stage().telegram.drafts = "unknown";
   const first = await stage().start();
-  stage().model.answer(() => ({ text: `${"words ".repeat(150)}THE END`, everyMs: 8 }));
+  const until = stage().telegram.waitFor((call) => call.method === "sendMessage");
+  stage().model.answer(() => ({ text: `${"words ".repeat(150)}THE END`, everyMs: 8, until }));
   stage().telegram.say("tell me");
-  await stage().telegram.waitFor((call) => call.method === "sendMessage");
-  const ending = stage().moment(({ method, text }) => method === "editMessageText" && text.includes("THE END"));
-  await ending;
+  await stage().moment(({ method, text }) => method === "editMessageText" && text.includes("THE END"));
   await first.kill("SIGKILL");
 
   const second = await stage().start();

@@ -44,13 +44,17 @@ test("the connection drops after Telegram acted: at most one more, labelled", as
 test("the connection drops during the final edit of a preview: one message", async () => {
   stage().telegram.drafts = "unknown";
   await stage().start();
-  stage().model.answer(() => ({ text: `${"words ".repeat(150)}THE END`, everyMs: 8 }));
+  const shown = stage().telegram.waitFor((call) => call.method === "sendMessage");
+  const broken = Promise.withResolvers<void>();
+  const text = `${"words ".repeat(150)}THE END`;
+  stage().model.answer(() => ({ text, everyMs: 8, until: broken.promise }));
   stage().telegram.say("good morning");
-  await stage().telegram.waitFor((call) => call.method === "sendMessage");
+  await shown;
   stage().telegram.fail("editMessageText", "lost", 1);
   stage().telegram.fail("editMessageText", "drop", 2);
   stage().telegram.fail("editMessageText", "500", 1);
-  await stage().telegram.waitFor((call) => call.ok && call.text.includes("THE END"), 15_000);
+  broken.resolve();
+  await stage().telegram.waitFor((call) => call.ok && call.text.includes("THE END"));
   await stage().goesOn();
   expect(stage().shown("words")).toEqual([expect.stringContaining("THE END")]);
 });
@@ -76,7 +80,7 @@ test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s 
   stage().telegram.fail("getUpdates", fault, 3, 0);
   const before = Date.now();
   stage().telegram.say("good morning");
-  await stage().telegram.waitFor((call) => call.text.includes("good morning"), 15_000);
+  await stage().telegram.waitFor((call) => call.text.includes("good morning"));
   await stage().goesOn();
   expect(answers()).toHaveLength(1);
   expect(linesOf(gateway, "channel in trouble").length).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ import { Live } from "../../src/app/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { type FakeModel, type ModelCall, startFakeModel } from "../fakes/model.ts";
 import { until } from "../outbox/stage.ts";
-import { run } from "./cli/cli.ts";
+import { run, type Ended } from "./cli/cli.ts";
 
 const TOKEN = "a-token-of-the-tests";
 
@@ -59,6 +59,7 @@ const say = async (text: string) =>
 
 interface Prompt {
   readonly faithful: boolean;
+  readonly why?: string;
   readonly system: { readonly text: string }[];
   readonly messages: { readonly role: string; readonly content: { readonly type: string; readonly text?: string }[] }[];
   readonly tools: string[];
@@ -76,21 +77,26 @@ const online = (): Record<string, string> => ({
   OPENCLAW_GATEWAY_TOKEN: TOKEN,
 });
 const offline = (): Record<string, string> => ({ OPENCLAW_STATE_DIR: dir });
+
+/** What a command printed; a failure is told in its own words. */
+function shown({ code, out, err }: Ended): unknown {
+  expect(code, err).toBe(0);
+  return JSON.parse(out);
+}
+
 const list = async (env: Record<string, string>) =>
-  JSON.parse((await run(["runs", "--json"], env)).out) as { runs: { runId: string }[] };
+  shown(await run(["runs", "--json"], env)) as { runs: { runId: string }[] };
 
 /** The id of the latest run once there are so many. */
 async function latest(count: number): Promise<string> {
-  await until(async () => (await list(online())).runs.length === count, `${count} runs`);
+  await until(async () => (await list(online())).runs.length === count, `${count} runs`, 30_000);
   return (await list(online())).runs[0]?.runId ?? "";
 }
 
 /** The prompt that is shown of a run is what the model's last call was sent. */
 async function expectShown(id: string, env: Record<string, string>, sent: ModelCall | undefined): Promise<void> {
-  const shown = await run(["runs", "show", id, "--prompt", "--json"], env);
-  expect(shown.code, shown.err).toBe(0);
-  const prompt = JSON.parse(shown.out) as Prompt;
-  expect(prompt.faithful).toBe(true);
+  const prompt = shown(await run(["runs", "show", id, "--prompt", "--json"], env)) as Prompt;
+  expect(prompt.faithful, prompt.why).toBe(true);
   expect(prompt.system.map((part) => part.text).join("")).toBe(sent?.system);
   expect(prompt.messages.map((one) => [one.role.replace("toolResult", "tool"), wordsIn(one.content)])).toEqual(
     sent?.messages.filter(({ role }) => role !== "system").map(({ role, content }) => [role, wordsIn(content)]),

@@ -1,4 +1,4 @@
-import type { AfterToolCallContext, Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
+import type { Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { canThink } from "../history/can-think.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
@@ -8,7 +8,8 @@ import type { Failure } from "../types/run.ts";
 import { windowOf } from "./budget.ts";
 import { ModelContext, type Opening } from "./context.ts";
 import { EventTranslator } from "./events.ts";
-import { LOOP_WARNING, type LoopGuard } from "./loop-guard.ts";
+import type { LoopGuard } from "./loop-guard.ts";
+import { LoopWatch } from "./loop-watch.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import type { RunRequest } from "./request.ts";
 import { toAgentTool } from "./tools.ts";
@@ -36,7 +37,8 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   const thinking = await thinkingOf(plan);
   tellBegin(plan, request, { run, opening, thinking });
   const facts: { last: CallFacts } = { last: {} };
-  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts });
+  const loops = new LoopWatch(run.guard);
+  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops });
   context.follow(() => agent.state.messages.filter(isChat));
   const { log, steering } = run;
   const { handle } = plan;
@@ -49,9 +51,9 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
     progressed: () => run.progressed(),
   });
   agent.subscribe(async (event: AgentEvent) => {
+    const isLooping = loops.take(event);
     await translator.take(event);
     // What cannot be written down must not go on being done; nor what leads nowhere.
-    const isLooping = event.type === "turn_end" && run.guard.stoppedBy !== undefined;
     if (isLooping) translator.close();
     if (isLooping || translator.broken !== undefined) agent.abort();
   });
@@ -90,10 +92,11 @@ function tellBegin(plan: Attempt, request: RunRequest, { run, opening, thinking 
 interface Making extends Begin {
   readonly context: ModelContext;
   readonly facts: { last: CallFacts };
+  readonly loops: LoopWatch;
 }
 
 async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
-  const { run, context, opening, thinking, facts } = making;
+  const { run, context, opening, thinking, facts, loops } = making;
   const { Agent } = await import("@mariozechner/pi-agent-core");
   const { handle } = plan;
   return new Agent({
@@ -115,16 +118,11 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     // What the loop adds is sent as the next run will send it: valid, and the same bytes for the provider's cache.
     transformContext: (messages) => context.send(messages.filter(isChat)),
     sessionId: request.facts.sessionId,
-    afterToolCall: async (call) => judge(call, run.guard),
+    afterToolCall: async ({ toolCall, result, isError }) => {
+      loops.ran(toolCall.id);
+      return { isError: isError || hasError(result.details) };
+    },
   });
-}
-
-/** Marks failed results, and warns a model that goes round in circles. */
-function judge({ toolCall, args, result }: AfterToolCallContext, guard: LoopGuard) {
-  const isError = hasError(result.details);
-  const verdict = guard.saw({ name: toolCall.name, args }, JSON.stringify(result.content));
-  if (verdict !== "warn") return { isError };
-  return { isError, content: [...result.content, { type: "text" as const, text: LOOP_WARNING }] };
 }
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */

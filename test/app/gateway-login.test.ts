@@ -49,13 +49,19 @@ test("an account is linked through the gateway by a code that is scanned, comes 
   }
   expect(now).toMatchObject({ state: "linked", self: { id: "+4915550001" } });
   expect(kinds[0]).toBe("qr");
-  await until(async () => (await stage.cli("channels", "status")).out.includes("running"), "the account");
+  await until(
+    async () => (await stage.cli("channels", "status", "--channel", "whatsapp")).out.includes("running"),
+    "the account",
+  );
   const capabilities = await stage.cli("channels", "capabilities", "--channel", "whatsapp");
-  expect(capabilities.out).toMatch(/whatsapp +whatsapp .* yes +.*react/);
+  expect(capabilities.out).toMatch(/whatsapp +default +whatsapp .* yes +.*react/);
 
   const sent = await stage.cli("channels", "test", "--channel", "whatsapp", "--to", "+4915559999");
   expect([sent.code, sent.err]).toEqual([0, ""]);
   expect(sent.out).toMatch(/^Sent to whatsapp chat \+4915559999/);
+  const to = ["--channel", "whatsapp", "--to", "+4915559999"];
+  const loud = await stage.cli("message", "send", ...to, "-m", "hush", "--silent");
+  expect(loud.out).toMatch(/\. With a sound: whatsapp has no silent messages\.\n$/);
 
   expect((await stage.cli("channels", "logout", "whatsapp")).out).toBe("Forgot whatsapp (default).\n");
   await until(isDead, "the end");

@@ -60,7 +60,8 @@ test("a file of this machine goes along; one of another kind of place does not",
   writeFileSync(file, "figures");
   const { code, err } = await send("--to", "47", "-m", "here", "--media", file);
   expect([code, err]).toEqual([0, ""]);
-  await stage.telegram.waitFor(({ method }) => method === "sendDocument");
+  await stage.telegram.waitFor(({ method, text }) => method === "sendDocument" && text === "here");
+  expect(stage.telegram.shown(47)).toEqual(["here"]);
   expect(await send("--to", "47", "--media", "/nowhere/at-all")).toMatchObject({ code: 2, out: "" });
   expect(await send("--to", "47", "--media", stage.dir)).toMatchObject({ code: 2 });
   const server = createServer((_request, response) => response.end("inside")).listen(0, "127.0.0.1");
@@ -71,6 +72,24 @@ test("a file of this machine goes along; one of another kind of place does not",
   expect(inside.code).toBe(2);
   expect(inside.err).toContain("not on the public internet");
   server.close();
+});
+
+test("several files are one album below the text", async () => {
+  const names = ["a.txt", "b.txt"].map((name) => join(stage.dir, name));
+  for (const name of names) writeFileSync(name, "figures");
+  const sent = await send("--to", "48", "-m", "**both**", "--media", ...names);
+  expect([sent.code, sent.err]).toEqual([0, ""]);
+  const call = await stage.telegram.waitFor(({ method }) => method === "sendMediaGroup");
+  expect(call.body["media"]).toMatchObject([{ type: "document", caption: "<b>both</b>" }, { type: "document" }]);
+  expect(stage.telegram.shown(48)).toEqual(["both", ""]);
+});
+
+test("a message without a sound has none, also when the platform takes it late", async () => {
+  stage.telegram.fail("sendMessage", "429", 1, 1);
+  const sent = await stage.json("message", "send", "--to", "49", "-m", "hush", "--silent");
+  expect(sent).toMatchObject({ state: "sent", silent: true });
+  const call = await stage.telegram.waitFor(({ text, ok }) => text === "hush" && ok);
+  expect(call.body["disable_notification"]).toBe(true);
 });
 
 test.each([

@@ -26,7 +26,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
       scope: "operator.read",
       params: z.looseObject({ channel: name.optional() }),
       run: async ({ channel }) => ({
-        channels: await capabilitiesOf(channel, (to) => parts.channels.linkOf(to)),
+        channels: await capabilitiesOf(parts.live.config, channel, (of, account) => parts.channels.linkOf(of, account)),
       }),
     }),
     defineMethod({

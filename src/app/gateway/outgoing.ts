@@ -39,8 +39,8 @@ export interface Outgoing {
   readonly media: readonly string[];
   /** Absolute; the default agent's unless given. */
   readonly workspace?: string | undefined;
-  /** A file itself. */
-  readonly file?: { readonly bytes: Uint8Array; readonly name?: string | undefined } | undefined;
+  /** Files themselves; they go before those of `media`. */
+  readonly files?: readonly { readonly bytes: Uint8Array; readonly name?: string | undefined }[] | undefined;
   readonly asVoice?: boolean | undefined;
 }
 
@@ -75,10 +75,11 @@ export async function blocksOf(
   to: Peer,
   parts: OutgoingParts,
 ): Promise<readonly ReplyBlock[]> {
-  const { message = "", media, file, asVoice = false, workspace = parts.live.defaultAgent.workspace } = outgoing;
+  const { message = "", media, asVoice = false, workspace = parts.live.defaultAgent.workspace } = outgoing;
   const limits = parts.channels.limits(to);
   const mostBytes = limits?.media ?? 0;
-  const files: ReplyBlock[] = file ? [await keep(file, asVoice, parts.core)] : [];
+  const files: ReplyBlock[] = [];
+  for (const file of outgoing.files ?? []) files.push(await keep(file, asVoice, parts.core));
   for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes, workspace }, parts.core));
   const text: readonly ReplyBlock[] = message.trim() === "" ? [] : [{ kind: "text", markdown: message }];
   if (text.length + files.length === 0) throw refused("there is nothing to send: give a message or a file");

@@ -15,11 +15,18 @@ const sendParams = z.looseObject({
   /** A file as base64. */
   buffer: z.base64().optional(),
   filename: text.optional(),
+  /** More of them. */
+  files: z
+    .array(z.looseObject({ buffer: z.base64(), filename: text.optional() }))
+    .max(10)
+    .optional(),
   asVoice: z.boolean().optional(),
   channel: text.optional(),
   accountId: text.optional(),
   replyToId: text.optional(),
   threadId: text.optional(),
+  /** Without a sound; where the platform has no such thing, the answer says `silent: false`. */
+  silent: z.boolean().optional(),
   idempotencyKey: text.max(200),
   /** Looks whether it could be sent, and sends nothing. */
   dryRun: z.boolean().optional(),
@@ -43,19 +50,23 @@ export function sendMethods(parts: Parts): readonly Method[] {
 }
 
 async function send(params: z.output<typeof sendParams>, parts: Parts) {
-  const { mediaUrl, mediaUrls = [], buffer, filename, idempotencyKey, timeoutMs } = params;
+  const { mediaUrl, mediaUrls = [], buffer, filename, files = [], idempotencyKey, timeoutMs } = params;
   const outgoing: Outgoing = {
     ...params,
     media: [...(mediaUrl === undefined ? [] : [mediaUrl]), ...mediaUrls],
-    file: buffer === undefined ? undefined : { bytes: Buffer.from(buffer, "base64"), name: filename },
+    files: [...(buffer === undefined ? [] : [{ buffer, filename }]), ...files].map((file) => ({
+      bytes: Buffer.from(file.buffer, "base64"),
+      name: file.filename,
+    })),
   };
   const to = peerOf(outgoing, parts);
-  const about = { runId: idempotencyKey, ...describe(to) };
+  const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
+  const about = { runId: idempotencyKey, ...describe(to), ...silent };
   const blocks = await blocksOf(outgoing, to, parts);
   if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
   const replyKey = `send:${idempotencyKey}`;
   const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
-  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo }, timeoutMs, parts);
+  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo, ...silent }, timeoutMs, parts);
   const failed = rows.find((row) => row.state === "failed");
   if (!failed) return { ...about, ...outcomeOf(rows) };
   const reason = failed.error ?? "unknown";

@@ -83,9 +83,57 @@ test("channels list --all names those that are not set up", async () => {
 
 test("channels capabilities work without a gateway", async () => {
   const { cli } = at();
-  expect((await cli("capabilities")).out).toMatch(/telegram +telegram-html +4096 +50 MB +no +\(not connected\)/);
+  const row = /telegram +\(not set up\) +telegram-html +4096 +50 MB +1024 +10 +yes +no +\(not connected\)/;
+  expect((await cli("capabilities")).out).toMatch(row);
   const { channels } = JSON.parse((await cli("capabilities", "--json", "--channel", "discord")).out);
   expect(channels).toMatchObject([{ channel: "discord", limits: { text: 2000 }, probe: true }]);
+});
+
+test("channels capabilities have a row for each account of the config, and no other", async () => {
+  const { cli } = at();
+  await cli("add", "--channel", "telegram", "--token", "1:a");
+  await cli("add", "--channel", "telegram", "--account", "work", "--token", "2:b");
+  await cli("add", "--channel", "discord", "--token", "c");
+  const rows = async (...args: readonly string[]) =>
+    JSON.parse((await cli("capabilities", "--json", ...args)).out).channels.map(
+      (one: { channel: string; accountId?: string }) => `${one.channel}/${one.accountId}`,
+    );
+  expect(await rows()).toEqual(["telegram/default", "telegram/work", "discord/default"]);
+  expect(await rows("--channel", "telegram")).toEqual(["telegram/default", "telegram/work"]);
+  expect(await rows("--channel", "slack")).toEqual(["slack/undefined"]);
+});
+
+describe("channels test without a chat", () => {
+  const tried = async (accounts: readonly object[], args: readonly string[] = []) => {
+    const gateway = await fakeGateway({
+      "channels.status": () => ({ channelAccounts: { telegram: accounts } }),
+      "channels.probe": () => ({
+        accounts: [
+          { channel: "telegram", accountId: "default", status: "ok", message: "answers as @bot" },
+          { channel: "telegram", accountId: "work", status: "fail", message: "Bad token.", fix: "Get one." },
+          { channel: "telegram", accountId: "off", status: "skip", message: "switched off" },
+        ],
+      }),
+    });
+    return run(["channels", "test", ...args], gateway.env);
+  };
+  const fine = { accountId: "default", enabled: true, connected: true, lifecycle: "running" };
+
+  test("has a row for each account that is on, and fails with the first that is not well", async () => {
+    const dead = { accountId: "work", enabled: true, connected: false, lifecycle: "dead" };
+    const { code, out } = await tried([fine, dead, { accountId: "off", enabled: false }]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/telegram +default +running +ok +answers as @bot/);
+    expect(out).toMatch(/telegram +work +dead +fail +Bad token\. +Get one\./);
+    expect(out).not.toContain("switched off");
+    const only = await tried([fine, dead], ["--account", "default", "--json"]);
+    expect([only.code, JSON.parse(only.out).accounts]).toMatchObject([0, [{ accountId: "default", ok: true }]]);
+  });
+
+  test("fails for an account that the platform knows, but that is not connected", async () => {
+    expect(await tried([{ ...fine, connected: false, lifecycle: "trouble" }])).toMatchObject({ code: 1 });
+    expect(await tried([])).toMatchObject({ code: 0, out: "No channel is switched on.\n" });
+  });
 });
 
 test("channels status shows when an account is tried again; --probe fails when a platform refuses", async () => {

@@ -69,6 +69,43 @@ function probeRows(io: Io, probed: Probed): string {
   return table(io, ["CHANNEL", "ACCOUNT", "PLATFORM", "IT SAYS", "FIX"], rows);
 }
 
+/**
+ * Whether each account that is switched on is connected, and what its platform says when it is asked; exit code 1 when one
+ * is not or one refuses. Throws GATEWAY_UNREACHABLE without a gateway.
+ */
+export async function channelsTried(
+  io: Io,
+  flags: Pick<StatusFlags, "json" | "channel"> & { readonly account?: string },
+): Promise<number> {
+  const state = await readState(io);
+  const { channel, account: only } = flags;
+  const params = channel === undefined ? {} : { channel };
+  const told = await callOnce(io, state, { method: "channels.status", params, shape: channelsShape });
+  const accounts = told.channelAccounts ?? {};
+  const probed = await probe(io, state, flags);
+  const rows = probed.flatMap((answer) => {
+    const { accountId } = answer;
+    const found = accounts[answer.channel]?.find((one) => one.accountId === accountId);
+    if (!found || found.enabled === false || (only !== undefined && accountId !== only)) return [];
+    const isWell = found.connected === true && answer.status !== "fail";
+    return [{ ...answer, state: describe(found), ok: isWell }];
+  });
+  if (flags.json === true) writeJson(io, { accounts: rows });
+  else if (rows.length === 0) io.out("No channel is switched on.\n");
+  else io.out(table(io, TRIED, rows.map(triedRow)));
+  return rows.every(({ ok }) => ok) ? 0 : 1;
+}
+
+const TRIED = ["CHANNEL", "ACCOUNT", "STATE", "PLATFORM", "IT SAYS", "FIX"];
+const triedRow = (one: Probed[number] & { readonly state: string }): readonly string[] => [
+  one.channel,
+  one.accountId,
+  one.state,
+  one.status,
+  one.message,
+  one.fix ?? "",
+];
+
 export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string {
   const rows = Object.entries(told.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
     accounts.map((one) => [

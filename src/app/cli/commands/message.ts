@@ -12,11 +12,12 @@ export interface SendFlags {
   readonly to?: string;
   readonly target?: string;
   readonly message?: string;
-  readonly media?: string;
+  readonly media?: readonly string[];
   readonly replyTo?: string;
   readonly account?: string;
   readonly threadId?: string;
   readonly asVoice?: boolean;
+  readonly silent?: boolean;
   readonly idempotencyKey?: string;
   readonly timeout?: number;
   readonly dryRun?: boolean;
@@ -32,6 +33,8 @@ const sentShape = z.looseObject({
   messageId: z.string().optional(),
   reason: z.string().optional(),
   possibleRepeat: z.boolean().optional(),
+  /** Told when it was asked for. */
+  silent: z.boolean().optional(),
 });
 type Sent = z.output<typeof sentShape>;
 
@@ -57,11 +60,13 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
 
 function tell(sent: Sent): string {
   const where = `${sent.channel} ${sent.chatKind === "group" ? "group" : "chat"} ${sent.chatId} (${sent.accountId})`;
-  if (sent.state === "dry-run") return `Would be sent to ${where}.`;
+  const sound = sent.silent === false ? ` With a sound: ${sent.channel} has no silent messages.` : "";
+  if (sent.state === "dry-run") return `Would be sent to ${where}.${sound}`;
   if (sent.state === "failed") return `Not sent to ${where}: ${sent.reason ?? "unknown"}.`;
-  if (sent.state === "queued") return `Waits for ${where}: ${sent.reason ?? "the platform has not answered yet"}.`;
+  if (sent.state === "queued")
+    return `Waits for ${where}: ${sent.reason ?? "the platform has not answered yet"}.${sound}`;
   const repeat = sent.possibleRepeat === true ? " It may be there twice." : "";
-  return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}`;
+  return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}${sound}`;
 }
 
 async function paramsOf(flags: SendFlags): Promise<object> {
@@ -78,26 +83,35 @@ async function paramsOf(flags: SendFlags): Promise<object> {
     replyToId: flags.replyTo,
     threadId: flags.threadId,
     asVoice: flags.asVoice,
+    silent: flags.silent,
     dryRun: flags.dryRun,
     idempotencyKey: flags.idempotencyKey ?? randomUUID(),
-    ...(await mediaOf(flags.media)),
+    ...(await mediaOf(flags.media ?? [])),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** A file goes as it is: who types its name may read it. */
-async function mediaOf(media: string | undefined): Promise<object> {
-  if (media === undefined) return {};
-  if (/^https?:\/\//i.test(media)) return { mediaUrl: media };
-  const path = media.replace(/^file:\/\//, "");
+/** Files go as they are: who types their names may read them. They go before what is fetched. */
+async function mediaOf(media: readonly string[]): Promise<object> {
+  const isAddress = (one: string): boolean => /^https?:\/\//i.test(one);
+  const mediaUrls = media.filter(isAddress);
+  const files: { buffer: string; filename: string }[] = [];
+  let left = MOST_BYTES;
+  for (const one of media.filter((name) => !isAddress(name))) {
+    const bytes = await fileAt(one.replace(/^file:\/\//, ""), left);
+    left -= bytes.length;
+    files.push({ buffer: bytes.toString("base64"), filename: basename(one) });
+  }
+  return { ...(mediaUrls.length > 0 && { mediaUrls }), ...(files.length > 0 && { files }) };
+}
+
+async function fileAt(path: string, most: number): Promise<Buffer> {
   const facts = await stat(path).catch((error: unknown) => {
     throw usage(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, "Check the path.");
   });
   if (!facts.isFile()) throw usage(`${path} is no file.`, "Check the path.");
-  if (facts.size > MOST_BYTES) {
-    throw usage(`${path} is larger than ${MOST_BYTES / 1_048_576} MB.`, "Give a web address instead.");
-  }
-  return { buffer: (await readFile(path)).toString("base64"), filename: basename(path) };
+  if (facts.size <= most) return readFile(path);
+  throw usage(`The files are larger than ${MOST_BYTES / 1_048_576} MB.`, "Give web addresses instead.");
 }
 
 const usage = (message: string, fix: string): OpenClawError => new OpenClawError("USAGE", { message, fix });

@@ -18,10 +18,10 @@ export function defineChannels(program: Command, act: Act): void {
   defineLogins(channels, act);
   channels
     .command("test")
-    .description("send a test message and tell what became of it")
-    .requiredOption("--to <chat>", "a person or group")
-    .option("--channel <name>", "the platform; needed when several are switched on")
-    .option("--account <id>", "which account sends")
+    .description("try every account; with --to send a test message and tell what became of it")
+    .option("--to <chat>", "a person or group that gets a message")
+    .option("--channel <name>", "only this platform; with --to needed when several are switched on")
+    .option("--account <id>", "only this account")
     .option("--json", "for scripts")
     .action(
       act(async (io, options: SendFlags) => (await import("../commands/channels-look.ts")).channelsTest(io, options)),
@@ -52,7 +52,7 @@ function defineLooks(channels: Command, act: Act): void {
     );
   channels
     .command("capabilities")
-    .description("what each channel can do")
+    .description("what the channel of each account can do")
     .option("--channel <name>", "only this one")
     .option("--json", "for scripts")
     .action(

@@ -88,6 +88,26 @@ function acknowledging(open: Open): void {
     expect(host.received).toHaveLength(1);
   });
 
+  test("what is answered before it is taken is answered in order", async () => {
+    const platform = await open();
+    const { link, host } = await start(platform);
+    const take = host.receive.bind(host);
+    // A quick command: its answer is sent while the event still waits to be durable.
+    host.receive = async (messages) => {
+      for (const { id, from, text: said } of messages) {
+        const sent = await link.send(from, text(`answer to ${said}`), { idempotencyKey: `in:${id}` });
+        expect(sent).toMatchObject({ kind: "sent" });
+      }
+      await take(messages);
+    };
+    const questions = ["one", "two", "three"];
+    for (const question of questions) platform.say(platform.direct, question);
+    await host.heard("three");
+    expect(host.received.map((message) => message.text)).toEqual(questions);
+    const answers = questions.map((question) => `answer to ${question}`);
+    await expect.poll(() => platform.shown(platform.direct)).toEqual(answers);
+  });
+
   test("an event that comes again after a restart has the same key", async (context) => {
     const platform = await open();
     const first = new Host();

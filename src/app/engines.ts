@@ -78,6 +78,7 @@ export class Engines {
         agentId: agent.id,
         workspace: agent.workspace,
       },
+      signal: host.signal,
       turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
       stopping: this.#stopping.signal,
       services: {

@@ -1,6 +1,7 @@
 import type { Compacted } from "../harness/compact.ts";
 import type { RunRequest } from "../harness/request.ts";
-import type { EngineCompacted } from "../types/engine-turn.ts";
+import { untilStopped } from "../harness/until-stopped.ts";
+import type { EngineCompacted, EngineTurn } from "../types/engine-turn.ts";
 import type { Log } from "../types/log.ts";
 import type { ModelInfo } from "../types/model.ts";
 
@@ -18,10 +19,13 @@ export async function compactByEngine(
   builtIn: () => Promise<Compacted>,
   log: Log,
 ): Promise<Compacted> {
-  const engine = await open({ compact: async () => inEngineWords(await builtIn()) }).catch((error: unknown) => {
-    log.error("context engine not to be had", { error });
+  const host = { signal, compact: async () => inEngineWords(await builtIn()) };
+  const letGo = (late: EngineTurn) => void late.end(undefined);
+  const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {
+    if (!signal.aborted) log.error("context engine not to be had", { error });
     return undefined;
   });
+  if (!engine && signal.aborted) return { kind: "aborted" };
   if (!engine) return { kind: "nothing", because: "no_engine" };
   try {
     await engine.begin(signal);

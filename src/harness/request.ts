@@ -39,6 +39,8 @@ export interface SystemPrompt {
 
 /** What a run does for its context engine. */
 export interface EngineHost {
+  /** Nobody waits for the engine any longer. */
+  readonly signal: AbortSignal;
   /** The built-in compaction. */
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }

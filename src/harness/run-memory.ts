@@ -6,6 +6,7 @@ import { compact, type Compacted, type Compaction, logCompaction } from "./compa
 import type { RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
+import { Stopped } from "./until-stopped.ts";
 import { type Fill, fillOf, isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export interface MemoryParts {
@@ -29,14 +30,21 @@ export class RunMemory {
     this.#parts = parts;
   }
 
-  /** A run without the engine that its operator chose would answer out of another memory: it fails, and says why. */
+  /**
+   * A run without the engine that its operator chose would answer out of another memory: it fails, and says why. Rejects when
+   * the run was stopped on the way.
+   */
   async openEngine(): Promise<Failure | undefined> {
     const { deps, signal } = this.#parts;
     try {
-      this.engine = await this.#parts.request().openEngine?.({ compact: (job) => this.#compactFor(job) });
+      this.engine = await this.#parts.request().openEngine?.({
+        signal,
+        compact: (job) => this.#compactFor(job),
+      });
       await this.engine?.begin(signal);
       return undefined;
     } catch (error) {
+      if (error instanceof Stopped) throw error;
       deps.log.error("context engine not to be had", { error });
       return { kind: "engine", message: withFix(error) };
     }

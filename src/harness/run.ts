@@ -13,10 +13,11 @@ import type { Attempt, RunParts } from "./plan.ts";
 import { imagesFor } from "./images.ts";
 import { Recovery } from "./recovery.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
-import { openTurn, progressOf, repeat, repeatPart, userMessage } from "./resume.ts";
+import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } from "./resume.ts";
 import { RunMemory } from "./run-memory.ts";
 import { Steering } from "./steering.ts";
 import { pausing, type ToolSetting } from "./tools.ts";
+import { stoppable, stoppableDeps, Stopped } from "./until-stopped.ts";
 import type { Fill } from "./upkeep.ts";
 import { isVolatile, WithPrompt } from "./volatile.ts";
 
@@ -57,7 +58,7 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     settle: () => runner.memory.settle(),
     fill: () => runner.memory.fill(),
     ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
-    compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
+    compactWhenFull: (emit) => runner.compactWhenFull(emit),
   };
 }
 
@@ -77,7 +78,9 @@ class Runner {
   #model: ModelRef;
   #lastFailure: Failure | undefined;
 
-  constructor(request: RunRequest, deps: RunDeps, log: RunLog) {
+  constructor(given: RunRequest, lent: RunDeps, log: RunLog) {
+    const request = stoppable(given, this.#stop.signal);
+    const deps = stoppableDeps(lent, this.#stop.signal);
     this.#request = request;
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
@@ -119,12 +122,26 @@ class Runner {
     try {
       this.#end(await this.#work(deadline));
     } catch (error) {
-      this.#deps.log.error("run broke", { error });
-      this.#end({ kind: "failed", failure: { kind: "unknown", message: messageOf(error) } });
+      this.#end(error instanceof Stopped ? { kind: "aborted", by: this.#cause } : this.#broke(error));
     } finally {
       deadline.stop();
       this.#ladder.close();
       this.#steering.close();
+    }
+  }
+
+  #broke(error: unknown): RunResult {
+    this.#deps.log.error("run broke", { error });
+    return { kind: "failed", failure: { kind: "unknown", message: messageOf(error) } };
+  }
+
+  /** See `Run.compactWhenFull`. */
+  async compactWhenFull(emit?: (event: CompactionEvent) => void): Promise<Compacted | undefined> {
+    try {
+      return await this.memory.compactWhenFull(emit);
+    } catch (error) {
+      if (error instanceof Stopped) return undefined;
+      throw error;
     }
   }
 
@@ -135,13 +152,26 @@ class Runner {
     if (progress.kind === "underway") this.#recovery.carry(repeatPart(progress.carried, this.log));
     if (progress.kind === "finished")
       return { kind: "replied", stop: progress.last.stopReason === "length" ? "length" : "stop" };
-    await this.#heedHooks(progress.kind === "fresh");
-    // Before the turn is written: an engine reads the conversation in as it was.
-    const unusable = await this.memory.openEngine();
-    await openTurn(conversation, this.#request.turn, progress);
+    const unusable = await this.#prepare(progress);
     this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };
     return this.#attempts(this.#toolSetting(deadline));
+  }
+
+  /** What the user said stays in the conversation when the run is stopped here; after a shutdown it begins anew. */
+  async #prepare(progress: Progress): Promise<Failure | undefined> {
+    const { conversation } = this.#request;
+    try {
+      await this.#heedHooks(progress.kind === "fresh");
+      // Before the turn is written: an engine reads the conversation in as it was.
+      const unusable = await this.memory.openEngine();
+      await openTurn(conversation, this.#request.turn, progress);
+      return unusable;
+    } catch (error) {
+      if (error instanceof Stopped && this.#cause !== "shutdown")
+        await openTurn(conversation, this.#request.turn, progress);
+      throw error;
+    }
   }
 
   async #attempts(setting: ToolSetting): Promise<RunResult> {
@@ -172,6 +202,7 @@ class Runner {
       pruned: this.#deps.pruned,
       withImages: imagesFor(this.#request, this.#deps),
       now: () => this.#deps.clock.now(),
+      makeRoom: (handle) => this.memory.makeRoom(handle),
       shown: async (what) => {
         this.memory.shown = what;
         await this.#watch.asks(this.#model, what.lastModel);

@@ -8,7 +8,9 @@ import {
   type HostRequirement,
 } from "../../types/context-engine.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { bounded } from "./bounded.ts";
+import type { Log } from "../../types/log.ts";
+import { bounded, type Outcome } from "./bounded.ts";
+import { isFields } from "./read-message.ts";
 
 /** The engine that ships; the slot's value when it is unset. */
 export const LEGACY = "legacy";
@@ -19,19 +21,43 @@ export interface Opening {
   readonly clock: Clock;
   /** Milliseconds for loading and making the engine. */
   readonly ms: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Told of an engine that cannot even be let go. */
+  readonly log?: Log;
 }
 
-/** The engine of the slot, made for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE: another engine never takes its place. */
+/**
+ * The engine of the slot, made for one run. Throws ENGINE_MISSING or ENGINE_UNUSABLE: another engine never takes its place.
+ * One that is made and cannot be used, or comes too late, is let go.
+ */
 export async function openEngine(id: string, opening: Opening): Promise<ContextEngine> {
   const found = opening.engines.get(id);
   if (!found) throw missing(id);
-  const made = await bounded(() => make(found, opening.context), opening);
-  if (made.kind !== "ok") throw unusable(id, made.kind === "aborted" ? "aborted" : made.why);
+  const made = await bounded(async (end) => {
+    const engine = await make(found, opening.context);
+    if (end.aborted) await letGo(engine, opening);
+    return engine;
+  }, opening);
+  if (made.kind !== "ok") throw unusable(id, whyOf(made));
   const engine = made.value;
   const fault = await bounded(() => faultOf(engine, id), opening);
-  if (fault.kind !== "ok") throw unusable(id, fault.kind === "aborted" ? "aborted" : fault.why);
-  if (fault.value !== undefined) throw unusable(id, fault.value);
-  return engine;
+  const why = fault.kind === "ok" ? fault.value : whyOf(fault);
+  if (why === undefined) return engine;
+  void letGo(engine, opening);
+  throw unusable(id, why);
+}
+
+const whyOf = (failed: Exclude<Outcome<unknown>, { kind: "ok" }>): string =>
+  failed.kind === "aborted" ? "aborted" : failed.why;
+
+/** Foreign code again: it may have no such method, and may throw in it. */
+async function letGo(engine: ContextEngine, { clock, ms, log }: Opening): Promise<void> {
+  const given: unknown = engine;
+  const dispose = isFields(given) ? given["dispose"] : undefined;
+  if (typeof dispose !== "function") return;
+  const done = await bounded<unknown>(() => Reflect.apply(dispose, given, []), { clock, ms });
+  if (done.kind !== "ok")
+    log?.warn("context engine failed", { code: "ENGINE_FAILED", method: "dispose", why: whyOf(done) });
 }
 
 async function make(factory: Promise<ContextEngineFactory>, context: ContextEngineFactoryContext) {

@@ -59,6 +59,8 @@ export interface EngineTurnOptions {
   readonly background: KeyedQueue;
   /** Ends that maintenance early, so that a stop of the gateway need not wait for it. */
   readonly stopping?: AbortSignal;
+  /** Ends the opening of the engine: nobody waits for it any longer. */
+  readonly signal?: AbortSignal;
   readonly desk: CompactionDesk;
   /** What the provider's cache gave in the turns before; nothing is told of that without one. */
   readonly cache?: CacheWatch;

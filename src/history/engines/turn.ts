@@ -9,7 +9,7 @@ import type { EngineTurnOptions } from "./options.ts";
  * one calls `end` on it, whatever became of the run: the engine is let go there.
  */
 export async function openEngineTurn(options: EngineTurnOptions): Promise<EngineTurn> {
-  const { id, engines, clock, timeouts, factory: context = {}, rests, services, log } = options;
+  const { id, engines, clock, timeouts, factory: context = {}, rests, services, log, signal } = options;
   if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
   const until = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
   if (until !== undefined) {
@@ -17,6 +17,6 @@ export async function openEngineTurn(options: EngineTurnOptions): Promise<Engine
     log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
     return new BuiltInTurn(id, services.compact, `The context engine ${id} was passed by: ${why}`);
   }
-  const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap });
+  const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });
   return new DrivenTurn(engine, options);
 }

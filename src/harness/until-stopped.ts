@@ -1,0 +1,88 @@
+import type { Models } from "../providers/catalog.ts";
+import type { RunDeps, RunRequest } from "./request.ts";
+
+/** Thrown out of whatever a run was waiting for when it was stopped. */
+export class Stopped extends Error {
+  constructor() {
+    super("the run was stopped");
+  }
+}
+
+/**
+ * Waits no longer than until the signal. Rejects as the work does, and with `Stopped`. What comes after that is given to
+ * `late`; an error that comes after that is nobody's.
+ */
+export async function untilStopped<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  late: (value: T) => void = () => undefined,
+): Promise<T> {
+  if (signal.aborted) throw new Stopped();
+  const stop = Promise.withResolvers<never>();
+  const onStop = () => stop.reject(new Stopped());
+  signal.addEventListener("abort", onStop, { once: true });
+  const done = work();
+  try {
+    return await Promise.race([done, stop.promise]);
+  } catch (error) {
+    if (error instanceof Stopped) void done.then(late, () => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onStop);
+  }
+}
+
+/** The parts of a request that ask others, none of which holds up the end of a stopped run. */
+export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest {
+  const { openEngine } = request;
+  return {
+    ...request,
+    systemPrompt: (model) => untilStopped(() => request.systemPrompt(model), signal),
+    ...(openEngine && {
+      // Nobody else would let go of an engine that comes too late.
+      openEngine: (host) =>
+        untilStopped(
+          () => openEngine(host),
+          signal,
+          (turn) => void turn.end(undefined),
+        ),
+    }),
+  };
+}
+
+/** A login that is being renewed holds up no stop, nor does a hook. */
+export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
+  const { hooks } = deps;
+  return {
+    ...deps,
+    models: stoppableModels(deps.models, signal),
+    ...(hooks && {
+      hooks: {
+        shapesPrompts: hooks.shapesPrompts,
+        beforePrompt: (...asked) => untilStopped(() => hooks.beforePrompt(...asked), signal),
+        agentEnd: (...told) => hooks.agentEnd(...told),
+      },
+    }),
+  };
+}
+
+function stoppableModels(models: Models, signal: AbortSignal): Models {
+  const { keys } = models;
+  return {
+    choose: () => models.choose(),
+    list: (which) => models.list(which),
+    profiles: (ref) => models.profiles(ref),
+    find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal),
+    keys: {
+      ...keys,
+      order: (ref, wish) =>
+        untilStopped(
+          () => keys.order(ref, wish),
+          signal,
+          (turns) => {
+            for (const { profile, state } of turns) if (state.kind === "probe") keys.released(ref, profile.id);
+          },
+        ),
+    },
+  };
+}

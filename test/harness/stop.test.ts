@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RunRequest } from "../../src/harness/request.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
+import { openEngineTurn } from "../../src/history/engines/turn.ts";
+import type { ContextEngine } from "../../src/types/context-engine.ts";
+import type { EngineTurn } from "../../src/types/engine-turn.ts";
+import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
+import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+type More = NonNullable<Parameters<Stage["start"]>[0]>;
+
+/** Something that is asked once and answers when told so. */
+function slow<T>() {
+  const asked = Promise.withResolvers<undefined>();
+  const answer = Promise.withResolvers<T>();
+  return { asked: asked.promise, answer: answer.resolve, ask: () => (asked.resolve(undefined), answer.promise) };
+}
+
+const disposed: string[] = [];
+const engine = (id: string): ContextEngine => ({
+  info: { id, name: id },
+  ingest: async () => ({ ingested: true }),
+  assemble: async ({ messages }) => ({ messages, estimatedTokens: 1 }),
+  compact: async () => ({ ok: true, compacted: false }),
+  dispose: async () => void disposed.push(id),
+});
+
+const opener =
+  (factory: () => Promise<ContextEngine>): NonNullable<RunRequest["openEngine"]> =>
+  (host) =>
+    openEngineTurn({
+      id: "late",
+      engines: { get: () => Promise.resolve(factory) },
+      session: {
+        sessionId: stage.session.id,
+        sessionKey: stage.session.key,
+        sessionFile: stage.session.file,
+        agentId: "main",
+        workspace: stage.dir,
+      },
+      turn: { key: "turn-1" },
+      services: {
+        complete: async () => ({ text: "", provider: "fake", model: "fake-1" }),
+        compact: (job) => host.compact(job),
+      },
+      timeouts: TIMEOUTS,
+      background: new KeyedQueue(),
+      desk: new CompactionDesk(),
+      signal: host.signal,
+      clock: stage.clock,
+      log: stage.log,
+    });
+
+interface Hang extends More {
+  readonly asked: Promise<undefined>;
+  late(): void;
+}
+
+/** What may hang in front of the first model call. */
+const HANGING: Record<string, () => Hang> = {
+  "a hook": () => {
+    const { ask, asked, answer } = slow<object>();
+    return {
+      asked,
+      late: () => answer({}),
+      hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined },
+    };
+  },
+  "the system prompt": () => {
+    const { ask, asked, answer } = slow<{ text: string; parts: [] }>();
+    return { asked, late: () => answer({ text: "", parts: [] }), systemPrompt: ask };
+  },
+  "the opening of an engine": () => {
+    const { ask, asked, answer } = slow<EngineTurn>();
+    const turn = { id: "late", end: async () => void disposed.push("late") };
+    return { asked, late: () => answer(turn as unknown as EngineTurn), openEngine: ask };
+  },
+  "an engine's factory": () => {
+    const { ask, asked, answer } = slow<ContextEngine>();
+    return { asked, late: () => answer(engine("late")), openEngine: opener(ask) };
+  },
+  "a key's renewal": () => {
+    const { ask, asked, answer } = slow<{ missing: string }>();
+    return { asked, late: () => answer({ missing: "gone" }), models: { ...modelsAt(stage.model.url), find: ask } };
+  },
+};
+
+describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
+  const hang = () => {
+    disposed.splice(0);
+    const made = HANGING[name]?.();
+    if (!made) throw new Error(name);
+    const { asked, late, ...more } = made;
+    return { asked, late, more };
+  };
+
+  it("a stop ends the run within a second, and the user's words stay", async () => {
+    const { asked, more } = hang();
+    const run = stage.start(more);
+    await asked;
+    run.abort("user");
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "user" });
+    await run.settle();
+    expect(await run.compactWhenFull()).toBeUndefined();
+    expect(await stage.transcript()).toEqual(["user: hello"]);
+    expect(stage.model.calls).toEqual([]);
+  }, 1000);
+
+  it("the run's own timeout ends it as a timeout", async () => {
+    const { more } = hang();
+    const run = stage.start({ ...more, timeoutMs: 3000 });
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
+  }, 1000);
+
+  it("what comes too late changes nothing, and a late engine is let go", async () => {
+    const { asked, late, more } = hang();
+    const run = stage.start(more);
+    await asked;
+    run.abort("user");
+    await run.stream.done;
+    late();
+    await expect.poll(() => disposed).toEqual(name.includes("engine") ? ["late"] : []);
+    expect(stage.model.calls).toEqual([]);
+    expect(stage.log.lines.filter((line) => line.startsWith("error"))).toEqual([]);
+  }, 1000);
+});
+
+describe("a shutdown in front of the first model call", () => {
+  it("leaves no trace in the conversation, so that the turn begins anew", async () => {
+    const { ask, asked } = slow<object>();
+    const run = stage.start({ hooks: { shapesPrompts: true, beforePrompt: ask, agentEnd: () => undefined } });
+    await asked;
+    run.abort("shutdown");
+    expect(await run.stream.done).toEqual({ kind: "aborted", by: "shutdown" });
+    expect(await stage.session.after("turn-1")).toBeUndefined();
+  });
+});
+
+describe("an engine that comes later than its time", () => {
+  it("is let go, and so is one that cannot be used", async () => {
+    disposed.splice(0);
+    const { ask, answer } = slow<ContextEngine>();
+    const run = stage.start({ openEngine: opener(ask), candidates: [MODEL] });
+    expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
+    answer(engine("late"));
+    await expect.poll(() => disposed).toEqual(["late"]);
+    const other = stage.start({ openEngine: opener(async () => engine("other")) });
+    expect(await other.stream.done).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
+    await expect.poll(() => disposed).toEqual(["late", "other"]);
+  });
+});

@@ -4,7 +4,8 @@ import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./places.ts";
 import { selfId } from "./room.ts";
 import type { Room } from "./room.ts";
-import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf, targetOf } from "./send.ts";
+import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
+import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
 

@@ -41,6 +41,11 @@ export class Directs {
     });
   }
 
+  /** The channel of the chat with a person, where one is known. */
+  known(person: string): string | undefined {
+    return this.#channels.get(person);
+  }
+
   /** Opens the chat where it is not known. Throws what the API throws. */
   async channelOf(person: string): Promise<string> {
     const known = this.#channels.get(person);

@@ -25,6 +25,7 @@ export const isGone = (error: unknown, code: number): boolean =>
   error instanceof DiscordAPIError && error.code === code;
 
 /** Codes of Discord's documentation, "JSON Error Codes". */
+export const UNKNOWN_CHANNEL = 10_003;
 export const UNKNOWN_MESSAGE = 10_008;
 
 /** The library forgets a token that was refused, and refuses calls itself from then on. */

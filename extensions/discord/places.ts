@@ -84,6 +84,11 @@ export class Places {
     return place;
   }
 
+  /** Whether it was told of as a channel or a thread. */
+  has(id: string): boolean {
+    return this.#places.get(id) !== undefined;
+  }
+
   /** The channel of an id. One that we may not see is known by its id alone. Throws when Discord cannot be asked. */
   async find(id: string, guildId?: string): Promise<Place> {
     const known = this.#places.get(id);

@@ -12,6 +12,7 @@ import type {
 } from "openclaw/plugin-sdk";
 import { isRefused, outcomeOf } from "./failures.ts";
 import type { Room, Slot } from "./room.ts";
+import { targetOf } from "./targets.ts";
 
 /** docs.discord.com/developers/components/reference#button and #action-row */
 const LABEL_UNITS = 80;
@@ -30,11 +31,6 @@ export const nonceOf = (idempotencyKey: string): string =>
 
 /** Nobody is called by what a model writes. */
 export const NO_MENTIONS = { parse: [], replied_user: true };
-
-/** The channel or thread that a peer is. Opens direct chats. Throws what the API throws. */
-export async function targetOf(to: Peer, room: Room): Promise<string> {
-  return to.thread ?? (to.chat.kind === "direct" ? room.directs.channelOf(to.chat.id) : to.chat.id);
-}
 
 /** Makes a call that changes something about one place. Never rejects. */
 export async function changing(

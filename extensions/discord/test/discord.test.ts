@@ -65,6 +65,37 @@ describe("sending", () => {
     expect(await link.send(other, says("hi"), KEY)).toMatchObject({ kind: "retry" });
   });
 
+  test("a bare id of a person leads to the direct chat, and Discord is asked once", async () => {
+    const host = new Host();
+    const { link, direct, fake } = await begin({}, host);
+    const bare = (id: string) => ({ ...direct, chat: { kind: "group", id } }) as const;
+    const asked = (path: string) => fake.calls.filter((call) => call.path === path).length;
+    fake.fail("500", { fits: /GET .channels.1002/ });
+    expect(await link.send(bare("1002"), says("not yet"), KEY)).toMatchObject({ kind: "retry" });
+    for (const [n, words] of ["one", "two"].entries())
+      expect(await link.send(bare("1002"), says(words), { idempotencyKey: `k${n}` })).toMatchObject({ kind: "sent" });
+    expect(fake.shown(fake.world.direct("1002"))).toEqual(["one", "two"]);
+    expect([asked("/channels/1002"), asked("/users/@me/channels")]).toEqual([1, 1]);
+    await link.close();
+    const again = await begin({}, new Host(host));
+    const channel = again.world.direct("1002");
+    expect(await again.link.send(bare("1002"), says("three"), KEY)).toMatchObject({ kind: "sent" });
+    expect(again.fake.shown(channel)).toEqual(["three"]);
+    expect(again.fake.calls.some(({ path }) => path === "/channels/1002")).toBe(false);
+  });
+
+  test("what is neither a channel nor a person is refused; a hidden channel is no person", async () => {
+    const { link, direct, fake } = await begin();
+    const bare = (id: string) => ({ ...direct, chat: { kind: "group", id } }) as const;
+    expect(await link.send(bare("5"), says("hi"), KEY)).toEqual({
+      kind: "refused",
+      reason: "Discord answers 404: Unknown Channel (10003)",
+    });
+    fake.fail("403", { fits: /GET .channels.1002/ });
+    expect(await link.send(bare("1002"), says("hi"), KEY)).toMatchObject({ kind: "refused" });
+    expect(fake.shown(fake.world.direct("1002"))).toEqual([]);
+  });
+
   test("a gateway error in front of Discord leaves it open whether the message arrived", async () => {
     const { link, direct, fake } = await begin();
     fake.fail("502");

@@ -60,6 +60,8 @@ export class FakeWorld {
   readonly callbacks: Json[] = [];
   readonly typing: string[] = [];
   readonly guild: Json;
+  /** Ids of people whom there are. */
+  readonly people = new Set([ADA.id, "1002", "666"]);
   readonly #channels = new Map<string, Json>();
   readonly #messages = new Map<string, Json[]>();
   readonly #nonces = new Map<string, Json>();
@@ -210,6 +212,7 @@ export class FakeWorld {
 
   #open({ body }: RestCall): RestResult {
     const person = String(body["recipient_id"]);
+    if (!this.people.has(person)) return refusal(400, 50_033, "Invalid Recipient(s)");
     if (person === "666") return refusal(403, 50_007, "Cannot send messages to this user");
     return ok(this.channel(this.direct(person)));
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
+import { Copies } from "./copies.ts";
 import type { Opening } from "./port.ts";
 import { openRatchet, stepwise } from "./ratchet.ts";
 import type { Ratchet } from "./ratchet.ts";
@@ -28,6 +29,8 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
   // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
   // the one that its message was told in, long over, and be lost.
   const outside = AsyncLocalStorage.snapshot();
+  const { frameOf, messageOf } = reader({ baileys, auth });
+  const copies = new Copies(frameOf);
 
   async function take(message: WAMessage): Promise<void> {
     await outside(() => events.take(message));
@@ -40,23 +43,19 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 
   async function opened(sealed: Uint8Array, plain: Uint8Array): Promise<void> {
     const stanza = stanzas.get(sealed);
-    if (stanza) await take(messageOf(stanza, plain));
+    if (!stanza) return;
+    const message = messageOf(stanza, plain);
+    await take(message);
+    for (const copy of copies.in(message, baileys)) await take(copy);
   }
 
   /** What comes once more is opened once only: that is no loss. */
   function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
-    const id = stanzas.get(sealed)?.attrs["id"];
-    const isKnown = [...taken].some((name) => name.endsWith(`/${id}`));
-    if (!isKnown) events.unreadable(from, error);
-  }
-
-  function messageOf(stanza: BinaryNode, plain: Uint8Array): WAMessage {
-    const me = auth.creds.me;
-    const { fullMessage: message } = baileys.decodeMessageNode(stanza, me?.id ?? "", me?.lid ?? "");
-    const content = baileys.proto.Message.decode(baileys.unpadRandomMax16(plain));
-    message.message = content.deviceSentMessage?.message ?? content;
-    baileys.cleanMessage(message, me?.id ?? "", me?.lid ?? "");
-    return message;
+    const stanza = stanzas.get(sealed);
+    const isKnown = [...taken].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
+    if (isKnown) return;
+    if (stanza) copies.miss(stanza);
+    events.unreadable(from, error);
   }
 
   return {
@@ -69,6 +68,7 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
     listen(ws) {
       ws.prependListener("CB:message", (node) => {
         if (!Array.isArray(node.content)) return;
+        if (!node.content.some(({ tag }) => tag === "enc")) copies.miss(node);
         for (const { content } of node.content) if (content instanceof Uint8Array) stanzas.set(content, node);
       });
     },
@@ -76,6 +76,28 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
       for (const message of messages) if (message.message && !taken.has(nameOf(message))) await take(message);
     },
   };
+}
+
+/** Reads messages as the library does, from our side. */
+function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
+  /** All but what it says. */
+  function frameOf(stanza: BinaryNode): WAMessage {
+    const { id = "", lid = "" } = auth.creds.me ?? {};
+    const { fullMessage: message } = baileys.decodeMessageNode(stanza, id, lid);
+    baileys.cleanMessage(message, id, lid);
+    return message;
+  }
+
+  function messageOf(stanza: BinaryNode, plain: Uint8Array): WAMessage {
+    const message = frameOf(stanza);
+    const content = baileys.proto.Message.decode(baileys.unpadRandomMax16(plain));
+    message.message = content.deviceSentMessage?.message ?? content;
+    // What it says of other messages is turned as well.
+    baileys.cleanMessage(message, auth.creds.me?.id ?? "", auth.creds.me?.lid ?? "");
+    return message;
+  }
+
+  return { frameOf, messageOf };
 }
 
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;

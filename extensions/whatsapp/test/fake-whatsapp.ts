@@ -323,6 +323,11 @@ export async function startFakeWhatsapp() {
     arrived,
     /** The person's phone could not open a message and asks for it again. */
     askAgain: (id: string, group?: string): void => tell({ id, stanza: ada.askAgain(id, group)! }),
+    /** A message without its content, as when nobody sealed it for this device. */
+    withhold(id: string, by = ada): void {
+      const attrs = { id, t: seconds(), type: "text", notify: by.name, from: by.phone, sender_lid: by.lid };
+      deliver({ id, stanza: { tag: "message", attrs, content: [{ tag: "unavailable", attrs: {} }] } });
+    },
     refusedByClient,
     /** Ids that the device asked for again. */
     unopened,

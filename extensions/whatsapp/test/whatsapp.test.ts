@@ -1,6 +1,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { proto } from "@whiskeysockets/baileys";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { text } from "../../../test/contracts/running.ts";
@@ -134,6 +135,34 @@ describe("taking messages", () => {
     await expect.poll(() => fake.queue.length).toBe(0);
     expect(fake.unopened).toEqual([id]);
     expect(new Set(host.received.map(({ eventKey }) => eventKey)).size).toBe(2);
+  });
+
+  test("a copy that our phone gives is stored before it is receipted; nobody else's copies count", async () => {
+    const host = new Host();
+    const { fake } = await begin({}, host);
+    const copy = (id: string, conversation: string) => {
+      const info = { key: { id, remoteJid: fake.ada.phone, fromMe: false }, message: { conversation } };
+      const webMessageInfoBytes = proto.WebMessageInfo.encode(info).finish();
+      const answer = { peerDataOperationResult: [{ placeholderMessageResendResponse: { webMessageInfoBytes } }] };
+      const type = proto.Message.ProtocolMessage.Type.PEER_DATA_OPERATION_REQUEST_RESPONSE_MESSAGE;
+      return { protocolMessage: { type, peerDataOperationRequestResponseMessage: answer } };
+    };
+    const store = host.receive.bind(host);
+    const waiting: number[] = [];
+    host.receive = async (messages) => {
+      waiting.push(fake.queue.length);
+      await store(messages);
+    };
+    fake.withhold("ABCD");
+    await expect.poll(() => fake.queue.length).toBe(0);
+    fake.say(copy("FFFF", "made up"), { by: fake.bob });
+    await fake.settled();
+    await expect.poll(() => fake.queue.length).toBe(0);
+    fake.say(copy("ABCD", "withheld"), { by: new Person("4915550001@s.whatsapp.net", "900900@lid", "Claw") });
+    expect(await host.heard("withheld")).toMatchObject({ id: "ABCD", sender: { id: "+4917012345", name: "Ada" } });
+    await expect.poll(() => fake.queue.length).toBe(0);
+    expect(waiting).toEqual([1]);
+    expect(host.received).toHaveLength(1);
   });
 
   test("a message that no key opens is told in the log; one that comes twice is not", async () => {

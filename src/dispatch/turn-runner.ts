@@ -22,7 +22,7 @@ import type { DispatchPorts, Waiting } from "./ports.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { endLog, type Replies } from "./replies.ts";
-import { beginRun, candidatesFor, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
+import { beginRun, candidatesFor, joiningTurn, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
 import { agentGone, BROKEN, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
 
@@ -226,18 +226,19 @@ export class TurnRunner {
 
   /** Into a running turn. The claim comes first, so that a crash finds the message again. */
   async steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean> {
-    const [row] = waiting.rows;
+    const [row, ...more] = waiting.rows;
     if (!row) return true;
+    const settings = this.#ports.settings();
+    const agent = settings.agents.get(settings.agentOf(key));
     // Files are fetched for a turn of their own.
-    if (row.message.media.length > 0) return false;
-    const entryId = turnIdOf(row);
+    if (!agent || more.length > 0 || row.message.media.length > 0) return false;
+    const turn = joiningTurn(waiting, row, agent, this.#ports);
     await this.#ports.journal.inbox.claim([row.id], {
       sessionKey: key,
       runId: run.stream.facts.runId,
-      turnId: entryId,
+      turnId: turn.entryId,
     });
-    const taken = await run.steer({ entryId, text: row.message.text, images: [], at: row.message.receivedAt });
-    if (!taken) return false;
+    if (!(await run.steer(turn))) return false;
     await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
     if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());
     return true;

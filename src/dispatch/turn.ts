@@ -84,24 +84,52 @@ function bodyFor(
   agent: AgentSettings,
   more: { ports: DispatchPorts & { events: SystemEventQueue }; media: FetchedMedia },
 ): Body {
-  const [head, ...rest] = waiting.rows;
-  if (!head) throw new Error("a turn needs a message");
-  const first = head.message;
-  const text = rest.length === 0 ? (waiting.text ?? first.text) : first.text;
+  const { ports, media } = more;
   return buildBody({
-    message: withSpoken({ ...head, message: { ...first, text } }, more.media),
-    also: rest.map((row) => withSpoken(row, more.media)),
-    queueCap: more.ports.settings().queue.cap,
-    rawText: first.text,
+    ...saidIn(waiting, agent, ports),
+    ...spokenIn(waiting, media),
+    queueCap: ports.settings().queue.cap,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: eventsFor(session, more.ports),
-    pendingHistory: waiting.pending,
-    media: more.media.files,
-    hasMessageTool: more.ports.tools(agent, sceneOf(waiting.rows, more.ports)).some(isMessageTool),
-    timezone: agent.timezone,
-    now: more.ports.clock.now(),
+    systemEvents: eventsFor(session, ports),
+    media: media.files,
+    hasMessageTool: ports.tools(agent, sceneOf(waiting.rows, ports)).some(isMessageTool),
   });
+}
+
+/** The messages with what was said in their recordings. */
+function spokenIn(waiting: Waiting, media: FetchedMedia) {
+  const [head, ...rest] = waiting.rows;
+  if (!head) throw new Error("a turn needs a message");
+  const text = rest.length === 0 ? (waiting.text ?? head.message.text) : head.message.text;
+  return {
+    message: withSpoken({ ...head, message: { ...head.message, text } }, media),
+    also: rest.map((row) => withSpoken(row, media)),
+    rawText: head.message.text,
+  };
+}
+
+const saidIn = ({ pending }: Waiting, { timezone }: AgentSettings, { clock }: DispatchPorts) => ({
+  pendingHistory: pending,
+  timezone,
+  now: clock.now(),
+});
+
+const NO_MEDIA: FetchedMedia = { files: [], images: [], spoken: new Map() };
+
+/** A message without files as it joins a running turn. News of the gateway wait for a turn of their own. */
+export function joiningTurn(waiting: Waiting, row: InboxRow, agent: AgentSettings, ports: DispatchPorts): UserTurn {
+  const body = buildBody({
+    ...saidIn(waiting, agent, ports),
+    ...spokenIn(waiting, NO_MEDIA),
+    isNewSession: false,
+    abortedLastRun: false,
+    systemEvents: [],
+    media: [],
+    hasMessageTool: false,
+  });
+  const { receivedAt: at } = row.message;
+  return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts) };
 }
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;

@@ -1,5 +1,5 @@
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
-import type { FailureKind, PromptRecord, Receipt, Skipped, ToolCount, Try } from "../types/run.ts";
+import type { FailureKind, PromptPart, PromptRecord, Receipt, Skipped, ToolCount, Try } from "../types/run.ts";
 
 /** What a run tells of itself afterwards, besides what its log counts. */
 export class Account {
@@ -8,6 +8,7 @@ export class Account {
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
   compactions = 0;
   prompt: PromptRecord | undefined;
+  readonly #steered: (readonly PromptPart[])[] = [];
 
   began(
     facts: {
@@ -35,6 +36,11 @@ export class Account {
     if (last) this.#tries.push({ ...last, remedy });
   }
 
+  /** What a message that joined the run was made of. */
+  steered(parts: readonly PromptPart[]): void {
+    this.#steered.push(parts);
+  }
+
   tool({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
     const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
     this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
@@ -49,6 +55,7 @@ export class Account {
       skipped,
       tools,
       compactions: this.compactions,
+      ...(this.#steered.length > 0 && { steered: this.#steered }),
       ...(profile !== undefined && { profile }),
       ...(this.prompt && { prompt: this.prompt }),
     };

@@ -112,8 +112,10 @@ class Runner {
     this.#stop.abort();
   }
 
-  steer(turn: UserTurn): Promise<boolean> {
-    return this.#steering.offer(turn);
+  async steer(turn: UserTurn): Promise<boolean> {
+    const isTaken = await this.#steering.offer(turn);
+    if (isTaken) this.log.account.steered(turn.parts ?? []);
+    return isTaken;
   }
 
   async run(): Promise<void> {

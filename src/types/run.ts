@@ -153,6 +153,8 @@ export interface Receipt {
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
   readonly compactions?: number;
+  /** What each message that joined the run on its way was made of. */
+  readonly steered?: readonly (readonly PromptPart[])[];
   /** Of the last attempt. */
   readonly prompt?: PromptRecord;
 }

@@ -38,6 +38,7 @@ const receipt = z.looseObject({
   skipped: z.array(skipped).optional(),
   tools: z.array(tool).optional(),
   compactions: z.number().optional(),
+  steered: z.array(z.array(part)).optional(),
   prompt: z
     .looseObject({
       systemParts: z.array(part),

@@ -12,6 +12,7 @@ export function runText(io: Io, whole: WholeRun): string {
     block(io, "Attempts", attemptRows(receipt)),
     block(io, "Not asked", skippedRows(receipt)),
     block(io, "The user's turn", partRows(receipt.prompt?.bodyParts)),
+    block(io, "Messages that joined it", partRows(receipt.steered?.flat())),
     block(io, "The system prompt", partRows(receipt.prompt?.systemParts)),
     block(io, "Tools", toolRows(receipt)),
     block(io, "Came in", inRows(whole)),

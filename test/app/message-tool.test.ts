@@ -32,7 +32,7 @@ beforeEach(async () => {
   clock = systemClock;
   const paths = resolvePaths({ HOME: hall.dir, OPENCLAW_STATE_DIR: join(hall.dir, "state") });
   const live = new Live(paths, hall.dir, await loadConfig({ path: paths.configPath, env: {} }));
-  const links = { link: () => hall.platform, limits: () => LIMITS };
+  const links = { link: () => hall.platform, limits: () => hall.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
   hall.chatTools = (parts) => openChatTools({ ...parts, clock, live, around: { links, accounts } });
   permit({});
@@ -95,6 +95,20 @@ describe("the message tool", () => {
     script({ action: "send", filePath: "/etc/passwd" }, "no");
     await boot.ask("hi");
     expect(lastResult()).toContain("outside the workspace");
+  });
+
+  it("sends a text and its files as one message, of which the answer is no repeat", async () => {
+    hall.limits = { ...LIMITS, caption: { text: 100 }, album: { files: 10 } };
+    for (const name of ["plan.txt", "list.txt"]) await writeFile(join(hall.dir, name), "figures");
+    script(
+      { action: "send", message: "Here are the figures.", media: ["plan.txt", "list.txt"] },
+      "Here are the figures!",
+    );
+    expect(await boot.ask("hi")).toEqual({ kind: "replied" });
+    expect(inChat("1")).toEqual(["Here are the figures. <media><media>"]);
+    hall.model.answer(() => ({ text: "And the plan once more. [[media:plan.txt]]" }));
+    await boot.ask("again");
+    expect(inChat("1")).toEqual(["Here are the figures. <media><media>", "And the plan once more. <media>"]);
   });
 
   it("edits and deletes what it sent, and has no reactions where the platform has none", async () => {

@@ -9,6 +9,7 @@ import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
 import { openMediaStore } from "../../src/store/media.ts";
+import type { ChannelLimits } from "../../src/types/channel.ts";
 import type { ChatPort } from "../../src/types/chat.ts";
 import { type Clock, systemClock } from "../../src/types/clock.ts";
 import { agentId, DEFAULT_AGENT, type SessionKey } from "../../src/types/ids.ts";
@@ -52,6 +53,8 @@ export interface Hall {
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
   chatTools?: (boot: Pick<DispatchPorts, "outbox" | "media" | "clock">) => DispatchPorts["tools"];
+  /** What the platform takes. */
+  limits: ChannelLimits;
   rules: Rules;
   gate: (message: InboundMessage) => Promise<Verdict>;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -97,6 +100,7 @@ export async function openHall(): Promise<Hall> {
     log,
     dir: place.dir,
     tools: [],
+    limits: LIMITS,
     rules: {},
     gate: async () => ({ kind: "pass", pending: [] }),
     journalFor: (bootId) => place.journal(bootId),
@@ -123,7 +127,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     log,
     defaultAgent: agentId("main"),
   });
-  const links = { link: () => platform, limits: () => LIMITS };
+  const links = { link: () => platform, limits: () => hall.limits };
   const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
   const media = openMediaStore(join(dir, "media"));
   const chatTools = hall.chatTools?.({ outbox, media, clock });

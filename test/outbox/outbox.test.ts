@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
 import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
+import { mediaId } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/message.ts";
 import type { OutboundPart } from "../../src/types/reply.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
@@ -38,6 +39,53 @@ beforeEach(async () => {
   outbox = open();
 });
 afterEach(() => place.remove());
+
+describe("a text with files", () => {
+  const media = { kind: "image", source: { at: "store", id: mediaId("1") } } as const;
+  const album: Partial<Reply> = {
+    blocks: [{ kind: "text", markdown: "both" }, ...[1, 2].map(() => ({ kind: "media", media }) as const)],
+    replyTo: "q1",
+    silent: true,
+    inboxId: 1,
+  };
+
+  it("is one row: tried again, labelled and answered as a whole, and as silent as at first", async () => {
+    limits = { ...LIMITS, caption: { text: 100 }, album: { files: 2 } };
+    platform.script.push({ result: { kind: "retry", reason: "busy", afterMs: 100 } });
+    platform.script.push({ result: { kind: "unknown", reason: "lost" }, lands: true });
+    await outbox.deliver(reply("a", "", album));
+    for (const ms of [100, 1000]) {
+      await until(() => clock.waits.length > 0);
+      clock.pass(ms);
+    }
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.calls).toEqual([
+      { call: "send", text: "both <media><media>", key: "a#0", silent: true },
+      { call: "send", text: "both <media><media>", key: "a#0", silent: true },
+      { call: "send", text: "(possible repeat) both <media><media>", key: "a#0", silent: true },
+    ]);
+    expect(platform.messages.map(({ replyTo }) => replyTo)).toEqual(["q1", "q1"]);
+    expect(await fate({ inboxId: 1 })).toEqual([["sent", ""]]);
+  });
+
+  it("keeps both after a restart, and with a preview its text apart", async () => {
+    limits = { ...LIMITS, caption: { text: 100 }, album: { files: 2 } };
+    link = undefined;
+    await outbox.deliver(reply("a", "", album));
+    const closing = outbox.close(0);
+    clock.pass(0);
+    await closing;
+    link = platform;
+    outbox = open();
+    await outbox.recover();
+    await until(() => platform.texts.length === 1);
+    expect(platform.calls.at(-1)).toMatchObject({ text: "both <media><media>", silent: true });
+    const [shown] = platform.messages;
+    await outbox.deliver(reply("b", "", { ...album, inboxId: 2, editOf: shown!.id }));
+    await until(() => platform.texts.length === 2);
+    expect(platform.texts).toEqual(["both", "<media><media>"]);
+  });
+});
 
 describe("sending", () => {
   it("makes the pause that is asked for, once, before its first message and in the chat's order", async () => {

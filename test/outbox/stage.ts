@@ -66,7 +66,7 @@ export interface Shown {
 /** A chat platform: what people see of it, and what it answers. */
 export class Platform implements ChannelLink {
   readonly messages: Shown[] = [];
-  readonly calls: { call: "send" | "edit"; text: string; key?: string }[] = [];
+  readonly calls: { call: "send" | "edit"; text: string; key?: string; silent?: boolean }[] = [];
   typed = 0;
   /** What the next calls give instead of success; `lands` says whether the message is there all the same. */
   readonly script: { result: SendResult; lands?: boolean }[] = [];
@@ -77,9 +77,15 @@ export class Platform implements ChannelLink {
   async send(
     to: Peer,
     part: OutboundPart,
-    options: { replyTo?: string; idempotencyKey: string; buttons?: readonly { command: string }[] },
+    options: {
+      replyTo?: string;
+      idempotencyKey: string;
+      buttons?: readonly { command: string }[];
+      silent?: boolean;
+    },
   ): Promise<SendResult> {
-    this.calls.push({ call: "send", text: textOf(part), key: options.idempotencyKey });
+    const { idempotencyKey: key, silent } = options;
+    this.calls.push({ call: "send", text: textOf(part), key, ...(silent !== undefined && { silent }) });
     await this.gate;
     const next = this.script.shift();
     if (next && next.lands !== true) return next.result;
@@ -126,7 +132,11 @@ export class Platform implements ChannelLink {
   }
 }
 
-const textOf = (part: OutboundPart): string => (part.kind === "text" ? part.body : `<${part.kind}>`);
+function textOf(part: OutboundPart): string {
+  if (part.kind === "text") return part.body;
+  const files = "<media>".repeat(1 + (part.more?.length ?? 0));
+  return [...(part.caption ? [part.caption.body] : []), files].join(" ");
+}
 
 export const peer = (id: string): Peer => ({
   channel: channelId("telegram"),

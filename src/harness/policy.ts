@@ -31,35 +31,30 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
   timeout: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
   network: [["wait", 3], NEXT_MODEL],
-  context_overflow: [
-    ["compact", 3],
-    ["truncate_results", 1],
-    ["shrink_window", 3],
-  ],
-  thinking_unsupported: [["lower_thinking", 5]],
-  image_size: [["drop_images", 1]],
+  context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
+  thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
+  image_size: [["drop_images", 1], NEXT_MODEL],
   role_ordering: [["strict_history", 1], NEXT_MODEL],
   call_ordering: [["strict_history", 1], NEXT_MODEL],
   format: [["strict_history", 1], NEXT_MODEL],
   refusal: [],
   cut_off: [["wait", 2], NEXT_MODEL],
-  compaction_failure: [
-    ["truncate_results", 1],
-    ["shrink_window", 3],
-  ],
+  compaction_failure: [["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
   tool_loop: [],
   engine: [],
   model_missing: [NEXT_MODEL],
   unknown: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
 };
 
-/** Remedies that another model gets anew. */
+/** Remedies that another model gets anew: it may think, see and hold more. A compaction changes the transcript for all. */
 const PER_MODEL: ReadonlySet<Remedy> = new Set([
   "wait",
   "rotate_profile",
   "lower_thinking",
   "strict_history",
   "drop_images",
+  "truncate_results",
+  "shrink_window",
 ]);
 
 /** What one run has tried so far. Plain data. */

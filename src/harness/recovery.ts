@@ -21,6 +21,7 @@ export interface RecoveryParts {
 }
 
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
+type Retry = Extract<Step, { kind: "retry" }>;
 
 /** Obeys the policy: what the next attempt is like after those that failed. */
 export class Recovery {
@@ -67,35 +68,42 @@ export class Recovery {
   }
 
   /** Makes ready for another attempt. False when the policy gives up. Throws when the transcript cannot be written. */
-  async from(outcome: Failed): Promise<boolean> {
-    const step = await this.#next(outcome.failure);
+  async from({ failure, broken }: Failed): Promise<boolean> {
+    const step = await this.#next(failure);
     if (!step) return false;
-    const continues = await this.#goOnWith(outcome);
+    const continues = await this.#goOnWith(failure, broken);
+    return this.#take(step, failure, continues);
+  }
+
+  async #take(step: Retry, failure: Failure, continues: boolean): Promise<boolean> {
     const { log, request } = this.#parts;
-    const { kind: because, message } = outcome.failure;
+    const { kind: because, message } = failure;
     log.account.remedied(step.remedy);
     log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
     if (step.state.candidate !== this.#state.candidate) this.#thinking = request.thinking;
     this.#state = step.state;
-    if (step.remedy === "compact") return this.#compactOrElse(outcome);
+    if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
     await this.#pause(step.waitMs);
     return true;
   }
 
-  async #next(failure: Failure): Promise<Extract<Step, { kind: "retry" }> | undefined> {
+  async #next(failure: Failure): Promise<Retry | undefined> {
     const chances = await this.#parts.ladder.chances(this.#state, failure);
     const step = next(this.#state, failure, { ...chances, imagesAsked: this.#parts.request.turn.images.length > 0 });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;
     const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];
-    if (lower === undefined) return undefined;
+    if (lower === undefined) {
+      this.#state = without(this.#state, "lower_thinking");
+      return this.#next(failure);
+    }
     this.#thinking = lower;
     return step;
   }
 
   /** The first part of an answer is in the transcript and perhaps in the chat: the model is asked for the rest of it. */
-  async #goOnWith({ failure, broken }: Failed): Promise<boolean> {
-    if (!broken || !isContinued(failure.kind, broken)) return false;
+  async #goOnWith({ kind }: Failure, broken: Failed["broken"]): Promise<boolean> {
+    if (!broken || !isContinued(kind, broken)) return false;
     const { request, log, clock } = this.#parts;
     await request.conversation.append({ type: "message", message: askForRest(clock.now()) }, { durable: true });
     this.#carried = log.lastText;
@@ -103,11 +111,12 @@ export class Recovery {
   }
 
   /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
-  async #compactOrElse(outcome: Failed): Promise<boolean> {
+  async #compactOrElse(failure: Failure, continues: boolean): Promise<boolean> {
     const { kind } = await this.#parts.compact();
     if (kind !== "nothing") return true;
     this.#state = without(this.#state, "compact");
-    return this.from({ kind: "failed", failure: outcome.failure });
+    const step = await this.#next(failure);
+    return step !== undefined && this.#take(step, failure, continues);
   }
 
   #pause(ms: number): Promise<void> {

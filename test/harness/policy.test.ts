@@ -56,6 +56,16 @@ describe("the failure policy", () => {
     expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
   });
 
+  it("shows another model the whole history again, and compacts it no oftener for that", () => {
+    const taken = steps(() => ({ kind: "context_overflow", message: "no" }), 2, 60);
+    const smaller = ["truncate_results", "shrink_window", "shrink_window", "shrink_window"];
+    const used = taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : []));
+    expect(used).toEqual(["compact", "compact", "compact", ...smaller, "fallback_model", ...smaller]);
+    const [handedOn] = taken.filter((step) => step.kind === "retry" && step.remedy === "fallback_model");
+    expect(handedOn).toMatchObject({ state: { candidate: 1, used: { compact: 3, fallback_model: 1 } } });
+    expect(handedOn).not.toHaveProperty("state.used.shrink_window");
+  });
+
   it("never names a candidate that is not there", () => {
     fc.assert(
       fc.property(fc.infiniteStream(failure), fc.integer({ min: 1, max: 4 }), (failures, candidates) => {

@@ -26,7 +26,7 @@ const FULL: Row = [
   "context_overflow",
   ["compact", "truncate_results", "shrink_window", "shrink_window", "shrink_window"],
   waits(),
-  false,
+  true,
 ];
 const MISREAD: Row = ["call_ordering", ["strict_history"], waits(), true];
 
@@ -143,6 +143,43 @@ const BUSY_IN_STREAM = {
   },
   "google-generative-ai": { error: { code: 503, status: "UNAVAILABLE", message: "The model is overloaded." } },
 };
+/** What a provider may find out after it began to answer, in its words and as its stream tells it. */
+const inStream = (code: number, words: Readonly<Record<WireApi, readonly [message: string, type: string]>>) => {
+  const event = ([message, type]: readonly [string, string]) => ({ code, status: type, type, message });
+  const failed = words["openai-responses"];
+  return {
+    "anthropic-messages": { type: "error", error: event(words["anthropic-messages"]) },
+    "openai-completions": { error: event(words["openai-completions"]) },
+    "openai-responses": {
+      type: "response.failed",
+      response: { id: "r", status: "failed", error: { code: failed[1], message: failed[0] } },
+    },
+    "google-generative-ai": { error: event(words["google-generative-ai"]) },
+  };
+};
+const RATED_IN_STREAM = inStream(429, {
+  "openai-completions": ["Rate limit reached for requests", "rate_limit_exceeded"],
+  "openai-responses": ["Rate limit reached for requests", "rate_limit_exceeded"],
+  "anthropic-messages": ["Number of requests has exceeded your rate limit", "rate_limit_error"],
+  "google-generative-ai": ["Resource has been exhausted (e.g. check quota).", "RESOURCE_EXHAUSTED"],
+});
+const POOR_IN_STREAM = inStream(402, POOR);
+const NO_KEY_IN_STREAM = inStream(401, NO_KEY);
+const BAD_IN_STREAM = inStream(400, {
+  "openai-completions": ["Invalid request: provider returned error", "invalid_request_error"],
+  "openai-responses": ["Bad request", "invalid_request_error"],
+  "anthropic-messages": ["Bad request", "invalid_request_error"],
+  "google-generative-ai": ["Bad request", "INVALID_ARGUMENT"],
+});
+const FULL_IN_STREAM = {
+  ...inStream(400, {
+    "openai-completions": [TOO_LONG["openai-completions"][0], "context_length_exceeded"],
+    "openai-responses": [TOO_LONG["openai-responses"][0], "context_length_exceeded"],
+    "anthropic-messages": [TOO_LONG["anthropic-messages"][0], "invalid_request_error"],
+    "google-generative-ai": [TOO_LONG["google-generative-ai"][0], "INVALID_ARGUMENT"],
+  }),
+  "anthropic-messages": stopped("model_context_window_exceeded")["anthropic-messages"],
+};
 const HURT_IN_STREAM = {
   "anthropic-messages": { type: "error", error: { type: "api_error", message: "Internal server error" } },
   "openai-completions": { error: { code: 500, message: "Internal Server Error" } },
@@ -237,7 +274,7 @@ export const CASES: readonly Case[] = [
   {
     name: "400 for thinking",
     reply: says(400, NO_THINKING),
-    ends: ["thinking_unsupported", ["lower_thinking", "lower_thinking"], waits(), false],
+    ends: ["thinking_unsupported", ["lower_thinking", "lower_thinking"], waits(), true],
   },
   { name: "400 for roles", reply: says(400, BAD_ROLES), ends: ["role_ordering", ["strict_history"], waits(), true] },
   {
@@ -280,6 +317,15 @@ export const CASES: readonly Case[] = [
     reply: (api) => errorOf(api, 400, { message: "Bad request" }),
     ends: ["format", ["strict_history"], waits(), true],
   },
+  { name: "a rate limit in mid-text", reply: streamed(RATED_IN_STREAM), ends: RATED },
+  { name: "an empty account in mid-text", reply: streamed(POOR_IN_STREAM), ends: ["billing", [], waits(), true] },
+  { name: "a lost key in mid-text", reply: streamed(NO_KEY_IN_STREAM), ends: ["auth", [], waits(), true] },
+  {
+    name: "an error without a reason in mid-text",
+    reply: streamed(BAD_IN_STREAM),
+    ends: ["format", ["strict_history"], waits(), true],
+  },
+  { name: "a full window in mid-text", reply: streamed(FULL_IN_STREAM), ends: FULL },
   { name: "an overload in mid-text", reply: streamed(BUSY_IN_STREAM), ends: BUSY },
   { name: "an overload before the first word", reply: streamed(BUSY_IN_STREAM, ""), ends: BUSY },
   { name: "a server's error in mid-text", reply: streamed(HURT_IN_STREAM), ends: CUT },

@@ -142,6 +142,25 @@ describe("every failure ends in one visible outcome, and the next turn is answer
   );
 });
 
+describe("an answer that breaks off, for whatever reason", () => {
+  it.each(rows.filter(({ name }) => name.endsWith(" in mid-text") && !name.startsWith("a refusal")))(
+    "$api: $name, is gone on with",
+    async ({ api, reply, ends }) => {
+      const { ask, sent, faults } = scene(api, { isSilent: ends[0] === "timeout" });
+      stage.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
+      const events = await ask("count", "turn-1", { candidates: [REFS[api], REFS[nextTo(api)]] });
+      expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+      const whole = "one two three four; five six";
+      expect(shownIn(events)).toBe(whole);
+      expect(events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : [])).join("")).toBe(whole);
+      expect(events.find((event) => event.type === "retry")).toMatchObject({ because: ends[0], continues: true });
+      expect(JSON.stringify(sent.at(-1)?.request)).toContain("one two three four");
+      expect(faults()).toEqual([]);
+      await expectSound(["count"], 0);
+    },
+  );
+});
+
 describe("a model that mends its ways", () => {
   it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
     const { ask, sent, faults } = scene(api);
@@ -220,6 +239,30 @@ describe("a model that mends its ways", () => {
   });
 });
 
+describe("a model whose fallback can do what it cannot", () => {
+  const asked = async (api: WireApi, refusal: string, more: Parameters<ReturnType<typeof scene>["ask"]>[2]) => {
+    const { ask, faults } = scene(api);
+    const refuse = CASES.find(({ name }) => name === refusal)?.reply(api) ?? "hang";
+    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
+    const events = await ask("please", "turn-2", { candidates: [REFS[api], REFS[nextTo(api)]], ...more });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("from the spare");
+    expect(faults()).toEqual([]);
+    return remediesOf(events);
+  };
+
+  it.each(APIS)("%s: hands on where it refuses any thought, also none", async (api) => {
+    const remedies = await asked(api, "400 for thinking", { thinking: "off" });
+    expect(remedies).toEqual(["fallback_model"]);
+  });
+
+  it.each(APIS)("%s: hands on a conversation that is too long for it", async (api) => {
+    for (const id of ["turn-0", "turn-1"]) await scene(api).ask(`said in ${id}`, id);
+    const remedies = await asked(api, "400 for too long a conversation", {});
+    expect(remedies.slice(-4)).toEqual(["shrink_window", "shrink_window", "shrink_window", "fallback_model"]);
+  });
+});
+
 describe("an image that a provider refuses", () => {
   const TOO_BIG = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
   const image = { type: "image" as const, mimeType: "image/png", data: PIXEL };
@@ -237,6 +280,18 @@ describe("an image that a provider refuses", () => {
     expect(JSON.stringify(sent.at(-1)?.request)).toContain("look");
     expect(faults()).toEqual([]);
     await expectSound(["and now"], 0);
+  });
+
+  it.each(APIS)("%s: is shown to the fallback model", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
+    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
+    const candidates = [REFS[api], REFS[nextTo(api)]];
+    const events = await ask("look", "turn-1", { candidates, turn: { ...turn("look"), images: [image] } });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(remediesOf(events)).toEqual(["fallback_model"]);
+    expect(hasImage(sent.at(-1))).toBe(true);
+    expect(faults()).toEqual([]);
   });
 
   const hasImage = (one: { request: object } | undefined): boolean => JSON.stringify(one?.request).includes(PIXEL);

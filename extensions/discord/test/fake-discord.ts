@@ -41,7 +41,7 @@ export interface FakeDiscord {
   readonly calls: readonly DiscordCall[];
   /** Texts of the bot in a channel, as people see them. */
   shown(channel: string): readonly string[];
-  /** The first call, made or to come, that fits. Rejects after `timeoutMs` (10 s). */
+  /** The first call, made or to come, that fits. Rejects after `timeoutMs` (30 s). */
   waitFor(fits: (call: DiscordCall) => boolean, timeoutMs?: number): Promise<DiscordCall>;
   /** The next `count` calls fail whose `METHOD /path` fits; sends of messages unless said otherwise. */
   fail(mode: Fault, how?: { readonly count?: number; readonly fits?: RegExp }): void;
@@ -105,7 +105,7 @@ class Fake implements FakeDiscord {
       .filter((text) => text !== "");
   }
 
-  async waitFor(fits: (call: DiscordCall) => boolean, timeoutMs = 10_000): Promise<DiscordCall> {
+  async waitFor(fits: (call: DiscordCall) => boolean, timeoutMs = 30_000): Promise<DiscordCall> {
     const late = AbortSignal.timeout(timeoutMs);
     for (;;) {
       const found = this.calls.find(fits);

@@ -55,7 +55,7 @@ describe("taking messages", () => {
     };
     for (const word of ["one", "two", "three"]) {
       fake.say({ conversation: word });
-      await expect.poll(() => platform.shown(platform.direct), { timeout: 2000 }).toContain(`${word}, too`);
+      await expect.poll(() => platform.shown(platform.direct)).toContain(`${word}, too`);
     }
     await Promise.all(answers);
     expect(host.received.map((message) => message.text)).toEqual(["one", "two", "three"]);

@@ -40,7 +40,10 @@ function lastStepOf(turn: readonly ChatMessage[]): number {
 }
 
 /** For each message of the answer: which message of the turn it is. Order is kept on both sides, the last ones first. */
-function placesOf(answer: readonly ChatMessage[], turn: readonly ChatMessage[]): (number | undefined)[] {
+export function placesOf(
+  answer: readonly ChatMessage[],
+  turn: readonly ChatMessage[],
+): readonly (number | undefined)[] {
   const keys = turn.map(keyOf);
   let last = turn.length;
   return answer
@@ -55,7 +58,7 @@ function placesOf(answer: readonly ChatMessage[], turn: readonly ChatMessage[]):
 }
 
 /** What a message is known by, also after an engine has stored it in its own way. */
-function keyOf(message: ChatMessage): string {
+export function keyOf(message: ChatMessage): string {
   if (message.role === "toolResult") return `result ${message.toolCallId}`;
   if (message.role === "user") return `user ${userTextOf(message.content)}`;
   const calls = callsOf(message).map((call) => call.id);

@@ -103,6 +103,7 @@ export class DrivenTurn implements EngineTurn {
     );
     if (done.kind !== "ok") return this.#giveUp("assemble", done);
     const answer = readAnswer(done.value, {
+      told: told.messages,
       earlier: told.boundary,
       turn: ask.messages.slice(ask.prePromptMessageCount),
       tokenBudget,

@@ -2,11 +2,13 @@ import { estimateTokens } from "../../sessions/tokens.ts";
 import type { EngineAnswer } from "../../types/engine-turn.ts";
 import type { ChatMessage } from "../../types/model.ts";
 import { wordsOf } from "./bounded.ts";
+import { withOriginals } from "./originals.ts";
 import { isFields, readMessage } from "./read-message.ts";
 
 /** What was asked, as far as an answer is measured by it. */
 export interface Asked {
-  /** Messages before the present turn. */
+  /** What the engine was told; `earlier` of them stand before the present turn. */
+  readonly told: readonly ChatMessage[];
   readonly earlier: number;
   /** The present turn. */
   readonly turn: readonly ChatMessage[];
@@ -36,7 +38,7 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   const known = readAll(messages);
   if (!Array.isArray(known)) return known;
   if (known.length === 0 && asked.earlier > 0) return { unfit: "it left out the whole conversation" };
-  const covered = asked.cover(known, asked.turn);
+  const covered = asked.cover(withOriginals(known, messages, asked.told), asked.turn);
   const tokens = tokensOf(covered);
   if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
   const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};

@@ -2,6 +2,7 @@ import type {
   AssistantMessage,
   ChatMessage,
   ImageContent,
+  InputProvenance,
   TextContent,
   ToolResultMessage,
   Usage,
@@ -29,8 +30,30 @@ export function readMessage(value: unknown): ChatMessage | undefined {
 function readUser(value: Fields): UserMessage | undefined {
   const { content } = value;
   const read = typeof content === "string" ? content : listOf(content, readSeen);
-  return read === undefined ? undefined : { role: "user", content: read, timestamp: timeOf(value) };
+  const provenance = provenanceOf(value["provenance"]);
+  if (read === undefined) return undefined;
+  return { role: "user", content: read, timestamp: timeOf(value), ...(provenance && { provenance }) };
 }
+
+const KINDS = ["third-party_user", "inter_session", "internal_system"] as const;
+const SOURCES = ["originSessionId", "sourceSessionKey", "sourceChannel", "sourceTool"] as const;
+
+/** Undefined when it is not well-formed. */
+function provenanceOf(value: unknown): InputProvenance | undefined {
+  if (!isFields(value)) return undefined;
+  // The older name, in transcripts that other programs wrote.
+  const given = value["kind"] === "external_user" ? "third-party_user" : value["kind"];
+  const kind = KINDS.find((one) => one === given);
+  if (kind === undefined || SOURCES.some((name) => !isTextOrUnset(value[name]))) return undefined;
+  const provenance: InputProvenance = { kind };
+  for (const name of SOURCES) {
+    const source = value[name];
+    if (typeof source === "string") provenance[name] = source;
+  }
+  return provenance;
+}
+
+const isTextOrUnset = (value: unknown): boolean => value === undefined || typeof value === "string";
 
 function readAnswer(value: Fields): AssistantMessage | undefined {
   const content = listOf(asParts(value["content"]), readPart);

@@ -110,6 +110,45 @@ describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
   },
 );
 
+/** Passes on what it is told, as engines do that store messages in a way of their own. */
+const FAITHFUL: Record<string, (message: ChatMessage) => unknown> = {
+  "as it is": (message) => message,
+  "through JSON": (message) => JSON.parse(JSON.stringify(message)),
+  "with roles and words alone": ({ role, content, ...rest }) => ({
+    role,
+    content,
+    ...("toolCallId" in rest && { toolCallId: rest.toolCallId }),
+  }),
+};
+
+describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
+  "an engine that passes messages on, for $model.api",
+  ({ model }) => {
+    const policy = policyFor(model);
+
+    it.each(Object.keys(FAITHFUL))("changes nothing of the request: %s", async (way) => {
+      const pass = FAITHFUL[way];
+      const engine: ContextEngine = {
+        ...vandal(undefined),
+        assemble: async ({ messages }) => ({
+          messages: messages.map((one) => pass?.(one)) as never,
+          estimatedTokens: 1,
+        }),
+      };
+      await fc.assert(
+        fc.asyncProperty(transcript, lastTurn, async (history, last) => {
+          const messages = frozen([...history, ...last].map((one, at) => ({ ...one, timestamp: at + 1 })));
+          const turn = await stage(engine, { hasFile: false }).open();
+          const shown = await turn.assemble(ask(messages, history.length, { tokenBudget: 1_000_000 }));
+          const direct = applyPasses(messages, policy);
+          if (shown) expect(applyPasses(shown.messages, policy)).toEqual(direct);
+        }),
+        { numRuns: 100 },
+      );
+    });
+  },
+);
+
 describe("an engine that never shrinks", () => {
   it("is passed by once it does not heed the budget, and its compactions end", async () => {
     const words = "word ".repeat(1000);

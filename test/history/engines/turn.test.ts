@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { askForRest } from "../../../src/harness/continuation.ts";
 import { EngineRegistry } from "../../../src/history/engines/registry.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
 import { EngineRests } from "../../../src/history/engines/rests.ts";
@@ -325,6 +326,31 @@ describe("what the model sees", () => {
     const lossy = await stage(engine([user("summary"), asked, first, cut])).open();
     const whole = await lossy.reassemble(ask(loop, 4));
     expect(whole?.messages.map(textOf).slice(1)).toEqual(loop.slice(4).map(textOf));
+  });
+
+  it("keeps what the engine does not know of: where a turn came from, and that an answer broke off", async () => {
+    const provenance = { kind: "inter_session", sourceTool: "sessions_send", sourceSessionKey: "main::coder" } as const;
+    const broken = { ...answer("the first half"), stopReason: "error" as const, errorMessage: "cut" };
+    const said = [user("yes"), answer("a"), user("yes", { provenance }), broken, askForRest(5), answer("the rest")];
+    const ways: Record<string, ContextEngine["assemble"]> = {
+      "as they are": async ({ messages }) => ({ messages, estimatedTokens: 1 }),
+      "words alone": async ({ messages }) => ({
+        messages: messages.map(({ role, content }) => ({ role, content })) as never,
+        estimatedTokens: 1,
+      }),
+      "the newer ones": async ({ messages }) => ({ messages: messages.slice(2), estimatedTokens: 1 }),
+    };
+    for (const [way, assemble] of Object.entries(ways)) {
+      const turn = await stage(small({ assemble })).open();
+      const shown = await turn.assemble(ask([...said, asked], 6));
+      const expected = way === "the newer ones" ? said.slice(2) : said;
+      expect(shown?.messages, way).toEqual([...expected, asked]);
+    }
+    const stored = [{ role: "user", content: "stored in other words", provenance, timestamp: 1 } as const];
+    const turn = await stage(
+      small({ assemble: async () => ({ messages: stored as never, estimatedTokens: 1 }) }),
+    ).open();
+    expect((await turn.assemble(ask([...said, asked], 6)))?.messages).toEqual([...stored, asked]);
   });
 
   it("begins with what the engine adds to the system prompt", async () => {

@@ -1,0 +1,44 @@
+import type { ChatMessage } from "../../types/model.ts";
+import { keyOf, placesOf } from "./coverage.ts";
+import { isFields } from "./read-message.ts";
+
+/**
+ * An engine keeps of a message what it knows of: its own words for it stay, and all else is as the host told it, such as
+ * where a turn came from, or that an answer broke off. `raw` is the answer as it was given, of the same length.
+ */
+export function withOriginals(
+  answer: readonly ChatMessage[],
+  raw: readonly unknown[],
+  told: readonly ChatMessage[],
+): ChatMessage[] {
+  const dated = new Map(told.map((message) => [datedKeyOf(message), message]));
+  const exact = answer.map((message) => dated.get(datedKeyOf(message)));
+  const taken = new Set(exact);
+  const left = told.filter((message) => !taken.has(message));
+  const open = answer.filter((_, at) => exact[at] === undefined);
+  const places = placesOf(open, left);
+  const found = new Map(open.map((message, at) => [message, left[places[at] ?? -1]]));
+  return answer.map((message, at) => restored(message, exact[at] ?? found.get(message), raw[at]));
+}
+
+/** The same words are said more than once; the time tells which of them they are, where the engine keeps it. */
+const datedKeyOf = (message: ChatMessage): string => `${message.timestamp} ${keyOf(message)}`;
+
+function restored(message: ChatMessage, original: ChatMessage | undefined, raw: unknown): ChatMessage {
+  if (!original) return message;
+  // What it did not touch is not read anew: a transcript of other programs may hold what only the passes can mend.
+  if (isFields(raw) && isSame(raw["content"], original.content)) return original;
+  if (message.role === "user" && original.role === "user") return { ...original, content: message.content };
+  if (message.role === "assistant" && original.role === "assistant") return { ...original, content: message.content };
+  if (message.role !== "toolResult" || original.role !== "toolResult") return message;
+  return { ...original, content: message.content, isError: message.isError };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  try {
+    return JSON.stringify(one) === JSON.stringify(other);
+  } catch {
+    // What is no JSON, such as a circle, is nothing that it was told.
+    return false;
+  }
+}

@@ -30,6 +30,7 @@ const outboxShape = z.looseObject({
   account: z.string(),
   chat: z.string(),
   kind: z.string(),
+  files: z.number().optional(),
   text: z.string(),
   state: z.string(),
   attempts: z.number(),

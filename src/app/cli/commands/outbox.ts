@@ -72,7 +72,8 @@ export async function outboxShow(io: Io, given: string, flags: Json): Promise<nu
       ["Message", row.messageId],
       ["Planned", timeOf(row.createdAt)],
       ["Sent", row.sentAt === undefined ? undefined : timeOf(row.sentAt)],
-      ["Text", row.kind === "text" ? row.text : `a file. ${row.text}`],
+      ["Files", row.files === undefined ? undefined : String(row.files)],
+      ["Text", row.text === "" ? undefined : row.text],
     ]),
   );
   return 0;

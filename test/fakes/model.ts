@@ -26,7 +26,7 @@ export type ModelReply =
   | {
       readonly text: string;
       readonly everyMs?: number;
-      /** The last word waits for it. */
+      /** The last word, or the break, waits for it. */
       readonly until?: Promise<unknown>;
       /** The connection breaks after so many words. */
       readonly stopAfter?: number;
@@ -239,6 +239,7 @@ async function streamWords(response: http.ServerResponse, reply: Words, voice: V
   for (const [index, word] of words.entries()) {
     if (response.destroyed) return false;
     if (index === reply.stopAfter) {
+      await reply.until;
       response.destroy();
       return false;
     }

@@ -6,11 +6,17 @@ import { outcomesOf, test, World } from "./scene.ts";
 const words = (count: number, name = "word") =>
   Array.from({ length: count }, (_, index) => `${name}${index}`).join(" ");
 
+/** So many of a chat's calls have shown an answer, however slow the machine is: its last word waits for that. */
+const grown = (world: World, count: number) =>
+  world.telegram.waitFor(
+    () => world.telegram.sent.filter(({ ok, method }) => ok && method !== "sendChatAction").length >= count,
+  );
+
 describe.concurrent("an answer that grows", () => {
   test("is previewed in one message that the final edits", async ({ world, expect }) => {
     world.previews = true;
     const { home } = await world.start();
-    world.model.answer(() => ({ text: words(30), everyMs: 90 }));
+    world.model.answer(() => ({ text: words(30), everyMs: 90, until: grown(world, 2) }));
     world.telegram.say("slowly please");
     await world.told("word29");
     await outcomesOf(home, 1);
@@ -99,7 +105,7 @@ describe.concurrent("a preview", () => {
     const { home } = await world.start();
     world.model.answer((_call, number) =>
       number === 1
-        ? { text: words(30, "first"), everyMs: 80, stopAfter: 20 }
+        ? { text: words(30, "first"), everyMs: 80, stopAfter: 20, until: grown(world, 1) }
         : { text: words(10, "second"), everyMs: 10 },
     );
     world.telegram.say("go");
@@ -112,7 +118,9 @@ describe.concurrent("a preview", () => {
     world.previews = true;
     const { home } = await world.start();
     world.model.answer((_call, number) =>
-      number === 1 ? { text: words(30, "first"), everyMs: 80, stopAfter: 20 } : { status: 401, message: "no" },
+      number === 1
+        ? { text: words(30, "first"), everyMs: 80, stopAfter: 20, until: grown(world, 1) }
+        : { status: 401, message: "no" },
     );
     world.telegram.say("go");
     await world.told("⚠️");
@@ -163,7 +171,7 @@ describe.concurrent("an answer that grows as a draft", () => {
   test("is sent once, when it is whole", async ({ world, expect }) => {
     world.previews = "drafts";
     const { home } = await world.start();
-    world.model.answer(() => ({ text: words(30), everyMs: 90 }));
+    world.model.answer(() => ({ text: words(30), everyMs: 90, until: grown(world, 2) }));
     world.telegram.say("slowly please");
     await world.told("word29");
     await outcomesOf(home, 1);
@@ -198,7 +206,8 @@ describe.concurrent("an answer that grows as a draft", () => {
     world.telegram.drafts = how;
     await world.start();
     for (const [number, said] of ["first", "second"].entries()) {
-      world.model.answer(() => ({ text: words(30, said), everyMs: 60 }));
+      const begun = world.telegram.waitFor((call) => call.method === "sendMessage" && call.text.includes(said));
+      world.model.answer(() => ({ text: words(30, said), everyMs: 60, until: begun }));
       world.telegram.say(said);
       await world.told(`${said}29`);
       expect(world.telegram.shown(1001)[number]).toBe(words(30, said));
@@ -211,7 +220,7 @@ describe.concurrent("an answer that grows as a draft", () => {
   test("is a message in a group", async ({ world, expect }) => {
     world.previews = "drafts";
     await world.start({ channels: { telegram: { groupPolicy: "open", requireMention: false } } });
-    world.model.answer(() => ({ text: words(30), everyMs: 60 }));
+    world.model.answer(() => ({ text: words(30), everyMs: 60, until: grown(world, 1) }));
     world.telegram.say("go", { chat: { id: -1009, type: "supergroup", title: "Crew" } });
     await world.told("word29");
     const methods = new Set(answers(world).map(({ method }) => method));

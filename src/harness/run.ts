@@ -56,9 +56,9 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
     settle: () => runner.memory.settle(),
-    fill: () => runner.memory.fill(),
+    fill: () => runner.unlessStopped(() => runner.memory.fill()),
     ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
-    compactWhenFull: (emit) => runner.compactWhenFull(emit),
+    compactWhenFull: (emit) => runner.unlessStopped(() => runner.memory.compactWhenFull(emit)),
   };
 }
 
@@ -137,10 +137,10 @@ class Runner {
     return { kind: "failed", failure: { kind: "unknown", message: messageOf(error) } };
   }
 
-  /** See `Run.compactWhenFull`. */
-  async compactWhenFull(emit?: (event: CompactionEvent) => void): Promise<Compacted | undefined> {
+  /** Behind the run. */
+  async unlessStopped<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await this.memory.compactWhenFull(emit);
+      return await work();
     } catch (error) {
       if (error instanceof Stopped) return undefined;
       throw error;

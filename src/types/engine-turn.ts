@@ -56,7 +56,10 @@ export type EngineCompacted =
  */
 export interface EngineTurn {
   readonly id: string;
-  /** The built-in compaction is off: at overflow, behind a turn and by command the engine's own runs. */
+  /**
+   * The built-in compaction is off: at overflow, behind a turn and by command the engine's own runs. It stays so while the
+   * engine is passed by.
+   */
   readonly ownsCompaction: boolean;
   readonly degraded: string | undefined;
   /** Once, before the first attempt. */

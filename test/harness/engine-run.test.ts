@@ -8,7 +8,7 @@ import type { AgentMessage, ContextEngine } from "../../src/types/context-engine
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
 import { TIMEOUTS } from "../history/engines/stage.ts";
-import { done, eventsOf, makeTool, openStage, turn, type Stage } from "./stage.ts";
+import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
 
 let stage: Stage;
 let background: KeyedQueue;
@@ -262,6 +262,29 @@ describe("an engine that breaks", () => {
     expect(told.receipt.engineDegraded).toMatch(words);
     expect(told.notices).toEqual([told.receipt.engineDegraded]);
     expect(stage.model.calls.at(-1)?.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+  });
+
+  it("and owns compaction finds no summary of ours later: what does not fit is left out of what is sent", async () => {
+    const engine = new RecordingEngine();
+    engine.assemble = boom;
+    stage.model.answer((call) => ({
+      text: call.system.startsWith("You write the memory") ? "summary" : "a ".repeat(2000),
+    }));
+    const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };
+    for (let at = 1; at <= 6; at += 1) {
+      const run = stage.start({
+        settings,
+        turn: turn("q".repeat(3000), `t${at}`),
+        openEngine: opener(engine, `t${at}`),
+      });
+      expect((await run.stream.done).kind).toBe("replied");
+      await run.settle();
+      expect(await run.compactWhenFull()).toBeUndefined();
+    }
+    const entries = await stage.session.after("t1");
+    expect(entries?.filter(({ type }) => type === "compaction")).toEqual([]);
+    expect(stage.model.calls.filter(({ system }) => system.startsWith("You write the memory"))).toEqual([]);
+    expect(JSON.stringify(stage.model.calls.at(-1)?.messages).length).toBeLessThan(4 * 6000);
   });
 
   it("in bootstrap is passed by as well", async () => {

@@ -1,17 +1,26 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../../types/engine-turn.ts";
 
+/** The engine that the built-in one stands in for. */
+interface PassedBy {
+  /** Why. */
+  readonly degraded: string;
+  /** Nothing is compacted in its place: it would find that in the transcript later. */
+  readonly ownsCompaction: boolean;
+}
+
 /** The part of the built-in engine in a run: nothing is copied, nothing is waited for. */
 export class BuiltInTurn implements EngineTurn {
   readonly id: string;
-  readonly ownsCompaction = false;
-  /** Why it stands in for the engine of this id. */
+  readonly ownsCompaction: boolean;
   readonly degraded: string | undefined;
   readonly compact: (job: EngineCompaction) => Promise<EngineCompacted>;
 
-  constructor(id: string, compact: (job: EngineCompaction) => Promise<EngineCompacted>, degraded?: string) {
+  constructor(id: string, compact: (job: EngineCompaction) => Promise<EngineCompacted>, instead?: PassedBy) {
     this.id = id;
-    this.compact = compact;
-    this.degraded = degraded;
+    this.ownsCompaction = instead?.ownsCompaction === true;
+    this.degraded = instead?.degraded;
+    const reason = this.ownsCompaction ? instead?.degraded : undefined;
+    this.compact = reason === undefined ? compact : async () => ({ kind: "nothing", reason });
   }
 
   begin = nothing;

@@ -45,8 +45,9 @@ export class DrivenTurn implements EngineTurn {
     this.#takeBack = options.desk.lend(options.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
+  /** Also while it is passed by: it would find the summaries of others in the transcript later. */
   get ownsCompaction(): boolean {
-    return this.#ownsCompaction && this.#degraded === undefined;
+    return this.#ownsCompaction;
   }
 
   get degraded(): string | undefined {
@@ -78,7 +79,7 @@ export class DrivenTurn implements EngineTurn {
   }
 
   async reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
-    if (!this.ownsCompaction) return undefined;
+    if (!this.#ownsCompaction || this.#degraded !== undefined) return undefined;
     const { messages, prePromptMessageCount, model } = ask;
     const tokenBudget = ask.window ?? ask.tokenBudget;
     await this.#tell({ messages, prePromptMessageCount, tokenBudget, model, currentTokenCount: undefined }, ask.signal);
@@ -194,8 +195,9 @@ export class DrivenTurn implements EngineTurn {
 
   async compact(job: EngineCompaction): Promise<EngineCompacted> {
     this.#last = job;
-    const isOurs = job.why === "full" && !this.ownsCompaction;
-    if (isOurs || this.#degraded !== undefined || this.#isSilent) return this.#options.services.compact(job);
+    const isGone = this.#degraded !== undefined || this.#isSilent;
+    if (isGone && this.#ownsCompaction) return { kind: "nothing", reason: this.#degraded ?? `${this.id} hung before` };
+    if (isGone || (job.why === "full" && !this.#ownsCompaction)) return this.#options.services.compact(job);
     const done = await this.#call("compact", job.signal, (signal) =>
       compactBy(this.#engine, job, (facts) => ({ ...this.#ofTranscript({ ...facts, signal }), abortSignal: signal })),
     );
@@ -207,6 +209,8 @@ export class DrivenTurn implements EngineTurn {
   /** For an engine that lets the gateway compact. */
   async #compactBuiltIn(params: CompactParams): Promise<CompactResult> {
     if (!this.#last) return { ok: false, compacted: false, reason: "no model has been chosen yet" };
+    if (this.#ownsCompaction && this.#degraded !== undefined)
+      return { ok: false, compacted: false, reason: this.#degraded };
     const { tokenBudget = this.#last.tokenBudget, currentTokenCount, customInstructions, abortSignal } = params;
     const done = await this.#options.services.compact({
       tokenBudget,
@@ -251,7 +255,7 @@ export class DrivenTurn implements EngineTurn {
 
   #hang(): void {
     this.#isSilent = true;
-    this.#options.rests?.hung(this.id);
+    this.#options.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
   }
 
   #degrade(method: string, why: string): void {

@@ -10,6 +10,14 @@ interface Spell {
   readonly until: number;
   /** One turn asks it again. */
   readonly isProbed: boolean;
+  readonly ownsCompaction: boolean;
+}
+
+/** An engine that is left alone, as far as a turn without it must know it. */
+export interface Resting {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly ownsCompaction: boolean;
 }
 
 /** Engines that hang are left alone for a while, so that not every turn waits for one in vain. */
@@ -22,26 +30,26 @@ export class EngineRests {
   }
 
   /**
-   * Epoch milliseconds until which the engine rests; undefined when it may be asked. Behind a rest one turn asks it, and
-   * the others go on without it for at most `probeMs`.
+   * How long the engine rests; undefined when it may be asked. Behind a rest one turn asks it, and the others go on without
+   * it for at most `probeMs`.
    */
-  claim(engine: string, probeMs: number): number | undefined {
+  claim(engine: string, probeMs: number): Resting | undefined {
     const spell = this.#spells.get(engine);
     if (!spell) return undefined;
     const now = this.#clock.now();
-    if (spell.until > now) return spell.until;
+    if (spell.until > now) return spell;
     this.#spells.set(engine, { ...spell, until: now + probeMs, isProbed: true });
     return undefined;
   }
 
   /** It did not answer in time. What began before a rest and ends within it belongs to the same hang. */
-  hung(engine: string): void {
+  hung(engine: string, { ownsCompaction }: Pick<Resting, "ownsCompaction">): void {
     const spell = this.#spells.get(engine);
     const now = this.#clock.now();
     if (spell && spell.until > now && !spell.isProbed) return;
     const hangs = (spell?.hangs ?? 0) + 1;
     const ms = (STEPS[hangs - 1] ?? STEPS[3]) * MINUTE;
-    this.#spells.set(engine, { hangs, until: now + ms, isProbed: false });
+    this.#spells.set(engine, { hangs, until: now + ms, isProbed: false, ownsCompaction });
   }
 
   /** A whole turn went well: it is as good as before. */

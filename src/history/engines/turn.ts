@@ -11,11 +11,12 @@ import type { EngineTurnOptions } from "./options.ts";
 export async function openEngineTurn(options: EngineTurnOptions): Promise<EngineTurn> {
   const { id, engines, clock, timeouts, factory: context = {}, rests, services, log, signal } = options;
   if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
-  const until = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
-  if (until !== undefined) {
-    const why = `it hung before and rests until ${new Date(until).toISOString()}`;
+  const resting = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
+  if (resting) {
+    const why = `it hung before and rests until ${new Date(resting.until).toISOString()}`;
     log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
-    return new BuiltInTurn(id, services.compact, `The context engine ${id} was passed by: ${why}`);
+    const degraded = `The context engine ${id} was passed by: ${why}`;
+    return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });
   }
   const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });
   return new DrivenTurn(engine, options);

@@ -459,6 +459,18 @@ describe("an engine that fails", () => {
     expect(calls).toBe(7);
   });
 
+  it.each([true, false])("and rests keeps its compaction to itself: %s", async (ownsCompaction) => {
+    const on = stage(small({ info: { id: "small", name: "Small", ownsCompaction }, assemble: hang }));
+    const rests = new EngineRests(on.clock);
+    const first = await on.open({ rests });
+    await on.clock.until(first.assemble(ask(messages, 4)));
+    await first.end(ending(messages, 4));
+    const resting = await on.open({ rests });
+    expect(resting.ownsCompaction).toBe(ownsCompaction);
+    expect(await resting.compact(compaction("overflow"))).toMatchObject({ kind: ownsCompaction ? "nothing" : "done" });
+    expect(on.builtIn).toHaveLength(ownsCompaction ? 0 : 1);
+  });
+
   it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {
     const info = { id: "small", name: "Small", ownsCompaction: true };
     const on = stage(small({ info, afterTurn: hang }));
@@ -467,7 +479,9 @@ describe("an engine that fails", () => {
     const loop = [...messages, answer("looking", "c1"), result("c1", "found")];
     expect(await on.clock.until(turn.reassemble(ask(loop, 4)))).toBe(60_000);
     expect(turn.degraded).toContain("hung");
-    expect(turn.ownsCompaction).toBe(false);
+    expect(turn.ownsCompaction).toBe(true);
+    expect(await turn.compact(compaction("overflow"))).toEqual({ kind: "nothing", reason: turn.degraded });
+    expect(on.builtIn).toEqual([]);
   });
 
   it("in bootstrap is passed by, and its compaction with it", async () => {
@@ -475,9 +489,14 @@ describe("an engine that fails", () => {
     const turn = await on.open();
     await turn.begin(never);
     expect(turn.degraded).toContain("bootstrap: disk on fire");
-    expect(turn.ownsCompaction).toBe(false);
     expect(await turn.reassemble(ask(messages, 4))).toBeUndefined();
-    expect(await turn.compact(compaction("overflow"))).toMatchObject({ kind: "done", tokensAfter: 100 });
+    for (const why of ["overflow", "asked", "full"] as const)
+      expect(await turn.compact(compaction(why))).toEqual({ kind: "nothing", reason: turn.degraded });
+    expect(on.builtIn).toEqual([]);
+    const guest = stage(small({ bootstrap: broken }));
+    const other = await guest.open();
+    await other.begin(never);
+    expect(await other.compact(compaction("overflow"))).toMatchObject({ kind: "done", tokensAfter: 100 });
   });
 
   it("behind the reply is logged, and nothing else", async () => {

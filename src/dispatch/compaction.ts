@@ -72,6 +72,7 @@ export class Compactions {
       compact({
         conversation: session,
         writers: await writersFor(candidates, agent, models),
+        models,
         ...sizesFor(first, agent),
         clock,
         signal: asked.signal,
@@ -108,7 +109,8 @@ export class Compactions {
    * feel of, and the files that the model has read and no longer sees. The newest compaction, if there was one.
    */
   async remind(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
-    const entries = (await session.after(sinceId)) ?? [];
+    // A turn that was summed up itself is not there any more.
+    const entries = (await session.after(sinceId)) ?? (await session.newest(MOST_ENTRIES));
     const compactions = entries.filter((entry) => entry.type === "compaction");
     const last = compactions.at(-1);
     if (!last) return undefined;
@@ -133,6 +135,8 @@ function agentOf(session: Pick<Session, "agentId">, ports: DispatchPorts): Agent
   if (!agent) throw new Error(`no agent ${session.agentId}`);
   return agent;
 }
+
+const MOST_ENTRIES = 1000;
 
 const details = z.object({ readFiles: z.array(z.string()) });
 
@@ -168,6 +172,7 @@ const WHY_NOT = {
   small: "There is nothing to compact yet.",
   unchanged: "Nothing was said since the last compaction.",
   no_gain: "The summary would not have been shorter than what it stands for; nothing was changed.",
+  later: "No model has the time to write the summary just now; nothing was changed.",
 };
 
 /** What the person who asked is told. */

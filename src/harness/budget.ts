@@ -28,6 +28,9 @@ export const roomIn = (window: number, settings: Settings): number => window - r
  */
 export const brimOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
 
+/** Tokens that a request may take at most in a tool loop: what is left is for the answer. */
+export const limitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 4;
+
 const reserveIn = (window: number, settings: Settings): number =>
   Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
 

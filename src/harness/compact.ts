@@ -2,10 +2,8 @@ import { listConversation } from "../history/compaction/fallback.ts";
 import { chunk, cutAt, type Cut } from "../history/compaction/plan.ts";
 import { readFilesIn } from "../history/compaction/reads.ts";
 import { shortenResult } from "../history/compaction/render.ts";
-import { summarise, type Complete } from "../history/compaction/summarise.ts";
-import { callModel } from "../providers/call.ts";
-import type { ModelHandle } from "../providers/catalog.ts";
-import { withoutKey } from "../providers/failure.ts";
+import { summarise } from "../history/compaction/summarise.ts";
+import type { ModelHandle, Models } from "../providers/catalog.ts";
 import { estimateTextTokens } from "../sessions/tokens.ts";
 import type { Clock } from "../types/clock.ts";
 import type { CompactionEvent } from "../types/events.ts";
@@ -13,13 +11,15 @@ import type { Log } from "../types/log.ts";
 import type { Usage } from "../types/model.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { CompactionSettings } from "../types/settings.ts";
-import { addUsage, emptyUsage } from "../types/usage.ts";
 import type { Conversation } from "./request.ts";
+import { Scribe } from "./scribe.ts";
 
 export interface Compaction {
   readonly conversation: Conversation;
   /** Who may write the summary, in the order in which they are tried. */
   readonly writers: readonly ModelHandle[];
+  /** For the writers' other keys; they have one each when unset. */
+  readonly models?: Pick<Models, "find" | "keys"> | undefined;
   /** Tokens of the conversation's model. */
   readonly window: number;
   readonly settings: CompactionSettings;
@@ -27,7 +27,8 @@ export interface Compaction {
   readonly signal: AbortSignal;
   /**
    * `full`: the window is nearly full. `overflow`: the model refused it, so it is smaller than thought, and the model is
-   * asked again. `asked`: a person wants it, whatever the figures. The latter two keep less.
+   * asked again. `asked`: a person wants it, whatever the figures. The latter two keep less. Only `full` can wait: when
+   * no model has the time to write, nothing is done.
    */
   readonly why: "full" | "overflow" | "asked";
   /** The turn under way: it stays. */
@@ -41,7 +42,7 @@ export type Compacted =
   | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter: number; readonly isListed: boolean }
   | {
       readonly kind: "nothing";
-      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine";
+      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later";
       /** A context engine's own words. */
       readonly reason?: string;
     }
@@ -52,8 +53,10 @@ const LEAST_GAIN = 0.1;
 /** What the summary may take of the window, and at most in tokens. */
 const SUMMARY_SHARE = 1 / 8;
 const MOST_SUMMARY_TOKENS = 8000;
-/** How far back a conversation that never was compacted is read, in windows. */
-const READ_WINDOWS = 2;
+/** Tokens that are read back towards the last compaction: all of it, but for the memory of the machine. */
+const READ_TOKENS = 4_000_000;
+/** Behind a turn that takes more of the window by itself, its own first steps are summed up too. */
+const MOST_TURN = 0.5;
 /** Small windows keep at most this part of themselves. */
 const KEPT_SHARE = 0.25;
 
@@ -64,13 +67,14 @@ const KEPT_SHARE = 0.25;
  */
 export async function compact(job: Compaction): Promise<Compacted> {
   const { conversation, window } = job;
-  const shown = await conversation.window(window * READ_WINDOWS);
+  const shown = await conversation.window(READ_TOKENS);
   if (shown.messages.length === 0) return { kind: "nothing", because: "small" };
   if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
   const before = shown.estimatedTokens;
   const usual = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
   const keepTokens = job.why === "full" ? usual : Math.min(usual, before * KEPT_SHARE);
-  const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom });
+  const mostTurn = job.why === "full" ? window * MOST_TURN : undefined;
+  const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom, mostTurn });
   if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
   return carryOut(cut, shown, job);
 }
@@ -80,15 +84,17 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   job.emit({ type: "compaction", phase: "start", tokensBefore });
   const written = await write(cut, shown, job);
   const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
-  const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !job.signal.aborted;
+  const isLater = written.isBusy && job.why === "full";
+  const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !isLater && !job.signal.aborted;
   if (ok) await append(job.conversation, written, { cut, shown });
-  const { calls, usage, failure } = written;
+  const { calls, usage, failure, passedOver } = written;
   const willRetry = ok && job.why === "overflow";
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
   const listed = failure !== undefined && { listedBecause: failure };
-  job.emit({ type: "compaction", phase: "end", ok, ...sizes, willRetry, ...listed, calls, usage });
+  job.emit({ type: "compaction", phase: "end", ok, ...sizes, willRetry, ...listed, passedOver, calls, usage });
   if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined };
-  return job.signal.aborted ? { kind: "aborted" } : { kind: "nothing", because: "no_gain" };
+  if (job.signal.aborted) return { kind: "aborted" };
+  return { kind: "nothing", because: isLater ? "later" : "no_gain" };
 }
 
 /** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */
@@ -102,7 +108,10 @@ interface Written {
   readonly summary: string;
   /** Why it is a list. */
   readonly failure?: string;
+  /** The failure is one that passes. */
+  readonly isBusy: boolean;
   readonly author?: ModelHandle | undefined;
+  readonly passedOver: readonly string[];
   readonly calls: number;
   readonly usage: Usage;
 }
@@ -111,14 +120,14 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   const { settings, window } = job;
   const late = new AbortController();
   const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
-  const scribe = new Scribe(job.writers, summaryTokens(window));
-  // A model that refused the whole takes less than the whole.
-  const size = job.why === "overflow" ? Math.min(window, shown.estimatedTokens) : window;
+  const { writers, clock, models } = job;
+  const scribe = new Scribe({ writers, maxTokens: summaryTokens(window), clock, models });
+  const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, scribe), settings);
   const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
   try {
     const said = await summarise(
       {
-        chunks: chunk(cut.before.map(shortenResult), size, settings),
+        chunks,
         earlier: shown.summary,
         instructions,
         identifiers: settings.identifiers,
@@ -126,14 +135,19 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
       scribe.complete,
       AbortSignal.any([job.signal, late.signal]),
     );
-    if (typeof said === "string") return { summary: said, ...scribe.spent };
+    if (typeof said === "string") return { summary: said, isBusy: false, ...scribe.spent };
     const failure = late.signal.aborted ? "the time was over" : said.failure;
-    const summary = listConversation(cut.before, { earlier: shown.summary, mostTokens: summaryTokens(window) });
-    return { summary, failure, ...scribe.spent };
+    const earlier = said.soFar ?? shown.summary;
+    const summary = listConversation(chunks.slice(said.done).flat(), { earlier, mostTokens: summaryTokens(window) });
+    return { summary, failure, isBusy: scribe.isBusy && !late.signal.aborted, ...scribe.spent };
   } finally {
     cancel();
   }
 }
+
+/** A piece has to fit the model that writes; one that refused the whole takes less than the whole. */
+const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, scribe: Scribe): number =>
+  Math.min(scribe.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
 
 const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE));
 
@@ -158,66 +172,13 @@ function lostReads({ before }: Cut, { messages }: SessionWindow): readonly strin
   return readFilesIn(before).filter((path) => !kept.has(path));
 }
 
-/** Milliseconds of silence after which the call of a summary has stalled. */
-const IDLE_MS = 120_000;
-
-/** Asks the writers in turn, through the same stream as a run; one that failed is not asked again. */
-class Scribe {
-  #writers: readonly ModelHandle[];
-  readonly #maxTokens: number;
-  #author: ModelHandle | undefined;
-  #calls = 0;
-  #usage = emptyUsage();
-
-  constructor(writers: readonly ModelHandle[], maxTokens: number) {
-    // The demo only repeats what it is told.
-    this.#writers = writers.filter((writer) => writer.info.demo !== true);
-    this.#maxTokens = maxTokens;
-  }
-
-  get spent(): { readonly calls: number; readonly usage: Usage; readonly author: ModelHandle | undefined } {
-    return { calls: this.#calls, usage: this.#usage, author: this.#author };
-  }
-
-  readonly complete: Complete = async (prompt, signal) => {
-    let failure = "no model is there to write it";
-    for (const writer of this.#writers) {
-      const said = await this.#ask(writer, prompt, signal);
-      if (typeof said === "string") return said;
-      failure = said.failure;
-      if (signal.aborted) break;
-      this.#writers = this.#writers.slice(1);
-    }
-    return { failure };
-  };
-
-  async #ask(
-    writer: ModelHandle,
-    { system, text }: { readonly system: string; readonly text: string },
-    signal: AbortSignal,
-  ): Promise<string | { failure: string }> {
-    const { info, apiKey } = writer;
-    const maxTokens = Math.min(info.maxTokens, this.#maxTokens);
-    const context = {
-      systemPrompt: system,
-      messages: [{ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 0 }],
-    };
-    const message = await callModel(writer, context, { maxTokens, signal, idleMs: IDLE_MS }).result();
-    if (signal.aborted) return { failure: "aborted" };
-    this.#calls += 1;
-    this.#usage = addUsage(this.#usage, message.usage);
-    if (message.stopReason === "error" || message.stopReason === "aborted")
-      return { failure: withoutKey(message.errorMessage ?? message.stopReason, apiKey) };
-    this.#author = writer;
-    return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
-  }
-}
-
 /** One line per compaction, for the operator. */
 export function logCompaction(event: CompactionEvent, log: Log): void {
   if (event.phase === "start") return log.info("compaction begins", { tokens: event.tokensBefore });
-  const { ok, tokensBefore, tokensAfter, calls, usage, listedBecause } = event;
-  const fields = { before: tokensBefore, after: tokensAfter, calls, input: usage.input, output: usage.output };
+  const { ok, tokensBefore, tokensAfter, calls, usage, listedBecause, passedOver } = event;
+  const { input, output } = usage;
+  const over = passedOver && passedOver.length > 0 ? { passedOver } : {};
+  const fields = { before: tokensBefore, after: tokensAfter, calls, input, output, ...over };
   if (!ok) log.warn("compaction of no use", fields);
   else if (listedBecause !== undefined) log.warn("compacted without a model", { ...fields, why: listedBecause });
   else log.info("compacted", fields);

@@ -1,15 +1,15 @@
 import { assemble, type Assembled } from "../history/assemble.ts";
+import { applyFit, fitFor, requestTokens, WHOLE } from "../history/fit.ts";
 import { applyPasses } from "../history/passes.ts";
-import { truncateResults } from "../history/truncate-results.ts";
+import { RESULT_SHARE } from "../history/truncate-results.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
-import { estimateTokens } from "../sessions/tokens.ts";
 import type { EngineAnswer } from "../types/engine-turn.ts";
 import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
-import type { PromptRecord } from "../types/run.ts";
+import type { Fit, PromptRecord } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import { brimOf, fixedTokens, windowOf } from "./budget.ts";
+import { brimOf, fixedTokens, limitOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { type Made, promptRecord } from "./prompt-record.ts";
@@ -36,6 +36,7 @@ export class ModelContext {
   #opened = { tokens: 0, count: 0 };
   #calls = 0;
   #view: EngineView | undefined;
+  #fit: Fit;
 
   constructor(plan: Attempt, request: RunRequest, run: RunParts) {
     this.#plan = plan;
@@ -43,6 +44,7 @@ export class ModelContext {
     this.#run = run;
     const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
     this.#policy = { ...policy, images: plan.images && policy.images, strict: plan.strict };
+    this.#fit = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
   }
 
   get policy(): TranscriptPolicy {
@@ -54,7 +56,7 @@ export class ModelContext {
     const { handle } = this.#plan;
     const system = await this.#request.systemPrompt(handle.info);
     this.#fixed = fixedTokens(system.text, this.#request.tools);
-    const window = await this.#request.conversation.window(this.#budget());
+    const window = await this.#read();
     this.#window = window;
     const view = new EngineView(window, this.#viewParts());
     this.#view = view;
@@ -66,6 +68,14 @@ export class ModelContext {
     await this.#tell(window, view);
     await this.#keep(opening, { system, answer });
     return opening;
+  }
+
+  /** Older turns that no summary stands for are summed up before the model answers without them. */
+  async #read(): Promise<SessionWindow> {
+    const { conversation } = this.#request;
+    const window = await conversation.window(this.#budget());
+    if (!window.older || !(await this.#run.makeRoom(this.#plan.handle))) return window;
+    return conversation.window(this.#budget());
   }
 
   /** A valid request out of the conversation, or out of what the engine makes of it. */
@@ -83,7 +93,7 @@ export class ModelContext {
 
   #viewParts() {
     const { handle, signal } = this.#plan;
-    const window = windowOf(handle.info, this.#request.settings);
+    const window = this.#windowTokens();
     return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget: this.#budget() };
   }
 
@@ -101,23 +111,22 @@ export class ModelContext {
     this.#calls += 1;
     const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
-    const shown = this.#prune(applyPasses(seen, this.#policy));
+    const fitting = this.#cut(seen, messages);
+    const shown = this.#prune(applyPasses(fitting, this.#policy));
     if (this.#calls === 1) this.#tellPrompt();
-    return [...this.#fit(shown, messages)];
+    return [...shown];
   }
 
-  /** What tools brought in this very run may fill the window: their largest results are cut in what is sent. */
-  #fit(shown: readonly ChatMessage[], loop: readonly ChatMessage[]): readonly ChatMessage[] {
-    const windowTokens = windowOf(this.#plan.handle.info, this.#request.settings);
-    const first = this.#plan.truncate ? truncateResults(shown, { windowTokens }) : shown;
+  /** What a long turn has brought may be more than the window: the oldest of it is cut in what is sent. */
+  #cut(seen: readonly ChatMessage[], loop: readonly ChatMessage[]): readonly ChatMessage[] {
+    const window = this.#windowTokens();
+    const asked = this.#request.turn.text;
+    const room = Math.floor((limitOf(window, this.#request.settings) - this.#fixed) * this.#plan.share);
     const { tokens, count } = this.#opened;
-    if (tokens + this.#fixed + tokensOf(loop.slice(count)) <= windowTokens) return first;
-    const room = windowTokens - this.#fixed;
-    for (const share of [0.3, 0.1]) {
-      const cut = truncateResults(first, { windowTokens, share });
-      if (tokensOf(cut) <= room) return cut;
-    }
-    return truncateResults(first, { windowTokens, share: 0.03 });
+    const before = this.#fit;
+    if (tokens + requestTokens(loop.slice(count)) > room) this.#fit = fitFor(seen, { room, window, asked, before });
+    if (this.#fit !== before) this.#run.log.emit(cutNotice(this.#fit));
+    return applyFit(seen, this.#fit, asked);
   }
 
   /** Old results of tools, where the provider has a cache and has forgotten it. */
@@ -125,7 +134,7 @@ export class ModelContext {
     const { settings, facts } = this.#request;
     const { pruned } = this.#run;
     if (!pruned || !settings.pruning || !this.#policy.promptCache) return messages;
-    const contextWindow = windowOf(this.#plan.handle.info, settings);
+    const contextWindow = this.#windowTokens();
     return pruned.prune(facts.sessionId, { messages, contextWindow, now: this.#run.now() }, settings.pruning);
   }
 
@@ -134,8 +143,8 @@ export class ModelContext {
     const { settings, facts } = this.#request;
     const isPruned = settings.pruning !== undefined && this.#policy.promptCache;
     const cuts = isPruned ? (this.#run.pruned?.cutsOf(facts.sessionId) ?? {}) : {};
-    const truncated = this.#plan.truncate && { truncatedFor: windowOf(this.#plan.handle.info, settings) };
-    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts, ...truncated } });
+    const fit = this.#fit === WHOLE ? {} : { fit: this.#fit };
+    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts, ...fit } });
   }
 
   /** The loop's messages, as far as it has come. */
@@ -147,14 +156,19 @@ export class ModelContext {
     return this.#run.shown({
       handle: this.#plan.handle,
       tokens: window.estimatedTokens + this.#fixed,
+      fixed: this.#fixed,
       lastId: window.messages.at(-1)?.entryId,
       isCut: window.older,
       lastModel: lastModelIn(window),
       budget: this.#budget(),
-      window: windowOf(this.#plan.handle.info, this.#request.settings),
+      window: this.#windowTokens(),
       before: view.before,
       messages: () => view.messages(this.#said()),
     });
+  }
+
+  #windowTokens(): number {
+    return windowOf(this.#plan.handle.info, this.#request.settings);
   }
 
   #budget(): number {
@@ -202,14 +216,23 @@ function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number,
   return Math.max(1000, Math.floor((brimOf(windowOf(info, settings), settings) - fixed) * share));
 }
 
+/** For whoever asks later why the model did not know. */
+function cutNotice({ eachResult, cleared, turns, steps }: Fit) {
+  const what = [
+    ...(eachResult === undefined ? [] : [`tool results above ${eachResult} tokens shortened`]),
+    ...(cleared === 0 ? [] : [`${cleared} old tool results cleared`]),
+    ...(turns === 0 ? [] : [`${turns} earlier turns left out`]),
+    ...(steps === 0 ? [] : [`the first ${steps} steps of this turn left out`]),
+  ];
+  const text = `What does not fit the model's window was cut in what it is shown: ${what.join(", ")}.`;
+  return { type: "notice", because: "window", text } as const;
+}
+
 const TRIMMED = {
   type: "notice",
   because: "window",
   text: "Older turns do not fit the model's window and were left out.",
 } as const;
-
-const tokensOf = (messages: readonly ChatMessage[]): number =>
-  messages.reduce((sum, message) => sum + estimateTokens(message), 0);
 
 const withAddition = (system: string, answer: EngineAnswer | undefined): string =>
   answer?.systemAddition === undefined || answer.systemAddition === ""

@@ -38,6 +38,8 @@ export interface RunParts {
   /** The messages with the images that they speak of. Never rejects. */
   withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
   now(): number;
+  /** Sums up what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
+  makeRoom(handle: ModelHandle): Promise<boolean>;
   /** Told what a model is about to be shown. */
   shown(what: Shown): Promise<void>;
   /** Told of each answer and each result that came through. */
@@ -49,6 +51,8 @@ export interface Shown {
   readonly handle: ModelHandle;
   /** Estimated, with all that stands around the conversation. */
   readonly tokens: number;
+  /** Tokens of these surroundings. */
+  readonly fixed: number;
   /** The last entry of it. */
   readonly lastId: string | undefined;
   /** Older turns did not fit. */

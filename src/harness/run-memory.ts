@@ -1,5 +1,6 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
 import { OpenClawError } from "../types/errors.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
@@ -7,6 +8,7 @@ import type { RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
 import { Stopped } from "./until-stopped.ts";
+import { windowOf } from "./budget.ts";
 import { type Fill, fillOf, isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export interface MemoryParts {
@@ -24,6 +26,8 @@ export class RunMemory {
   /** What a model was last shown. */
   shown: Shown | undefined;
   engine: EngineTurn | undefined;
+  /** What became of the compaction in front of the answer. */
+  #madeRoom: Compacted | undefined;
   readonly #parts: MemoryParts;
 
   constructor(parts: MemoryParts) {
@@ -69,13 +73,46 @@ export class RunMemory {
   async fill(): Promise<Fill | undefined> {
     const { log } = this.#parts;
     const { conversation, settings } = this.#parts.request();
-    return this.shown && fillOf(this.shown, { conversation, filled: log.filled }, settings);
+    const { shown } = this;
+    if (!shown) return undefined;
+    const home = await this.#home(shown.handle);
+    if (home === shown.handle) return fillOf(shown, { conversation, filled: log.filled }, settings);
+    // What a stand-in was shown says nothing of the other's window.
+    const window = windowOf(home.info, settings);
+    const { estimatedTokens } = await conversation.window(window);
+    return { filled: estimatedTokens + shown.fixed, window };
+  }
+
+  /**
+   * The model by whose window the conversation is kept: the first that may be asked. Another that stands in for it today
+   * may have a smaller one, and what is summed up for that is gone for good.
+   */
+  async #home(asked: ModelHandle): Promise<ModelHandle> {
+    const { deps, request } = this.#parts;
+    const [first] = request().candidates;
+    if (!first || isSame(first, asked)) return asked;
+    const found = await deps.models.find(first);
+    return "missing" in found ? asked : found;
+  }
+
+  /** Before a model answers without older turns that no summary stands for: they are summed up, once a run. True when they were. */
+  async makeRoom(handle: ModelHandle): Promise<boolean> {
+    const { log, request } = this.#parts;
+    const { candidates, facts } = request();
+    const [first] = candidates;
+    const isStandIn = first !== undefined && !isSame(first, handle);
+    if (this.#madeRoom || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory") return false;
+    this.#madeRoom = await this.#compactHere("overflow", (event) => log.emit(event), {
+      asked: handle,
+      mostMs: ROOM_MS,
+    });
+    return this.#madeRoom.kind === "done";
   }
 
   /** See `Run.compactWhenFull`. */
   async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
     const { deps, request, signal } = this.#parts;
-    if (signal.aborted || this.engine?.ownsCompaction === true) return undefined;
+    if (signal.aborted || this.engine?.ownsCompaction === true || this.#madeRoom?.kind === "nothing") return undefined;
     const fill = await this.fill();
     if (!fill || !isFull(fill, request().settings)) return undefined;
     // The run's own log has ended.
@@ -89,6 +126,8 @@ export class RunMemory {
   async compact(): Promise<Compacted> {
     const { log, signal } = this.#parts;
     const { engine, shown } = this;
+    // What a model that only stands in cannot take is left out for it; the conversation is the other's.
+    if (shown && (await this.#home(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
     const done = await engine.compact({
       tokenBudget: shown.budget,
@@ -111,18 +150,24 @@ export class RunMemory {
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }
 
-  async #compactHere(why: "full" | "overflow", emit: Compaction["emit"]): Promise<Compacted> {
+  async #compactHere(
+    why: "full" | "overflow",
+    emit: Compaction["emit"],
+    { asked = this.shown?.handle, mostMs = Infinity }: { asked?: ModelHandle | undefined; mostMs?: number } = {},
+  ): Promise<Compacted> {
     const { deps, signal, writers } = this.#parts;
     const { conversation, turn, settings, facts } = this.#parts.request();
-    if (!this.shown) return { kind: "nothing", because: "small" };
+    if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
       writers: await writersFor(writers(), settings, deps.models),
-      ...sizesFor(this.shown.handle, settings),
+      models: deps.models,
+      ...limited(sizesFor(await this.#home(asked), settings), mostMs),
       clock: deps.clock,
       signal,
       why,
-      keepFrom: turn.entryId,
+      // Behind its turn nothing of it has to be found again.
+      ...(why === "overflow" && { keepFrom: turn.entryId }),
       emit,
     });
     // What is left is looked at anew.
@@ -130,6 +175,16 @@ export class RunMemory {
     return done;
   }
 }
+
+/** A message that waits for its answer waits no longer for a summary in front of it. */
+const ROOM_MS = 60_000;
+
+const limited = ({ settings, window }: ReturnType<typeof sizesFor>, mostMs: number) => ({
+  window,
+  settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, mostMs) },
+});
+
+const isSame = (ref: ModelRef, { info }: ModelHandle): boolean => info.provider === ref.provider && info.id === ref.id;
 
 /** For the operator, who reads it in the receipt and in the log. */
 function withFix(error: unknown): string {

@@ -1,5 +1,6 @@
 import type { ChatMessage, UserMessage } from "../types/model.ts";
 import type { SessionWindow } from "../types/session.ts";
+import { partsOf } from "./parts.ts";
 import { applyPasses } from "./passes.ts";
 import { joinUserTurns } from "./passes/turns.ts";
 import type { TranscriptPolicy } from "../providers/quirks.ts";
@@ -20,7 +21,7 @@ export function assemble(window: SessionWindow, policy: TranscriptPolicy): Assem
   return {
     messages: withSummary(passed, window.summary),
     estimatedTokens: window.estimatedTokens,
-    trimmed: window.older && window.summary === undefined,
+    trimmed: window.older,
   };
 }
 
@@ -34,5 +35,14 @@ function withSummary(messages: readonly ChatMessage[], summary: string | undefin
 
 /** The turn that stands for what was compacted. */
 export function summaryTurn(summary: string, timestamp: number): UserMessage {
-  return { role: "user", content: `Summary of the conversation so far:\n\n${summary}`, timestamp };
+  return { role: "user", content: `${SUMMARY}\n\n${summary}`, timestamp };
+}
+
+const SUMMARY = "Summary of the conversation so far:";
+
+/** Whether it begins with that turn, alone or joined to the one behind it. */
+export function isSummaryTurn(message: ChatMessage): boolean {
+  if (message.role !== "user") return false;
+  const [first] = partsOf(message);
+  return first?.type === "text" && first.text.startsWith(SUMMARY);
 }

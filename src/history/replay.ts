@@ -6,7 +6,8 @@ import type { PromptRecord } from "../types/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { assemble } from "./assemble.ts";
-import { truncateResults } from "./truncate-results.ts";
+import { applyFit } from "./fit.ts";
+import { applyPasses } from "./passes.ts";
 import { applyCuts, PRUNE_DEFAULTS } from "./prune.ts";
 
 export interface Replayed {
@@ -55,15 +56,15 @@ export function replay(
   return { messages, entryIds, ...(summary && { summary }), faithful: why === undefined, ...(why && { why }) };
 }
 
-/** Messages as they were sent: pruned where the model's provider has a cache, and large results cut where that was tried. */
+/** Messages as they were sent: cut to what the window held, and pruned where the model's provider has a cache. */
 export function withCuts(
   messages: readonly ChatMessage[],
-  { api, input, cuts, truncatedFor }: PromptRecord,
+  { api, input, cuts, fit, images, strict, earlierTurns }: PromptRecord,
   { model, rules = PRUNE_DEFAULTS }: { readonly model: ModelRef; readonly rules?: PruneRules | undefined },
 ): ChatMessage[] {
-  const { promptCache } = policyFor({ ...model, api, input });
-  const pruned = promptCache ? applyCuts(messages, cuts, rules) : messages;
-  return truncatedFor === undefined ? [...pruned] : [...truncateResults(pruned, { windowTokens: truncatedFor })];
+  const policy = { ...policyFor({ ...model, api, input }), images, strict, earlierTurns };
+  const fitted = fit ? applyPasses(applyFit(messages, fit, ""), policy) : messages;
+  return [...(policy.promptCache ? applyCuts(fitted, cuts, rules) : fitted)];
 }
 
 /** Passes copy what they change, with all that is on it. */

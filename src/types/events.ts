@@ -17,6 +17,8 @@ export type CompactionEvent =
       readonly willRetry: boolean;
       /** Why no model wrote the summary; a plain list of what was said stands in its place. */
       readonly listedBecause?: string;
+      /** Writers that could not, and why. */
+      readonly passedOver?: readonly string[];
       /** Model calls of the summary and their tokens. */
       readonly calls: number;
       readonly usage: Usage;

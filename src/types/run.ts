@@ -88,6 +88,21 @@ export interface PromptPart {
   readonly chars?: number;
 }
 
+/**
+ * How messages are cut to what a window holds, in what is sent alone. Counts from their beginning, so that a later call
+ * of the same loop begins with the same bytes.
+ */
+export interface Fit {
+  /** Tokens that one result of a tool may take. */
+  readonly eachResult?: number;
+  /** Results of tools, the oldest, whose content is cleared. */
+  readonly cleared: number;
+  /** Earlier turns that are left out. */
+  readonly turns: number;
+  /** Steps of the present turn that are left out: an answer with the results of its calls. */
+  readonly steps: number;
+}
+
 /** How what the model saw can be shown again: texts by their hash in the journal, the conversation by its entries. */
 export interface PromptRecord {
   /** Key of the system prompt's text among the journal's texts. */
@@ -106,8 +121,8 @@ export interface PromptRecord {
   readonly input: readonly ("text" | "image")[];
   readonly images: boolean;
   readonly strict: boolean;
-  /** Tokens of the window by which large tool results were cut; none were when absent. */
-  readonly truncatedFor?: number;
+  /** What was cut in what was sent; nothing was when absent. */
+  readonly fit?: Fit;
   readonly earlierTurns?: number;
   /** Tool results that were cut, as `history/prune.ts` has them. */
   readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;

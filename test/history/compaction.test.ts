@@ -147,7 +147,7 @@ describe("a summary", () => {
 
   it("ends with the first failure, and asks nothing after an abort", async () => {
     const fail = async () => ({ failure: "no" });
-    expect(await summarise({ chunks: [[user("a")]] }, fail, never)).toEqual({ failure: "no" });
+    expect(await summarise({ chunks: [[user("a")]] }, fail, never)).toEqual({ failure: "no", done: 0 });
     expect(await summarise({ chunks: [[user("a")]] }, async () => " ", never)).toHaveProperty("failure");
     expect(await summarise({ chunks: [[user("a")]] }, async () => "s", AbortSignal.abort())).toHaveProperty("failure");
   });

@@ -172,7 +172,7 @@ describe("what the model is shown", () => {
     const shown = assemble(window, seeing);
     expect(userText(shown.messages)).toMatch(/They met\..*now/s);
     expect(shown.messages.map((one) => one.role)).toEqual(["user", "assistant"]);
-    expect(shown.trimmed).toBe(false);
+    expect(shown.trimmed).toBe(true);
   });
 
   it("says when older turns were left out", () => {

@@ -10,6 +10,8 @@ export interface CutLimits {
   readonly keepTokens: number;
   /** An entry that stays, with all behind it: the turn under way. */
   readonly keepFrom?: string | undefined;
+  /** Tokens beyond which the last turn may be cut between two of its steps; it stays whole when unset. */
+  readonly mostTurn?: number | undefined;
 }
 
 export interface Cut {
@@ -23,9 +25,11 @@ export interface Cut {
  * Where a conversation is cut: whole turns stay, the newest ones that `keepTokens` hold, and the last one however big.
  * A call and its result stay on one side. Undefined when there is nothing before the cut.
  */
-export function cutAt(rows: readonly Row[], { keepTokens, keepFrom }: CutLimits): Cut | undefined {
+export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: CutLimits): Cut | undefined {
   const latest = keepFrom === undefined ? rows.length : rows.findIndex((row) => row.entryId === keepFrom);
-  const starts = turnStarts(rows.map((row) => row.message)).filter((at) => at <= latest);
+  const messages = rows.map((row) => row.message);
+  const turns = turnStarts(messages).filter((at) => at <= latest);
+  const starts = mostTurn === undefined ? turns : [...turns, ...stepsOf(messages, turns.at(-1) ?? 0, mostTurn)];
   let at: number | undefined;
   let kept = 0;
   for (let end = rows.length; starts.length > 0; end = at) {
@@ -42,11 +46,24 @@ export function cutAt(rows: readonly Row[], { keepTokens, keepFrom }: CutLimits)
 }
 
 /** User messages in a row are one turn; none begins while a call still waits for its result further on. */
-function turnStarts(messages: readonly ChatMessage[]): number[] {
+const turnStarts = (messages: readonly ChatMessage[]): number[] =>
+  startsOf(messages, (message, before) => message.role === "user" && before?.role !== "user");
+
+/** Where the steps of the last turn begin, when it is larger than that. */
+function stepsOf(messages: readonly ChatMessage[], turn: number, most: number): number[] {
+  const tokens = messages.slice(turn).reduce((sum, message) => sum + estimateTokens(message), 0);
+  if (tokens <= most) return [];
+  return startsOf(messages, (message) => message.role === "assistant").filter((at) => at > turn);
+}
+
+function startsOf(
+  messages: readonly ChatMessage[],
+  begins: (message: ChatMessage, before: ChatMessage | undefined) => boolean,
+): number[] {
   const ends = pairEnds(messages);
   let open = -1;
   return messages.flatMap((message, at) => {
-    const isStart = message.role === "user" && messages[at - 1]?.role !== "user" && at > open;
+    const isStart = begins(message, messages[at - 1]) && at > open;
     open = Math.max(open, ends[at] ?? at);
     return isStart ? [at] : [];
   });

@@ -42,12 +42,21 @@ const MERGE_RULE = "Where they contradict each other the later one holds; drop t
 /** Summaries that are joined by one call. */
 const MERGED_AT_ONCE = 4;
 
+/** A summary that broke off. */
+export interface Unsummed {
+  readonly failure: string;
+  /** Chunks that were summed up before. */
+  readonly done: number;
+  /** The summaries of these, with what came before them; undefined when there are none. */
+  readonly soFar?: string;
+}
+
 /** One summary of all the chunks: each on its own, then merged. Ends with the first failure, and when the signal says so. */
 export async function summarise(
   work: SummaryWork,
   complete: Complete,
   signal: AbortSignal,
-): Promise<string | { readonly failure: string }> {
+): Promise<string | Unsummed> {
   const system = systemFor(work);
   const ask = async (text: string) => {
     if (signal.aborted) return { failure: "aborted" };
@@ -58,21 +67,28 @@ export async function summarise(
   let parts: string[] = [];
   for (const [index, chunk] of work.chunks.entries()) {
     const said = await ask(chunkText(chunk, index === 0 ? work.earlier : undefined));
-    if (typeof said !== "string") return said;
+    if (typeof said !== "string") return broken(said.failure, parts);
     parts.push(said);
   }
+  const all = parts;
   while (parts.length > 1) {
     const merged: string[] = [];
     for (let at = 0; at < parts.length; at += MERGED_AT_ONCE) {
       const some = parts.slice(at, at + MERGED_AT_ONCE);
       const said = some.length === 1 ? (some[0] ?? "") : await ask(mergeText(some));
-      if (typeof said !== "string") return said;
+      if (typeof said !== "string") return broken(said.failure, all);
       merged.push(said);
     }
     parts = merged;
   }
-  return parts[0] ?? { failure: "there is nothing to summarise" };
+  return parts[0] ?? broken("there is nothing to summarise", []);
 }
+
+const broken = (failure: string, parts: readonly string[]): Unsummed => ({
+  failure,
+  done: parts.length,
+  ...(parts.length > 0 && { soFar: parts.join("\n\n") }),
+});
 
 function chunkText(chunk: readonly ChatMessage[], earlier: string | undefined): string {
   const before =

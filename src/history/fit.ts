@@ -1,0 +1,198 @@
+import { estimateTokens } from "../sessions/tokens.ts";
+import type { ChatMessage, ToolResultMessage, UserMessage } from "../types/model.ts";
+import type { Fit } from "../types/run.ts";
+import { shorten } from "../utils/shorten.ts";
+import { isSummaryTurn } from "./assemble.ts";
+import { once } from "./once.ts";
+import { callsOf, mapSame, partsOf, textOf } from "./parts.ts";
+import { PRUNE_DEFAULTS } from "./prune.ts";
+import { RESULT_SHARE, truncateResults } from "./truncate-results.ts";
+
+/** Nothing is cut. */
+export const WHOLE: Fit = { cleared: 0, turns: 0, steps: 0 };
+
+export interface FitLimits {
+  /** Tokens that the messages may take. */
+  readonly room: number;
+  /** Tokens of the model's window. */
+  readonly window: number;
+  /** What the user asked in the present turn: it is always sent. */
+  readonly asked: string;
+  /** What the call before was cut to: nothing comes back, so that the provider's cache holds. */
+  readonly before: Fit;
+}
+
+const SHARES = [RESULT_SHARE, 0.1, 0.03] as const;
+/** Beyond shorter results the cut leaps ahead, so that not every call begins with other bytes. */
+const TARGET = 0.75;
+
+/**
+ * The least that has to be cut for the messages to fit: first the largest results, then all old ones, then earlier turns,
+ * then the first steps of the present turn. Its last step and what the user asked stay, so that they may not fit after all.
+ */
+export function fitFor(messages: readonly ChatMessage[], { room, window, asked, before }: FitLimits): Fit {
+  const size = (fit: Fit) => requestTokens(applyFit(messages, fit, asked));
+  if (size(before) <= room) return before;
+  let fit = before;
+  for (const share of SHARES) {
+    const most = Math.floor(window * share);
+    fit = { ...before, eachResult: Math.min(most, before.eachResult ?? most) };
+    if (size(fit) <= room) return fit;
+  }
+  const target = Math.floor(room * TARGET);
+  for (const [kind, most] of stages(messages, asked)) {
+    fit = leastOf({ ...fit, [kind]: most }, kind, (one) => size(one) <= target, before[kind]);
+    if (size(fit) <= target) return fit;
+  }
+  return fit;
+}
+
+type Stage = "cleared" | "turns" | "steps";
+
+/** How much of each there is to cut. */
+function stages(messages: readonly ChatMessage[], asked: string): readonly (readonly [Stage, number])[] {
+  const { turns, steps } = partsIn(messages, asked);
+  const lastStep = messages.findLastIndex((message) => callsOf(message).length > 0);
+  const results = messages.slice(0, Math.max(0, lastStep)).filter(({ role }) => role === "toolResult").length;
+  return [
+    ["cleared", results],
+    ["turns", turns.length],
+    ["steps", Math.max(0, steps.length - 1)],
+  ];
+}
+
+/** The smallest figure between `from` and that of `fit` that does, else that of `fit`. More cut is never larger. */
+function leastOf(fit: Fit, kind: Stage, does: (fit: Fit) => boolean, from: number): Fit {
+  let [low, high] = [Math.min(from, fit[kind]), fit[kind]];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (does({ ...fit, [kind]: middle })) high = middle;
+    else low = middle + 1;
+  }
+  return { ...fit, [kind]: low };
+}
+
+/** The messages, cut so. Pure; the very array when nothing is cut. */
+export function applyFit(messages: readonly ChatMessage[], fit: Fit, asked: string): readonly ChatMessage[] {
+  const { eachResult, cleared, turns, steps } = fit;
+  const clear = cleared === 0 ? messages : clearResults(messages, cleared);
+  const left = turns + steps === 0 ? clear : leaveOut(clear, { turns, steps, asked });
+  return eachResult === undefined ? left : truncateResults(left, { windowTokens: eachResult, share: 1 });
+}
+
+function clearResults(messages: readonly ChatMessage[], count: number): readonly ChatMessage[] {
+  let left = count;
+  return mapSame(messages, (message) => {
+    if (message.role !== "toolResult" || left === 0) return message;
+    left -= 1;
+    return clearOf(message);
+  });
+}
+
+const clearOf = once((message: ToolResultMessage): ToolResultMessage => {
+  const text = PRUNE_DEFAULTS.hardClear.placeholder;
+  const cut: ToolResultMessage = { ...message, content: [{ type: "text", text }] };
+  return estimateTokens(cut) < estimateTokens(message) ? cut : message;
+});
+
+interface Parts {
+  /** The summary in front, or nothing. */
+  readonly head: readonly ChatMessage[];
+  /** Earlier turns, each from its user's words on. */
+  readonly turns: readonly (readonly ChatMessage[])[];
+  readonly asked: ChatMessage | undefined;
+  /** What was done since: an answer with the results of its calls, or what was said in between. */
+  readonly steps: readonly (readonly ChatMessage[])[];
+}
+
+function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
+  const at = turnAt(messages, asked);
+  const [first] = messages;
+  const headEnd = at > 0 && first && isSummaryTurn(first) ? 1 : 0;
+  const earlier = messages.slice(headEnd, Math.max(headEnd, at));
+  return {
+    head: messages.slice(0, headEnd),
+    turns: groups(earlier, (message, before) => isSaid(message, before)),
+    asked: messages[at],
+    steps: groups(messages.slice(at + 1), ({ role }) => role === "assistant"),
+  };
+}
+
+/** Where the present turn begins; before everything when nobody asked. */
+function turnAt(messages: readonly ChatMessage[], asked: string): number {
+  const named =
+    asked.trim() === ""
+      ? -1
+      : messages.findLastIndex((message) => message.role === "user" && wordsOf(message).includes(asked));
+  return named >= 0 ? named : messages.findLastIndex((message, index) => isSaid(message, messages[index - 1]));
+}
+
+/** A user's words; images of tool results are shown as a user's turn too. */
+const isSaid = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
+  message.role === "user" && !(before?.role === "toolResult" && partsOf(message).some(({ type }) => type === "image"));
+
+const wordsOf = (message: UserMessage): string =>
+  partsOf(message)
+    .flatMap((part) => (part.type === "text" ? [part.text] : []))
+    .join("\n");
+
+function groups(
+  messages: readonly ChatMessage[],
+  begins: (message: ChatMessage, before: ChatMessage | undefined) => boolean,
+): readonly (readonly ChatMessage[])[] {
+  const found: ChatMessage[][] = [];
+  for (const [index, message] of messages.entries()) {
+    const last = found.at(-1);
+    if (last && !begins(message, messages[index - 1])) last.push(message);
+    else found.push([message]);
+  }
+  return found;
+}
+
+function leaveOut(
+  messages: readonly ChatMessage[],
+  { turns, steps, asked }: { turns: number; steps: number; asked: string },
+): readonly ChatMessage[] {
+  const parts = partsIn(messages, asked);
+  const gone = parts.steps.slice(0, steps);
+  const kept = [
+    // What people said in between stays.
+    ...gone.flatMap((step) => step.filter((message, index) => isSaid(message, step[index - 1]))),
+    ...parts.steps.slice(steps).flat(),
+  ];
+  const turn = parts.asked && gone.length > 0 ? withNote(parts.asked, gone) : parts.asked;
+  return [...parts.head, ...parts.turns.slice(turns).flat(), ...(turn ? [turn] : []), ...kept];
+}
+
+const MOST_LINES = 40;
+const LINE_CHARS = 160;
+
+/** The turn with a list of what was done in steps that are not shown. */
+function withNote(turn: ChatMessage, gone: readonly (readonly ChatMessage[])[]): ChatMessage {
+  if (turn.role !== "user") return turn;
+  const lines = gone.flat().flatMap(linesOf);
+  const shown = lines.slice(-MOST_LINES);
+  const more = lines.length > shown.length ? [`- … ${lines.length - shown.length} before these`] : [];
+  const text = [
+    `[The first ${gone.length} steps of this turn do not fit the model's window and are left out. What was done in them:`,
+    ...more,
+    ...shown,
+    "Go on from there; do not do it again.]",
+  ].join("\n");
+  return { ...turn, content: [...partsOf(turn), { type: "text", text }] };
+}
+
+function linesOf(message: ChatMessage): readonly string[] {
+  if (message.role !== "assistant") return [];
+  const said = textOf(message).replace(/\s+/g, " ").trim();
+  const calls = callsOf(message).map((call) => `- ${call.name} ${shorten(JSON.stringify(call.arguments), LINE_CHARS)}`);
+  return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
+}
+
+/** What stands around each message in a request: its role, ids, brackets. */
+const MESSAGE_TOKENS = 10;
+const tokensIn = once((message: ChatMessage): number => estimateTokens(message) + MESSAGE_TOKENS);
+
+/** Tokens of messages in a request, estimated; each message is looked at once. */
+export const requestTokens = (messages: readonly ChatMessage[]): number =>
+  messages.reduce((sum, message) => sum + tokensIn(message), 0);

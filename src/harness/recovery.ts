@@ -4,6 +4,7 @@ import type { Failure } from "../types/run.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import type { AttemptOutcome } from "./attempt.ts";
 import type { Compacted } from "./compact.ts";
+import { failedBecause } from "./compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
 import type { Ladder } from "./ladder.ts";
 import type { RunLog } from "./log.ts";
@@ -29,6 +30,8 @@ export class Recovery {
   #state: PolicyState = FRESH;
   #thinking: ThinkLevel;
   #carried = "";
+  /** Why a compaction that was needed failed. */
+  #uncompacted: string | undefined;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
@@ -67,15 +70,25 @@ export class Recovery {
     this.#carried = "";
   }
 
-  /** Makes ready for another attempt. False when the policy gives up. Throws when the transcript cannot be written. */
-  async from({ failure, broken }: Failed): Promise<boolean> {
-    const step = await this.#next(failure);
-    if (!step) return false;
-    const continues = await this.#goOnWith(failure, broken);
-    return this.#take(step, failure, continues);
+  /**
+   * Makes ready for another attempt. When the policy gives up: what the run ends with. Throws when the transcript cannot be
+   * written.
+   */
+  async from({ failure, broken }: Failed): Promise<Failure | undefined> {
+    const named = this.#named(failure);
+    const step = await this.#next(named);
+    if (!step) return named;
+    const continues = await this.#goOnWith(named, broken);
+    return this.#take(step, named, continues);
   }
 
-  async #take(step: Retry, failure: Failure, continues: boolean): Promise<boolean> {
+  /** The window stays too full because no compaction was to be had: that is what the operator has to see to. */
+  #named(failure: Failure): Failure {
+    if (failure.kind !== "context_overflow" || this.#uncompacted === undefined) return failure;
+    return { ...failure, kind: "compaction_failure", message: `${failure.message} (${this.#uncompacted})` };
+  }
+
+  async #take(step: Retry, failure: Failure, continues: boolean): Promise<Failure | undefined> {
     const { log, request } = this.#parts;
     const { kind: because, message } = failure;
     log.account.remedied(step.remedy);
@@ -84,7 +97,7 @@ export class Recovery {
     this.#state = step.state;
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
     await this.#pause(step.waitMs);
-    return true;
+    return undefined;
   }
 
   async #next(failure: Failure): Promise<Retry | undefined> {
@@ -111,12 +124,14 @@ export class Recovery {
   }
 
   /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
-  async #compactOrElse(failure: Failure, continues: boolean): Promise<boolean> {
-    const { kind } = await this.#parts.compact();
-    if (kind !== "nothing") return true;
+  async #compactOrElse(failure: Failure, continues: boolean): Promise<Failure | undefined> {
+    const done = await this.#parts.compact();
+    if (done.kind !== "nothing") return undefined;
     this.#state = without(this.#state, "compact");
-    const step = await this.#next(failure);
-    return step !== undefined && this.#take(step, failure, continues);
+    this.#uncompacted = failedBecause(done);
+    const named = this.#named(failure);
+    const step = await this.#next(named);
+    return step ? this.#take(step, named, continues) : named;
   }
 
   #pause(ms: number): Promise<void> {

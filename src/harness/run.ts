@@ -186,7 +186,8 @@ class Runner {
       if (outcome.kind === "aborted") return { kind: "aborted", by: this.#cause };
       if (outcome.kind === "replied") return this.#replied(outcome);
       this.#lastFailure = outcome.failure;
-      if (!(await this.#recovery.from(outcome))) return { kind: "failed", failure: outcome.failure };
+      const end = await this.#recovery.from(outcome);
+      if (end) return { kind: "failed", failure: end };
     }
   }
 

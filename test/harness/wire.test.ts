@@ -263,6 +263,52 @@ describe("a model whose fallback can do what it cannot", () => {
   });
 });
 
+describe("a conversation that is too long, and does not become shorter", () => {
+  const LONG = "many-words-".repeat(100);
+  const tooLong = (api: WireApi) =>
+    CASES.find(({ name }) => name === "400 for too long a conversation")?.reply(api) ?? "hang";
+  const talk = async (api: WireApi) => {
+    const { ask, sent, faults } = scene(api);
+    for (const id of ["turn-1", "turn-2", "turn-3"]) await ask(`${id}: ${LONG}`, id);
+    stage.model.answer((call) => {
+      if (JSON.stringify(sent.at(-1)?.request).includes("You write the memory")) return { text: LONG.repeat(20) };
+      return call.model === REFS[api].id ? tooLong(api) : { text: "from the spare" };
+    });
+    return { ask, faults };
+  };
+
+  it.each(APIS)("%s: the run says that the compaction failed, and why", async (api) => {
+    const { ask, faults } = await talk(api);
+    const leaf = stage.session.leafId;
+    const events = await ask("please", "turn-4");
+    const [result] = resultOf(events);
+    expect(result).toMatchObject({ kind: "failed", failure: { kind: "compaction_failure" } });
+    expect(JSON.stringify(result)).toMatch(/(maximum|window|exceeds).*its summary would not have been shorter/);
+    const steps = events.flatMap((event) => (event.type === "retry" ? [[event.because, event.remedy]] : []));
+    expect(steps).toEqual([
+      ["context_overflow", "compact"],
+      ["compaction_failure", "truncate_results"],
+      ...Array.from({ length: 3 }, () => ["compaction_failure", "shrink_window"]),
+    ]);
+    const written = (await stage.session.after(leaf ?? "")) ?? [];
+    expect(written.filter((entry) => entry.type === "compaction")).toEqual([]);
+
+    stage.model.answer(() => ({ text: "here again" }));
+    expect(shownIn(await ask("and now", "turn-5"))).toBe("here again");
+    expect(faults()).toEqual([]);
+    await expectSound(["please", "and now"], 0);
+  });
+
+  it.each(APIS)("%s: another model may take it", async (api) => {
+    const { ask, faults } = await talk(api);
+    const events = await ask("please", "turn-4", { candidates: [REFS[api], REFS[nextTo(api)]] });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("from the spare");
+    expect(remediesOf(events).at(-1)).toBe("fallback_model");
+    expect(faults()).toEqual([]);
+  });
+});
+
 describe("an image that a provider refuses", () => {
   const TOO_BIG = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
   const image = { type: "image" as const, mimeType: "image/png", data: PIXEL };

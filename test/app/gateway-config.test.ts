@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadConfig } from "../../src/app/config/load.ts";
+import { loadConfig, type LoadedConfig } from "../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/live.ts";
@@ -30,7 +30,9 @@ const withLevel = (level: string) => ({
   logging: { level, consoleLevel: "silent" },
 });
 
-async function start(config: object) {
+type Load = () => Promise<LoadedConfig>;
+
+async function start(config: object, reloadBy = (load: Load) => load()) {
   write(config);
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
@@ -38,7 +40,7 @@ async function start(config: object) {
   const live = new Live(paths, dir, await load());
   const { level, consoleLevel, consoleStyle } = live.config.logging;
   const log = openLog({ file: join(dir, "test.log"), level, consoleLevel, consoleStyle });
-  gateway = await startGateway(live, { log, load });
+  gateway = await startGateway(live, { log, load: () => reloadBy(load) });
   const url = `http://127.0.0.1:${gateway.port}`;
   const modelsFor = async (bearer: string) =>
     (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${bearer}` } })).status;
@@ -79,6 +81,25 @@ test("a changed log level holds at once", async () => {
   });
   log.flush();
   expect(readFileSync(join(dir, "test.log"), "utf8")).not.toContain("unseen");
+});
+
+test("a change that is read while the gateway closes is not applied any more", async () => {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  let isRead = false;
+  const { log } = await start(withLevel("silent"), async (load) => {
+    begun.resolve();
+    await held.promise;
+    return load().finally(() => (isRead = true));
+  });
+  write(withLevel("info"));
+  await begun.promise;
+  const closing = gateway?.close(0);
+  held.resolve();
+  await closing;
+  expect(isRead).toBe(true);
+  log.info("unseen");
+  expect(log.file()).toBeUndefined();
 });
 
 test("a public address wants a token that cannot be guessed", async () => {

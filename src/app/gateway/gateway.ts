@@ -60,7 +60,8 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   await channels.start();
   await takeUp(parts, left);
   channels.open();
-  void followConfig(parts, options.load, stop.signal);
+  const reloads = new AbortController();
+  const followed = followConfig(parts, options.load, reloads.signal);
   void watchDisk(parts, stop.signal);
   void keepUp(parts, stop.signal);
   void warmUp(parts);
@@ -69,7 +70,12 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     version: parts.version,
     modelText: () => describeModel(parts),
     channelsText: () => channels.text(),
-    close: (graceMs) => closeGateway({ parts, server, stop }, graceMs),
+    async close(graceMs) {
+      // A change in these moments must not connect a channel that has just been left.
+      reloads.abort();
+      await followed;
+      await closeGateway({ parts, server, stop }, graceMs);
+    },
   };
 }
 

@@ -3,7 +3,10 @@ import type { LoadedConfig } from "../config/load.ts";
 import { watchConfig, type ConfigEvent } from "../config/watch.ts";
 import type { Parts } from "./parts.ts";
 
-/** Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended. */
+/**
+ * Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended.
+ * Resolves when the signal has aborted and no change is being applied any more.
+ */
 export async function followConfig(
   parts: Parts,
   load: () => Promise<LoadedConfig>,
@@ -13,8 +16,10 @@ export async function followConfig(
   const { mode, debounceMs } = live.config.gateway.reload;
   if (mode === "off") return;
   try {
-    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal }))
+    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal })) {
+      if (signal.aborted) return;
       await applyAndTell(parts, event, mode);
+    }
   } catch (error) {
     log.error("config file is not watched any more", { error });
   }

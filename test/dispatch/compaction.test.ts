@@ -9,6 +9,9 @@ import { done, makeTool } from "../harness/stage.ts";
 import { MODEL } from "../history/engines/stage.ts";
 import { type Boot, heard, type Hall, openHall } from "./stage.ts";
 
+/** For `vi.waitFor`, which by itself waits one second. */
+const PATIENCE = { timeout: 20_000 };
+
 let hall: Hall;
 beforeEach(async () => {
   hall = await openHall();
@@ -151,7 +154,7 @@ describe("a memory flush", () => {
     const boot = await hall.boot();
     for (let turn = 1; turn < 12 && flushes === 0; turn += 1) {
       await boot.ask(`turn-${turn} ${LONG}`);
-      await vi.waitFor(() => expect(flushes > 0 || !boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(true));
+      await vi.waitFor(() => expect(flushes > 0 || !boot.dispatch.lanes.isBusy(boot.keyOf("1"))).toBe(true), PATIENCE);
     }
     await boot.chat.abort(boot.keyOf("1"));
     await quiet(boot);
@@ -169,7 +172,7 @@ describe("a memory flush", () => {
       await boot.ask(`turn-${turn} ${LONG}`);
       await vi.waitFor(() => {
         if (boot.dispatch.lanes.isBusy(boot.keyOf("1")) && !kinds().includes("flush")) throw new Error("busy");
-      });
+      }, PATIENCE);
     }
     const at = performance.now();
     await boot.dispatch.close(30_000);
@@ -246,7 +249,7 @@ Never share keys.
       for await (const news of boot.chat.compactions(stop.signal)) seen.push(news);
     })();
     await talkUntil(boot, () => kinds().includes("summary"));
-    await vi.waitFor(() => expect(JSON.stringify(hall.platform.messages)).toContain("is now a summary"));
+    await vi.waitFor(() => expect(JSON.stringify(hall.platform.messages)).toContain("is now a summary"), PATIENCE);
     const asked = { sessionKey: boot.keyOf("1"), agentId: "main" };
     const phases = seen.map(({ facts, event }) => [facts, event.seq, event.type === "compaction" && event.phase]);
     expect(phases).toMatchObject([

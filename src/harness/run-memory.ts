@@ -17,6 +17,10 @@ export interface MemoryParts {
   readonly deps: RunDeps;
   readonly log: RunLog;
   readonly signal: AbortSignal;
+  /** Told of each model call of the engine. */
+  spent(cost: SideCost): void;
+  /** Told of compactions that the engine has made here, also of those behind the run. */
+  compacting(event: CompactionEvent): void;
   /** Who may write a summary: the model that is asked and those behind it. */
   writers(): readonly ModelRef[];
 }
@@ -28,6 +32,8 @@ export class RunMemory {
   engine: EngineTurn | undefined;
   /** What became of the compaction in front of the answer. */
   #madeRoom: Compacted | undefined;
+  /** What the built-in compaction came to where the engine left it to that. */
+  #leftToUs: Compacted | undefined;
   readonly #parts: MemoryParts;
 
   constructor(parts: MemoryParts) {
@@ -43,6 +49,7 @@ export class RunMemory {
     try {
       this.engine = await this.#parts.request().openEngine?.({
         signal,
+        spent: (cost) => this.#parts.spent(cost),
         compact: (job) => this.#compactFor(job),
       });
       await this.engine?.begin(signal);
@@ -129,6 +136,7 @@ export class RunMemory {
     // What a model that only stands in cannot take is left out for it; the conversation is the other's.
     if (shown && (await this.#home(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
+    this.#leftToUs = undefined;
     const done = await engine.compact({
       tokenBudget: shown.budget,
       currentTokenCount: shown.tokens,
@@ -136,16 +144,21 @@ export class RunMemory {
       model: shown.handle.info,
       signal,
     });
-    if (done.kind === "nothing") {
-      log.emit({ type: "notice", because: "engine", text: `The context engine compacted nothing: ${done.reason}` });
-      return { kind: "nothing", because: "unchanged" };
-    }
+    if (done.kind === "nothing") return this.#nothingBy(done.reason);
     return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
   }
 
+  #nothingBy(reason: string): Compacted {
+    const { log, signal } = this.#parts;
+    if (signal.aborted) return { kind: "aborted" };
+    if (this.#leftToUs?.kind === "nothing") return this.#leftToUs;
+    log.emit({ type: "notice", because: "engine", text: `The context engine compacted nothing: ${reason}` });
+    return { kind: "nothing", because: "unchanged", reason };
+  }
+
   async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
-    const { log } = this.#parts;
-    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => log.emit(event));
+    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#parts.compacting(event));
+    this.#leftToUs = done;
     if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }

@@ -234,7 +234,10 @@ describe("a conversation that is too long for the model", () => {
     engine.compact = async () => ({ ok: true, compacted: true, result: { tokensBefore: 100, tokensAfter: 100 } });
     stage.model.answer(() => OVERFLOW);
     const { result, notices } = await ask(engine, "and now?", "turn-4");
-    expect(result).toMatchObject({ kind: "failed", failure: { kind: "context_overflow" } });
+    expect(result).toMatchObject({
+      kind: "failed",
+      failure: { kind: "compaction_failure", message: expect.stringContaining("context engine compacted nothing") },
+    });
     expect(stage.model.calls.length - before).toBeLessThanOrEqual(8);
     expect(notices.length).toBeGreaterThan(0);
   });

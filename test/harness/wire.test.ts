@@ -1,4 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunRequest } from "../../src/harness/request.ts";
+import { BuiltInTurn } from "../../src/history/engines/built-in-turn.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { ModelCall } from "../fakes/model.ts";
 import { done, eventsOf, makeTool, openedByPi, openStage, settingsFor, turn, type Stage } from "./stage.ts";
@@ -280,9 +282,12 @@ describe("a conversation that is too long, and does not become shorter", () => {
   it.each(APIS)("%s: the run says that the compaction failed, and why", async (api) => {
     const { ask, faults } = await talk(api);
     const leaf = stage.session.leafId;
-    const events = await ask("please", "turn-4");
+    // As the gateway's own engine stands between the run and its compaction.
+    const openEngine: RunRequest["openEngine"] = async (host) => new BuiltInTurn("legacy", (job) => host.compact(job));
+    const events = await ask("please", "turn-4", { openEngine });
     const [result] = resultOf(events);
     expect(result).toMatchObject({ kind: "failed", failure: { kind: "compaction_failure" } });
+    expect(events.filter((event) => event.type === "notice")).toEqual([]);
     expect(JSON.stringify(result)).toMatch(/(maximum|window|exceeds).*its summary would not have been shorter/);
     const steps = events.flatMap((event) => (event.type === "retry" ? [[event.because, event.remedy]] : []));
     expect(steps).toEqual([

@@ -42,7 +42,7 @@ function open(room: WebRoom, host: ChannelHost): ChannelLink {
       await host.receive([inboundOf(said)]);
     } catch (error) {
       // Who asked hears of it and asks again.
-      host.report({ kind: "trouble", reason: error instanceof Error ? error.message : String(error) });
+      host.report({ kind: "trouble", reason: wordsOf(error) });
       throw error;
     }
     host.report({ kind: "alive" });
@@ -64,13 +64,17 @@ async function send(
   { room, host, key }: { room: WebRoom; host: ChannelHost; key: string },
 ): Promise<SendResult> {
   const note = noteOf(part);
-  try {
-    for (const item of note.media ?? []) await host.openMedia(item);
-  } catch (error) {
-    return { kind: "refused", reason: error instanceof Error ? error.message : String(error) };
+  for (const item of note.media ?? []) {
+    try {
+      await host.openMedia(item);
+    } catch (error) {
+      return { kind: "refused", reason: `${item.name ?? "a file"}: ${wordsOf(error)}` };
+    }
   }
   return room.write(chat, note, key);
 }
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function noteOf(part: OutboundPart): WebNote {
   if (part.kind === "text") return { text: part.body };

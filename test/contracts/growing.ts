@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { ChannelLink, Growth } from "../../src/types/channel.ts";
-import type { Platform } from "./platform.ts";
+import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 
 /** What an adapter promises that shows answers in the platform's own way while they are written. */
-export function growing(open: () => Promise<Platform>): void {
+export function growing(open: () => Promise<AnyPlatform>): void {
   const begin = async (skip: (why: string) => void) => {
     const { platform, link } = await start(await open());
     const { growth: sight } = platform;
     if (!sight) skip("the platform has nothing but sends and edits");
     return { platform, link, sight: sight! };
   };
-  const grow = (link: ChannelLink, sight: NonNullable<Platform["growth"]>): Growth | undefined =>
+  const grow = (link: ChannelLink, sight: NonNullable<AnyPlatform["growth"]>): Growth | undefined =>
     link.grow?.(sight.where, { key: "preview:1", recipient: { id: "U1001", teamId: "T1" } });
   const show = (growth: Growth | undefined, words: string) => growth?.show(text(words), words);
 

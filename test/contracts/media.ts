@@ -5,11 +5,11 @@ import { labelled } from "../../src/outbox/render.ts";
 import { mediaId } from "../../src/types/ids.ts";
 import type { MediaItem } from "../../src/types/message.ts";
 import type { OutboundPart, ReplyBlock } from "../../src/types/reply.ts";
-import type { Platform } from "./platform.ts";
+import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 import type { Running } from "./running.ts";
 
-type Open = () => Promise<Platform>;
+type Open = () => Promise<AnyPlatform>;
 
 const key = { idempotencyKey: "reply-1" };
 export const PNG = new Uint8Array(

@@ -61,6 +61,11 @@ export interface Platform {
   close(): Promise<void>;
 }
 
+type Far = "group" | "failSends" | "failReceive";
+
+/** A platform that may lack groups, and a network in between that could fail. */
+export type AnyPlatform = Omit<Platform, Far> & Partial<Pick<Platform, Far>>;
+
 export interface PlatformFile {
   readonly kind: MediaKind;
   readonly bytes: Uint8Array;

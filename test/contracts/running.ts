@@ -1,10 +1,10 @@
 import type { ChannelAdapter, ChannelLink } from "../../src/types/channel.ts";
 import type { OutboundPart } from "../../src/types/reply.ts";
 import { Host } from "./host.ts";
-import type { Platform } from "./platform.ts";
+import type { AnyPlatform } from "./platform.ts";
 
-export interface Running {
-  readonly platform: Platform;
+export interface Running<P extends AnyPlatform = AnyPlatform> {
+  readonly platform: P;
   readonly host: Host;
   readonly link: ChannelLink;
 }
@@ -17,7 +17,7 @@ export const text = (body: string): OutboundPart & { kind: "text" } => ({
 });
 
 /** Connects the adapter of a platform with a host of its own. Ended by `stopAll`. */
-export async function start(platform: Platform, host = new Host()): Promise<Running> {
+export async function start<P extends AnyPlatform>(platform: P, host = new Host()): Promise<Running<P>> {
   const adapter = platform.adapter as ChannelAdapter;
   const link = await adapter.connect(adapter.config.parse(platform.config), host);
   running.push({ platform, host, link });
@@ -26,10 +26,10 @@ export async function start(platform: Platform, host = new Host()): Promise<Runn
 const running: Running[] = [];
 
 /** For a platform without a connection. */
-export function closeLater(platform: Platform): void {
+export function closeLater(platform: AnyPlatform): void {
   idle.push(platform);
 }
-const idle: Platform[] = [];
+const idle: AnyPlatform[] = [];
 
 export async function stopAll(): Promise<void> {
   for (const platform of idle.splice(0)) await platform.close();

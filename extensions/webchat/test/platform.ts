@@ -1,0 +1,129 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { WebClients } from "../../../src/app/gateway/web-clients.ts";
+import { NOTICE_TYPE } from "../../../src/sessions/history.ts";
+import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
+import { openSessions } from "../../../src/sessions/sessions.ts";
+import type { ChannelAdapter } from "../../../src/types/channel.ts";
+import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";
+import type { Peer } from "../../../src/types/message.ts";
+import type { WebMessage } from "../../../src/types/web-room.ts";
+import { Host } from "../../../test/contracts/host.ts";
+import type { AnyPlatform, PlatformFile } from "../../../test/contracts/platform.ts";
+import { listen } from "../../../test/outbox/stage.ts";
+import { webchat } from "../index.ts";
+
+const noticeLine = z.object({
+  customType: z.literal(NOTICE_TYPE),
+  data: z.object({
+    text: z.string(),
+    media: z.array(z.object({ mime: z.string(), name: z.string(), source: z.object({ id: z.string() }) })).default([]),
+  }),
+});
+type Notice = z.output<typeof noticeLine>["data"];
+
+const direct: Peer = {
+  channel: channelId("webchat"),
+  account: DEFAULT_ACCOUNT,
+  chat: { kind: "direct", id: OPERATOR_KEY },
+};
+
+/** A client that says one thing after the other, each until it is taken, as the page does. */
+class Client {
+  readonly #room: WebClients;
+  readonly waiting: WebMessage[] = [];
+  #last: WebMessage | undefined;
+  #said = 0;
+  #isBusy = false;
+  #isGone = false;
+
+  constructor(room: WebClients) {
+    this.#room = room;
+  }
+
+  say(text: string): string {
+    this.#said += 1;
+    const idempotencyKey = `said-${this.#said}`;
+    this.#last = { sessionKey: OPERATOR_KEY, text, media: [], idempotencyKey, at: Date.now() };
+    this.#offer(this.#last);
+    return idempotencyKey;
+  }
+
+  /** Its connection broke before it knew: it says the same once more. */
+  again(): void {
+    if (this.#last) this.#offer(this.#last);
+  }
+
+  leave(): void {
+    this.#isGone = true;
+  }
+
+  #offer(message: WebMessage): void {
+    this.waiting.push(message);
+    if (!this.#isBusy) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    for (let [next] = this.waiting; next && !this.#isGone; [next] = this.waiting) {
+      try {
+        await this.#room.say(next);
+        this.waiting.shift();
+      } catch {
+        // Not taken: it is said again, as soon as everything else has had its turn.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    this.#isBusy = false;
+  }
+}
+
+/** The gateway's own clients, over transcripts on disk. */
+export async function webchatPlatform(): Promise<AnyPlatform> {
+  const dir = mkdtempSync(join(tmpdir(), "webchat-"));
+  const sessions = await openSessions({ dir, cwdFor: () => dir, log: listen(), defaultAgent: DEFAULT_AGENT });
+  const room = new WebClients({ sessions, defaultAgent: () => DEFAULT_AGENT, tell: () => undefined });
+  const client = new Client(room);
+  let host: Host | undefined;
+  const real = webchat(room);
+  const adapter: ChannelAdapter = {
+    ...real,
+    connect(config, given) {
+      if (given instanceof Host) host = given;
+      return real.connect(real.config.parse(config), given);
+    },
+  };
+  const notices = (): readonly Notice[] =>
+    readdirSync(dir)
+      .filter((name) => name.endsWith(".jsonl"))
+      .flatMap((name) => readFileSync(join(dir, name), "utf8").trim().split("\n"))
+      .flatMap((line) => noticeLine.safeParse(JSON.parse(line)).data?.data ?? []);
+  return {
+    adapter,
+    config: {},
+    direct,
+    say: (_to, text) => client.say(text),
+    shown: () => notices().flatMap(({ text, media }) => (text === "" && media.length > 0 ? [] : [text])),
+    unacknowledged: () => client.waiting.length,
+    redeliver: () => client.again(),
+    files: () =>
+      notices().flatMap(({ text, media }) =>
+        media.map(({ mime, name, source }): PlatformFile => ({
+          kind: "image",
+          mime,
+          name,
+          caption: text,
+          bytes: host?.media.get(source.id) ?? new Uint8Array(),
+        })),
+      ),
+    albums: () => notices().flatMap(({ media }) => (media.length === 0 ? [] : [media.length])),
+    knowsKeys: true,
+    async close() {
+      client.leave();
+      await sessions.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}

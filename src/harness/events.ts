@@ -7,6 +7,7 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
+import { isTold } from "../types/usage.ts";
 import { isWordless } from "./unanswered.ts";
 
 export interface TranslatorParts {
@@ -113,7 +114,7 @@ export class EventTranslator {
 
   async #endAnswer(message: AssistantMessage): Promise<void> {
     // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
-    if (message.stopReason === "error" && textOf(message) === "") return;
+    if (message.stopReason === "error" && textOf(message) === "") return this.#countTold(message);
     // Nor do thoughts alone: nobody goes on from them.
     if (isThoughtOnly(message)) return this.#count(message);
     this.#show(this.#stripper.end());
@@ -127,6 +128,15 @@ export class EventTranslator {
   #count({ usage }: AssistantMessage): void {
     const { provider, id } = this.#handle.info;
     this.#log.emit({ type: "usage", usage, model: { provider, id } });
+  }
+
+  /** It cost all the same, as a refusal does. */
+  #countTold({ usage }: AssistantMessage): void {
+    if (isTold(usage)) this.#log.spend(usage);
+  }
+
+  #countWhereTold(message: AssistantMessage): void {
+    if (message.usage.totalTokens > 0) this.#count(message);
   }
 
   #kept(message: AssistantMessage): AssistantMessage {

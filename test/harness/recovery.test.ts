@@ -210,6 +210,19 @@ describe("the receipt", () => {
     expect(last(events).receipt.tries).toMatchObject([{ thinking: "off" }]);
   });
 
+  it.each(["", "I will not"])("counts a call that the model refused, where it told what it took (%j)", async (text) => {
+    stage.model.answer(() => ({ text, reason: "refusal" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(last(events).result).toMatchObject({ kind: "failed", failure: { kind: "refusal" } });
+    expect(last(events).receipt).toMatchObject({ calls: 1, usage: { input: 10, output: 5, totalTokens: 15 } });
+  });
+
+  it("counts no call that never came to an answer", async () => {
+    stage.model.answer(() => ({ status: 402, message: "Insufficient credits" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(last(events).receipt).toMatchObject({ calls: 0, usage: { totalTokens: 0 } });
+  });
+
   it("tells every try with its cause and remedy, the tools, and who answered", async () => {
     stage.model.answer((_, number) => {
       if (number === 1) return { status: 500, message: "Internal server error" };

@@ -7,7 +7,6 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
-import { isTold } from "../types/usage.ts";
 import { isWordless } from "./unanswered.ts";
 
 export interface TranslatorParts {
@@ -131,11 +130,7 @@ export class EventTranslator {
   }
 
   /** It cost all the same, as a refusal does. */
-  #countTold({ usage }: AssistantMessage): void {
-    if (isTold(usage)) this.#log.spend(usage);
-  }
-
-  #countWhereTold(message: AssistantMessage): void {
+  #countTold(message: AssistantMessage): void {
     if (message.usage.totalTokens > 0) this.#count(message);
   }
 

@@ -16,6 +16,8 @@ interface PreviewDeps extends OutboxDeps, GrowingDeps {
 /** Milliseconds before a growing reply is shown at all: a quick answer needs no preview. */
 const FIRST_AFTER_MS = 800;
 const EDIT_EVERY_MS = 1000;
+/** While the chat waits for something else to be sent. */
+const LOOK_AGAIN_MS = 100;
 /** Characters; less is not worth a message. */
 const LEAST_TEXT = 20;
 
@@ -27,10 +29,13 @@ export class Preview {
   readonly #deps: PreviewDeps;
   readonly #growing: Growing;
   #shown = "";
+  /** The text so far. */
+  #wanted = "";
   #nextAt: number;
   #busy: Promise<void> | undefined;
   #closed = false;
   #noRest: () => void = () => undefined;
+  #noLook: () => void = () => undefined;
 
   constructor(deps: PreviewDeps) {
     this.#deps = deps;
@@ -53,10 +58,24 @@ export class Preview {
     return this.#growing.fades ? this.#shown : undefined;
   }
 
-  /** Shows the text so far when it is time; otherwise a later call will. */
+  /** Shows the text so far, now or as soon as it is time. */
   update(markdown: string): void {
+    this.#wanted = markdown;
+    this.#look();
+  }
+
+  /** A model that falls silent must not leave its last words unseen. */
+  #look(): void {
+    this.#noLook();
+    const markdown = this.#wanted;
+    if (this.#closed || this.#busy || this.#growing.isOver) return;
+    if (markdown.length < LEAST_TEXT || markdown === this.#shown) return;
     const now = this.#deps.clock.now();
-    if (now < this.#nextAt || markdown.length < LEAST_TEXT || markdown === this.#shown || !this.#isFree) return;
+    if (now < this.#nextAt || !this.#isFree) {
+      const ms = now < this.#nextAt ? this.#nextAt - now : LOOK_AGAIN_MS;
+      this.#noLook = this.#deps.clock.after(ms, () => this.#look());
+      return;
+    }
     this.#shown = markdown;
     this.#nextAt = now + Math.max(EDIT_EVERY_MS, this.#deps.limits.editEveryMs ?? 0);
     this.#run(() => this.#growing.show(markdown));
@@ -76,6 +95,7 @@ export class Preview {
       .finally(() => {
         this.#busy = undefined;
         this.#restLater();
+        this.#look();
       });
   }
 
@@ -118,6 +138,7 @@ export class Preview {
   async finish(final?: string): Promise<string | undefined> {
     this.#closed = true;
     this.#noRest();
+    this.#noLook();
     await this.#busy;
     const { queue, chat, log } = this.#deps;
     if (final !== undefined && !queue.isBusy(chat)) {

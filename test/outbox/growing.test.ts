@@ -221,8 +221,9 @@ describe("a draft", () => {
     await quiet();
     expect(sight.told).toHaveLength(1);
     expect(preview.fading).toBeUndefined();
-    await grown(preview, sight, words(12));
-    expect(preview.fading).toBe(words(12));
+    clock.pass(1);
+    await until(() => sight.told.length === 2);
+    expect(preview.fading).toBe(words(11));
   });
 });
 

@@ -386,15 +386,36 @@ describe("preview", () => {
     await quiet();
     expect(platform.calls).toHaveLength(1);
     clock.pass(1);
-    preview.update(words(13));
     await until(() => platform.calls.length === 2);
     const editOf = await preview.finish();
     clock.pass(10_000);
     preview.update(words(14));
     await outbox.deliver(reply("a", "all of it", { inboxId: 1, ...(editOf !== undefined && { editOf }) }));
     await until(() => platform.texts[0] === "all of it");
-    expect(platform.messages).toMatchObject([{ replyTo: "q1", edits: [words(10), words(13)] }]);
+    expect(platform.messages).toMatchObject([{ replyTo: "q1", edits: [words(10), words(12)] }]);
     expect(await journal.outbox.previewOf(1)).toBe("m1");
+  });
+
+  it("shows the last words of a model that falls silent, once", async () => {
+    const preview = outbox.preview(peer("8001"), 1)!;
+    preview.update(words(9));
+    clock.pass(799);
+    await quiet();
+    expect(platform.messages).toEqual([]);
+    clock.pass(1);
+    await until(() => platform.messages.length === 1);
+    await quiet();
+    preview.update(words(10));
+    preview.update(words(11));
+    clock.pass(1000);
+    await until(() => platform.calls.length === 2);
+    clock.pass(60_000);
+    await quiet();
+    expect(platform.messages).toMatchObject([{ text: words(11), edits: [words(9)] }]);
+    await preview.finish();
+    clock.pass(60_000);
+    await quiet();
+    expect(platform.calls).toHaveLength(2);
   });
 
   it("is taken over after a crash", async () => {

@@ -10,7 +10,7 @@ import type { Peer } from "../../src/types/message.ts";
 import type { OutboundPart } from "../../src/types/reply.ts";
 
 /** Looks until it is so. */
-export async function until(isSo: () => unknown, what = "this", ms = 5000): Promise<void> {
+export async function until(isSo: () => unknown, what = "this", ms = 20_000): Promise<void> {
   const end = Date.now() + ms;
   while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);

@@ -82,7 +82,13 @@ export class Engines {
       turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
       stopping: this.#stopping.signal,
       services: {
-        complete: (request) => complete(request, { models, candidates, idleMs: agent.idleTimeoutMs ?? IDLE_MS }),
+        complete: (request) =>
+          complete(request, {
+            models,
+            candidates,
+            idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+            spent: (cost) => host.spent(cost),
+          }),
         compact: (job) => host.compact(job),
         rewriteTranscriptEntries: (request) =>
           isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),

@@ -1,4 +1,5 @@
 import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../harness/flush.ts";
+import { costOf } from "../harness/log.ts";
 import type { Run } from "../harness/run.ts";
 import { runId } from "../types/ids.ts";
 import type { ModelRef } from "../types/model.ts";
@@ -33,7 +34,7 @@ export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<voi
   if (closing.aborted) stop();
   try {
     await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
-    await compactBehind(session, run, ports);
+    await compactBehind(turn, ports);
     const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
@@ -47,8 +48,15 @@ export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<voi
 const chatOf = ({ message }: PreparedTurn) =>
   message.options?.operator === true ? message.options.deliverTo : message.from;
 
-async function compactBehind(session: Session, run: Run, { compactions }: BehindPorts): Promise<void> {
-  const done = await run.compactWhenFull(compactions.teller(session));
+async function compactBehind({ prepared, session, run }: EndedTurn, { compactions }: BehindPorts): Promise<void> {
+  const { facts } = prepared;
+  const tell = compactions.teller(session);
+  const bill = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
+  const done = await run.compactWhenFull((event) => {
+    bill.add(costOf(event));
+    tell(event);
+  });
+  await bill.close(done?.kind);
   if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
 }
 
@@ -68,7 +76,7 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const flushed = await flushMemory({
     request: { ...request, facts },
     session,
-    deps: { ...ports, log, approvals: { ask: async () => "deny" } },
+    deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.behind(facts) },
     settings,
     signal,
     began: (stream) => void logRun(stream, ports.log),

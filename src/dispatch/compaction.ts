@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { compact, type Compacted, logCompaction } from "../harness/compact.ts";
+import { costOf } from "../harness/log.ts";
+import { stoppableModels } from "../harness/until-stopped.ts";
 import { sizesFor, writersFor } from "../harness/upkeep.ts";
 import { readFilesIn } from "../history/compaction/reads.ts";
 import { readAudit, sectionsReminder } from "../prompt/after-compaction.ts";
@@ -16,6 +18,7 @@ import type { AgentSettings } from "../types/settings.ts";
 import { Feed } from "../utils/feed.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
+import { SideCosts } from "./side-costs.ts";
 import type { Replies } from "./replies.ts";
 import { candidatesFor } from "./turn.ts";
 
@@ -41,7 +44,11 @@ export class Compactions {
 
   constructor(ports: CompactionPorts) {
     this.#ports = ports;
+    this.costs = new SideCosts(ports);
   }
+
+  /** What compactions outside of runs cost. */
+  readonly costs: SideCosts;
 
   /** Aborted when the gateway stops: nothing of this is worth waiting for, since the next turn looks again. */
   get closing(): AbortSignal {
@@ -60,14 +67,18 @@ export class Compactions {
 
   /** Compacts a conversation because somebody asks for it. The session must be the caller's. */
   async ask(session: Session, asked: Asked): Promise<Compacted> {
-    const { models, clock } = this.#ports;
+    const { clock } = this.#ports;
+    const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
     const candidates = await candidatesFor(asked.message, session, agent, this.#ports);
     const [first] = await writersFor(candidates, {}, models);
+    if (asked.signal.aborted) return { kind: "aborted" };
     if (!first) return { kind: "nothing", because: "no_model" };
     const { leafId } = session;
     const log = this.#ports.log.with({ session: session.key });
     const tell = this.teller(session);
+    const of = { sessionKey: session.key, sessionId: session.id };
+    const bill = this.costs.open(runId(`compact-${randomUUID()}`), of);
     const builtIn = async () =>
       compact({
         conversation: session,
@@ -80,12 +91,14 @@ export class Compactions {
         instructions: asked.instructions,
         emit: (event) => {
           logCompaction(event, log);
+          bill.add(costOf(event));
           tell(event);
         },
       });
     const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
-    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked };
+    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, bill };
     const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn, log) : await builtIn();
+    await bill.close(compacted.kind);
     if (compacted.kind !== "done") return compacted;
     await noteCompaction(session, compacted.tokensAfter);
     if (leafId !== null) await this.remind(session, leafId, agent);

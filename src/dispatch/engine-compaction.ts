@@ -4,22 +4,26 @@ import { untilStopped } from "../harness/until-stopped.ts";
 import type { EngineCompacted, EngineTurn } from "../types/engine-turn.ts";
 import type { Log } from "../types/log.ts";
 import type { ModelInfo } from "../types/model.ts";
+import type { SideCost } from "../types/run.ts";
+import type { Bill } from "./side-costs.ts";
 
 interface Job {
   readonly model: ModelInfo;
   readonly tokenBudget: number;
   readonly signal: AbortSignal;
   readonly instructions?: string;
+  readonly bill: Bill;
 }
 
 /** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
-  { model, tokenBudget, signal, instructions }: Job,
+  { model, tokenBudget, signal, instructions, bill }: Job,
   builtIn: () => Promise<Compacted>,
   log: Log,
 ): Promise<Compacted> {
-  const host = { signal, compact: async () => inEngineWords(await builtIn()) };
+  const spent = (cost: SideCost) => bill.add(cost);
+  const host = { signal, spent, compact: async () => inEngineWords(await builtIn()) };
   const letGo = (late: EngineTurn) => void late.end(undefined);
   const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {
     if (!signal.aborted) log.error("context engine not to be had", { error });

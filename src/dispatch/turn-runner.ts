@@ -100,6 +100,7 @@ export class TurnRunner {
       candidates,
       askedBefore: before?.receipt.candidates?.[0],
       log: waiting.log,
+      behind: this.#ports.compactions.costs.behind(prepared.facts),
       approvals: this.#ports.approvals.deskFor(
         prepared.facts,
         this.#askerFor(prepared, () => run),

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { startRun, type Run } from "../harness/run.ts";
-import type { RunRequest, UserTurn } from "../harness/request.ts";
+import type { RunDeps, RunRequest, UserTurn } from "../harness/request.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
 import { sizesOf } from "../prompt/parts.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
@@ -177,13 +177,14 @@ export function beginRun(
     candidates: readonly ModelRef[];
     askedBefore: ModelRef | undefined;
     log: Waiting["log"];
+    behind: NonNullable<RunDeps["behind"]>;
   },
 ): Run {
   const { facts } = prepared;
-  const { candidates, askedBefore } = parts;
+  const { candidates, askedBefore, approvals, behind } = parts;
   const request = { ...requestFor(prepared, session, ports, { candidates }), askedBefore };
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals: parts.approvals }, parts.log);
+  return startRun(request, { ...ports, log, approvals, behind }, parts.log);
 }
 
 /** What a run of a prepared turn is started with. `extra` joins its system prompt. */

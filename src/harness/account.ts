@@ -1,5 +1,15 @@
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
-import type { FailureKind, PromptPart, PromptRecord, Receipt, Skipped, ToolCount, Try } from "../types/run.ts";
+import type {
+  FailureKind,
+  PromptPart,
+  PromptRecord,
+  Receipt,
+  SideCost,
+  Skipped,
+  ToolCount,
+  Try,
+} from "../types/run.ts";
+import { addUsage } from "../types/usage.ts";
 
 /** What a run tells of itself afterwards, besides what its log counts. */
 export class Account {
@@ -8,6 +18,7 @@ export class Account {
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
   compactions = 0;
   prompt: PromptRecord | undefined;
+  #beside: readonly SideCost[] = [];
   readonly #steered: (readonly PromptPart[])[] = [];
 
   began(
@@ -36,6 +47,10 @@ export class Account {
     if (last) this.#tries.push({ ...last, remedy });
   }
 
+  beside(cost: SideCost): void {
+    this.#beside = addCost(this.#beside, cost);
+  }
+
   /** What a message that joined the run was made of. */
   steered(parts: readonly PromptPart[]): void {
     this.#steered.push(parts);
@@ -55,9 +70,21 @@ export class Account {
       skipped,
       tools,
       compactions: this.compactions,
+      ...(this.#beside.length > 0 && { beside: this.#beside }),
       ...(this.#steered.length > 0 && { steered: this.#steered }),
       ...(profile !== undefined && { profile }),
       ...(this.prompt && { prompt: this.prompt }),
     };
   }
+}
+
+/** One line for each model and purpose. */
+export function addCost(costs: readonly SideCost[], cost: SideCost): readonly SideCost[] {
+  const { what, model, calls, usage } = cost;
+  const isSame = (one: SideCost) =>
+    one.what === what && one.model.provider === model.provider && one.model.id === model.id;
+  if (!costs.some(isSame)) return [...costs, cost];
+  return costs.map((one) =>
+    isSame(one) ? { ...one, calls: one.calls + calls, usage: addUsage(one.usage, usage) } : one,
+  );
 }

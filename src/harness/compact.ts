@@ -91,10 +91,26 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   const willRetry = ok && job.why === "overflow";
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
   const listed = failure !== undefined && { listedBecause: failure };
-  job.emit({ type: "compaction", phase: "end", ok, ...sizes, willRetry, ...listed, passedOver, calls, usage });
+  job.emit({
+    type: "compaction",
+    phase: "end",
+    ok,
+    ...sizes,
+    willRetry,
+    ...listed,
+    passedOver,
+    ...writerIn(written, job),
+    calls,
+    usage,
+  });
   if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined };
   if (job.signal.aborted) return { kind: "aborted" };
   return { kind: "nothing", because: isLater ? "later" : "no_gain" };
+}
+
+function writerIn({ author }: Written, { writers }: Compaction) {
+  const writer = author ?? writers[0];
+  return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
 }
 
 /** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */

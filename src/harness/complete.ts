@@ -2,6 +2,8 @@ import { callModel } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../types/context-engine.ts";
 import type { ModelRef } from "../types/model.ts";
+import type { SideCost } from "../types/run.ts";
+import { isTold } from "../types/usage.ts";
 
 export interface CompletionPorts {
   readonly models: Models;
@@ -9,11 +11,13 @@ export interface CompletionPorts {
   readonly candidates: readonly ModelRef[];
   /** Milliseconds of silence after which a call has stalled. */
   readonly idleMs: number;
+  /** Told of each call that told its tokens, also of one that failed. Must not throw. */
+  spent?(cost: SideCost): void;
 }
 
 /** One model call in an agent's name, for a plugin. Rejects with the provider's words, or when another model is asked for. */
 export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
-  const { models, candidates, idleMs } = ports;
+  const { models, candidates } = ports;
   let failure = "No model is configured.";
   for (const ref of chosen(request.model, candidates)) {
     const handle = await models.find(ref);
@@ -21,7 +25,7 @@ export async function complete(request: LlmCompletionRequest, ports: CompletionP
       failure = handle.missing;
       continue;
     }
-    const said = await ask(handle, request, idleMs);
+    const said = await ask(handle, request, ports);
     if (typeof said !== "string") return said;
     failure = said;
     if (request.signal?.aborted === true) break;
@@ -40,7 +44,7 @@ function chosen(model: string | undefined, candidates: readonly ModelRef[]): rea
 async function ask(
   handle: ModelHandle,
   request: LlmCompletionRequest,
-  idleMs: number,
+  { idleMs, spent }: CompletionPorts,
 ): Promise<LlmCompletion | string> {
   const { messages, systemPrompt = "", maxTokens, temperature, signal } = request;
   const { info } = handle;
@@ -54,9 +58,12 @@ async function ask(
     ...(temperature !== undefined && { temperature }),
     ...(signal && { signal }),
   }).result();
+  const { usage } = message;
+  const model = { provider: info.provider, id: info.id };
+  if (isTold(usage)) spent?.({ what: "engine", model, calls: 1, usage });
   if (message.stopReason === "error" || message.stopReason === "aborted")
     return message.errorMessage ?? message.stopReason;
-  const { input, output, cacheRead, cacheWrite, totalTokens: total } = message.usage;
+  const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;
   return {
     text: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
     provider: info.provider,

@@ -7,6 +7,7 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
+import { isTold } from "../types/usage.ts";
 import { isWordless } from "./unanswered.ts";
 
 export interface TranslatorParts {
@@ -130,8 +131,8 @@ export class EventTranslator {
   }
 
   /** It cost all the same, as a refusal does. */
-  #countTold(message: AssistantMessage): void {
-    if (message.usage.totalTokens > 0) this.#count(message);
+  #countTold({ usage }: AssistantMessage): void {
+    if (isTold(usage)) this.#log.spend(usage);
   }
 
   #kept(message: AssistantMessage): AssistantMessage {

@@ -1,6 +1,6 @@
-import type { RunEvent, RunEventBody, RunStream } from "../types/events.ts";
+import type { CompactionEvent, RunEvent, RunEventBody, RunStream } from "../types/events.ts";
 import type { Usage } from "../types/model.ts";
-import type { RunFacts, RunResult } from "../types/run.ts";
+import type { RunFacts, RunResult, SideCost } from "../types/run.ts";
 import { Account } from "./account.ts";
 import { addUsage, emptyUsage } from "../types/usage.ts";
 
@@ -68,12 +68,13 @@ export class RunLog implements RunStream {
     if (body.type === "message_start") this.#lastText = "";
     if (body.type === "text_delta") this.#lastText = body.text;
     if (body.type === "usage") {
-      this.#spend(1, body.usage);
+      this.spend(body.usage);
       if (body.usage.totalTokens > 0) this.#filled = body.usage.totalTokens;
       this.#lastUsage = body.usage;
     }
     if (body.type === "compaction" && body.phase === "end") {
-      this.#spend(body.calls, body.usage);
+      const cost = costOf(body);
+      if (cost) this.beside(cost);
       if (body.ok) this.account.compactions += 1;
     }
     if (body.type === "tool_end") this.account.tool(body);
@@ -81,7 +82,14 @@ export class RunLog implements RunStream {
     if (body.type === "prompt") this.account.prompt = body.record;
   }
 
-  #spend(calls: number, usage: Usage): void {
+  /** Model calls that are not the conversation's own, of this run all the same. */
+  beside(cost: SideCost): void {
+    this.spend(cost.usage, cost.calls);
+    this.account.beside(cost);
+  }
+
+  /** Model calls that no event tells. */
+  spend(usage: Usage, calls = 1): void {
     this.#calls += calls;
     this.#usage = addUsage(this.#usage, usage);
   }
@@ -99,4 +107,11 @@ export class RunLog implements RunStream {
       }
     }
   }
+}
+
+/** What a compaction cost, at its end; undefined when no model was asked. */
+export function costOf(event: CompactionEvent): SideCost | undefined {
+  if (event.phase !== "end" || event.calls === 0) return undefined;
+  const { calls, usage, model = { provider: "none", id: "none" } } = event;
+  return { what: "compaction", model, calls, usage };
 }

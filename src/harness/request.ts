@@ -9,7 +9,7 @@ import type { Texts } from "../types/journal.ts";
 import type { AgentInternalEvent } from "../types/internal-event.ts";
 import type { Log } from "../types/log.ts";
 import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/model.ts";
-import type { PromptPart, RunFacts } from "../types/run.ts";
+import type { PromptPart, RunFacts, SideCost } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
@@ -41,6 +41,8 @@ export interface SystemPrompt {
 export interface EngineHost {
   /** Nobody waits for the engine any longer. */
   readonly signal: AbortSignal;
+  /** Told of each model call of the engine, also of those behind the run. */
+  spent(cost: SideCost): void;
   /** The built-in compaction. */
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }
@@ -81,6 +83,8 @@ export interface RunDeps {
   readonly mediaDir?: string;
   /** Files and directories of the gateway's own, which no model is shown. */
   readonly closedPaths?: readonly string[];
+  /** Told of model calls behind `run_end`, which are in no receipt of the run. Must not throw. */
+  behind?(cost: SideCost): void;
   /** What was pruned of which conversation; nothing is without it. */
   readonly pruned?: PruneMemory;
 }

@@ -2,9 +2,10 @@ import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/eng
 import { OpenClawError } from "../types/errors.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { ModelRef } from "../types/model.ts";
-import type { Failure } from "../types/run.ts";
+import type { CompactionEvent } from "../types/events.ts";
+import type { Failure, SideCost } from "../types/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
-import type { RunLog } from "./log.ts";
+import { costOf, type RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
 import { Stopped } from "./until-stopped.ts";
@@ -19,8 +20,6 @@ export interface MemoryParts {
   readonly signal: AbortSignal;
   /** Told of each model call of the engine. */
   spent(cost: SideCost): void;
-  /** Told of compactions that the engine has made here, also of those behind the run. */
-  compacting(event: CompactionEvent): void;
   /** Who may write a summary: the model that is asked and those behind it. */
   writers(): readonly ModelRef[];
 }
@@ -157,10 +156,19 @@ export class RunMemory {
   }
 
   async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
-    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#parts.compacting(event));
+    const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#tell(event));
     this.#leftToUs = done;
     if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
+  }
+
+  /** An engine may have it done behind the run as well. */
+  #tell(event: CompactionEvent): void {
+    const { log, deps, spent } = this.#parts;
+    if (!log.ended) return log.emit(event);
+    logCompaction(event, deps.log);
+    const cost = costOf(event);
+    if (cost) spent(cost);
   }
 
   async #compactHere(

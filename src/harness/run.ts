@@ -1,6 +1,6 @@
 import type { CompactionEvent } from "../types/events.ts";
 import type { ModelRef } from "../types/model.ts";
-import type { Failure, Receipt, RunResult } from "../types/run.ts";
+import type { Failure, Receipt, RunResult, SideCost } from "../types/run.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import type { Compacted } from "./compact.ts";
 import { Deadline } from "./deadline.ts";
@@ -56,9 +56,9 @@ export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(re
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
     settle: () => runner.memory.settle(),
-    fill: () => runner.unlessStopped(() => runner.memory.fill()),
+    fill: () => runner.memory.fill(),
     ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
-    compactWhenFull: (emit) => runner.unlessStopped(() => runner.memory.compactWhenFull(emit)),
+    compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
   };
 }
 
@@ -102,6 +102,7 @@ class Runner {
       deps,
       log,
       signal: this.#stop.signal,
+      spent: (cost) => this.#spent(cost),
       writers: () => request.candidates.slice(this.#recovery.place.candidate),
     });
   }
@@ -137,16 +138,6 @@ class Runner {
     return { kind: "failed", failure: { kind: "unknown", message: messageOf(error) } };
   }
 
-  /** Behind the run. */
-  async unlessStopped<T>(work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof Stopped) return undefined;
-      throw error;
-    }
-  }
-
   async #work(deadline: Deadline): Promise<RunResult> {
     const { conversation, turn } = this.#request;
     const progress = await progressOf(conversation, turn.entryId, this.#request);
@@ -179,6 +170,7 @@ class Runner {
   async #attempts(setting: ToolSetting): Promise<RunResult> {
     for (let number = 1; ; number += 1) {
       const rung = await this.#ladder.at(this.#recovery.place);
+      if (this.#stop.signal.aborted) return { kind: "aborted", by: this.#cause };
       if ("failure" in rung) return { kind: "failed", failure: this.#lastFailure ?? rung.failure };
       this.#recovery.standOn(rung.place);
       const outcome = await this.#attempt(number, rung, setting);
@@ -213,6 +205,12 @@ class Runner {
       progressed: () => this.#recovery.progressed(),
     };
     return attempt(plan, this.#request, parts);
+  }
+
+  /** A model call beside the conversation's own. */
+  #spent(cost: SideCost): void {
+    if (this.log.ended) this.#deps.behind?.(cost);
+    else this.log.beside(cost);
   }
 
   #note(outcome: AttemptOutcome): void {

@@ -1,4 +1,4 @@
-import type { Models } from "../providers/catalog.ts";
+import type { Missing, Models } from "../providers/catalog.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
 
 /** Thrown out of whatever a run was waiting for when it was stopped. */
@@ -66,13 +66,20 @@ export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
   };
 }
 
-function stoppableModels(models: Models, signal: AbortSignal): Models {
+/** Whoever asks for a model knows what to do without it, such as to end what they began. */
+function missingWhenStopped(error: unknown): Missing {
+  if (error instanceof Stopped) return { missing: error.message };
+  throw error;
+}
+
+/** The catalogue for work that the signal ends. */
+export function stoppableModels(models: Models, signal: AbortSignal): Models {
   const { keys } = models;
   return {
     choose: () => models.choose(),
     list: (which) => models.list(which),
     profiles: (ref) => models.profiles(ref),
-    find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal),
+    find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal).catch(missingWhenStopped),
     keys: {
       ...keys,
       order: (ref, wish) =>

@@ -14,6 +14,11 @@ const TOTALS = `
     coalesce(sum(output), 0) AS output, coalesce(sum(cost), 0) AS cost
   FROM runs WHERE at >= ?`;
 
+// What is beside the runs is no run.
+const LAST = `
+  SELECT * FROM runs WHERE session_key = ? AND coalesce(receipt ->> 'trigger', '') NOT IN ('compaction', 'engine')
+  ORDER BY at DESC, rowid DESC LIMIT 1`;
+
 // No pattern, so that no character of an id means another.
 const BEGINNING = "SELECT * FROM runs WHERE substr(run_id, 1, length(?)) = ? ORDER BY at DESC, rowid DESC LIMIT ?";
 
@@ -34,7 +39,7 @@ export function createLedger(commits: Commits): RunLedger {
       }),
     last: (key) =>
       commits.read((sql) => {
-        const row = sql.one("SELECT * FROM runs WHERE session_key = ? ORDER BY at DESC, rowid DESC LIMIT 1", key);
+        const row = sql.one(LAST, key);
         return row && toRecord(row);
       }),
     find: (id) =>

@@ -19,6 +19,8 @@ export type CompactionEvent =
       readonly listedBecause?: string;
       /** Writers that could not, and why. */
       readonly passedOver?: readonly string[];
+      /** Who wrote it, or was the first to try; unset when nobody was there. */
+      readonly model?: ModelRef;
       /** Model calls of the summary and their tokens. */
       readonly calls: number;
       readonly usage: Usage;

@@ -178,7 +178,7 @@ export interface RunLedger {
   record(run: RunRecord): Promise<void>;
   /** The latest first. */
   recent(limit: number, filter?: RunFilter): Promise<readonly RunRecord[]>;
-  /** The latest of a session. */
+  /** The latest of a session; costs beside its runs do not count. */
   last(sessionKey: SessionKey): Promise<RunRecord | undefined>;
   find(runId: string): Promise<RunRecord | undefined>;
   /** Runs whose id begins so, the latest first. */

@@ -37,7 +37,16 @@ export type RunResult =
   | { readonly kind: "aborted"; readonly by: "user" | "timeout" | "shutdown" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-export type RunTrigger = "message" | "memory" | "heartbeat" | "cron" | "subagent" | "api";
+export type RunTrigger =
+  | "message"
+  | "memory"
+  | "heartbeat"
+  | "cron"
+  | "subagent"
+  | "api"
+  /** No run: what a summary or a context engine cost outside of one. */
+  | "compaction"
+  | "engine";
 
 export interface RunFacts {
   readonly runId: RunId;
@@ -151,6 +160,14 @@ export interface TokenBudget {
   readonly history: number;
 }
 
+/** Model calls beside the conversation's own: summaries, and what a context engine asks. */
+export interface SideCost {
+  readonly what: "compaction" | "engine";
+  readonly model: ModelRef;
+  readonly calls: number;
+  readonly usage: Usage;
+}
+
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
 export interface Receipt {
   readonly model: ModelRef;
@@ -168,6 +185,8 @@ export interface Receipt {
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
   readonly compactions?: number;
+  /** The part of `calls` and `usage` that was not the conversation's own. */
+  readonly beside?: readonly SideCost[];
   /** What each message that joined the run on its way was made of. */
   readonly steered?: readonly (readonly PromptPart[])[];
   /** Of the last attempt. */

@@ -11,6 +11,10 @@ export function emptyUsage(): Usage {
   };
 }
 
+/** Whether a call told what it took; one that failed early has not. */
+export const isTold = ({ input, output, cacheRead, cacheWrite }: Usage): boolean =>
+  input + output + cacheRead + cacheWrite > 0;
+
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     input: a.input + b.input,

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { compactByEngine } from "../../src/dispatch/engine-compaction.ts";
+import { Bill } from "../../src/dispatch/side-costs.ts";
 import type { CompactionNews } from "../../src/types/chat.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import type { ModelCall } from "../fakes/model.ts";
@@ -42,7 +43,12 @@ it("waits for its turn in the lane, and counts in the session's row", async () =
 it("is none without the configured engine, which the log tells of", async () => {
   const noEngine = () => Promise.reject(new OpenClawError("ENGINE_MISSING", { message: "none", fix: "add it" }));
   const builtIn = () => Promise.reject(new Error("another engine took its place"));
-  const job = { model: MODEL, tokenBudget: 1000, signal: new AbortController().signal };
+  const job = {
+    model: MODEL,
+    tokenBudget: 1000,
+    signal: new AbortController().signal,
+    bill: new Bill(async () => undefined),
+  };
   expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
   expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));
 });

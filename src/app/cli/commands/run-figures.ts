@@ -22,7 +22,7 @@ export function modelName({ model, candidates }: ShownReceipt): string {
 export const count = (tokens: number): string => tokens.toLocaleString("en");
 
 /** What went in, with what the provider's cache held, what came out, and what it cost. */
-export function figures({ usage }: ShownReceipt): { input: string; output: string; cost: string } {
+export function figures({ usage }: Pick<ShownReceipt, "usage">): { input: string; output: string; cost: string } {
   const { input, output, cacheRead, cacheWrite, cost } = usage;
   return { input: count(input + cacheRead + cacheWrite), output: count(output), cost: `$${cost.total.toFixed(4)}` };
 }

@@ -38,6 +38,7 @@ const receipt = z.looseObject({
   skipped: z.array(skipped).optional(),
   tools: z.array(tool).optional(),
   compactions: z.number().optional(),
+  beside: z.array(z.looseObject({ what: z.string(), model, calls: z.number(), usage })).optional(),
   steered: z.array(z.array(part)).optional(),
   prompt: z
     .looseObject({

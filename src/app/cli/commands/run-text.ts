@@ -15,6 +15,7 @@ export function runText(io: Io, whole: WholeRun): string {
     block(io, "Messages that joined it", partRows(receipt.steered?.flat())),
     block(io, "The system prompt", partRows(receipt.prompt?.systemParts)),
     block(io, "Tools", toolRows(receipt)),
+    block(io, "Of its cost, not the conversation's own", besideRows(receipt)),
     block(io, "Came in", inRows(whole)),
     block(io, "Went out", outRows(whole)),
   ];
@@ -119,6 +120,14 @@ const partRows = (parts: readonly RunPart[] = []): Rows => [
 const toolRows = ({ tools = [] }: ShownReceipt): Rows => [
   ["TOOL", "CALLS", "FAILED", "TOOK"],
   ...tools.map(({ name, calls, failed, ms }) => [name, String(calls), String(failed), showMs(ms)]),
+];
+
+const besideRows = ({ beside = [] }: ShownReceipt): Rows => [
+  ["FOR", "MODEL", "CALLS", "IN", "OUT", "COST"],
+  ...beside.map(({ what, model, calls, usage }) => {
+    const { input, output, cost } = figures({ usage });
+    return [what, nameOf(model), String(calls), input, output, cost];
+  }),
 ];
 
 function inRows({ inbox }: WholeRun): Rows {

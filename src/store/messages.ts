@@ -5,7 +5,7 @@ import { count, countOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import { putMessage, toInboxRow } from "./inbox.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
-import type { Params, Statements } from "./sqlite.ts";
+import type { Params, Row, Statements } from "./sqlite.ts";
 
 /** Which rows are asked for. Of the inbox the session is the claimed one. */
 export interface RowFilter {
@@ -52,30 +52,35 @@ export interface MessageDesk extends MessageLook {
 
 const MOST_FOUND = 20;
 const INBOX = "SELECT * FROM inbox";
+/** With word of an answer of which every part was given up. */
+const INBOX_ROWS = `
+  SELECT inbox.*, EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state = 'failed')
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state <> 'failed') AS unsent
+  FROM inbox`;
 const OUTBOX_READY = `
   UPDATE outbox SET retried_at = ?, error = NULL,
     state = CASE WHEN was_unknown OR state IN ('unknown', 'sending') THEN 'unknown' ELSE 'planned' END
   WHERE id = ? AND state <> 'sent'`;
 
 export function createMessageLook(commits: Commits): MessageLook {
-  const inbox = (sql: string, ...values: Params) => commits.read((db) => db.all(sql, ...values).map(toInboxRow));
+  const inbox = (sql: string, ...values: Params) => commits.read((db) => db.all(sql, ...values).map(toShownRow));
   const outbox = (sql: string, ...values: Params) =>
     commits.read((db) => db.all(`${OUTBOX_ROWS} ${sql}`, ...values).map(toOutboxRow));
   return {
     inboxRows(limit, filter) {
       const { where, values } = inboxTerms(filter);
-      return inbox(`${INBOX} ${where} ORDER BY id DESC LIMIT ?`, ...values, limit);
+      return inbox(`${INBOX_ROWS} ${where} ORDER BY id DESC LIMIT ?`, ...values, limit);
     },
-    inboxRow: async (id) => (await inbox(`${INBOX} WHERE id = ?`, id))[0],
+    inboxRow: async (id) => (await inbox(`${INBOX_ROWS} WHERE id = ?`, id))[0],
     async inboxOfMessage(messageId, channel) {
       const rows = await inbox(
-        `${INBOX} WHERE json_extract(message, '$.id') = ? ORDER BY id DESC LIMIT ?`,
+        `${INBOX_ROWS} WHERE json_extract(message, '$.id') = ? ORDER BY id DESC LIMIT ?`,
         messageId,
         MOST_FOUND,
       );
       return rows.filter((row) => channel === undefined || row.message.from.channel === channel);
     },
-    againOf: (id) => inbox(`${INBOX} WHERE again_of = ? ORDER BY id`, id),
+    againOf: (id) => inbox(`${INBOX_ROWS} WHERE again_of = ? ORDER BY id`, id),
     seen: ({ from, eventKey }) =>
       commits.read((sql) => seenOf(sql, [from.channel, from.account, eventKey] satisfies Params)),
     outboxRows(limit, filter) {
@@ -90,6 +95,11 @@ export function createMessageLook(commits: Commits): MessageLook {
     outboxOf: (inboxId) => outbox("WHERE outbox.inbox_id = ? ORDER BY outbox.id", inboxId),
   };
 }
+
+const toShownRow = (row: Row): InboxRow => ({
+  ...toInboxRow(row),
+  ...(count(row, "unsent") > 0 && { isUnsent: true }),
+});
 
 export function createMessageDesk(commits: Commits, clock: Clock): MessageDesk {
   const look = createMessageLook(commits);

@@ -35,6 +35,8 @@ export interface InboxRow {
   readonly refused?: Refusal;
   /** The row whose message an operator had run again as this one. */
   readonly againOf?: number;
+  /** Told when people look at it: the platform took nothing of its answer. */
+  readonly isUnsent?: boolean;
 }
 
 /** What the rules of a channel said instead of letting a message in; `history`: heard, kept as context for the next answer. */

@@ -218,7 +218,10 @@ describe("without a gateway", () => {
   it("gives up replies and readies them for the next start", async () => {
     const row = await accept("x");
     const [reply] = await plan(row.id, "answer");
+    await journal.inbox.finish([row.id], { kind: "replied" });
     expect((await cli("outbox", "drop", "1")).out).toBe("Reply 1 is given up.\n");
+    expect((await cli("inbox", "list", "--all")).out).toMatch(/answered, but nothing of it was sent +x$/m);
+    expect((await cli("inbox", "show", "1")).out).toMatch(/^State +answered, but nothing of it was sent$/m);
     expect((await cli("outbox", "drop", "1")).code).toBe(2);
     expect((await cli("outbox", "retry", "1")).out).toContain("at the next start");
     await journal.outbox.mark(reply!.id, { state: "unknown" });

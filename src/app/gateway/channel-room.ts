@@ -213,11 +213,24 @@ export class ChannelRoom {
     );
   }
 
+  /** Accounts that a person has to look at: dead, or without a connection for minutes. */
+  problems(): readonly string[] {
+    const now = systemClock.now();
+    const rows = this.#configured().filter(
+      ({ lifecycle, lifecycleSince, connected }) =>
+        lifecycle === "dead" || (!connected && now - (lifecycleSince ?? now) > LONG_OFF_MS),
+    );
+    return rows.map((row) => `${row.label} (${row.accountId}) is not connected: ${row.lastError ?? row.lifecycle}`);
+  }
+
   /** The accounts that the config switches on. */
   #configured() {
     return this.status().filter((row) => row.enabled && row.channel !== WEB_CHAT);
   }
 }
+
+/** A connection that breaks comes back by itself within seconds. */
+const LONG_OFF_MS = 3 * 60_000;
 
 /** Always on, whatever the config says. */
 async function webAccount(clients: WebRoom): Promise<ConfiguredAccount> {

@@ -52,7 +52,10 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     health: () => channels.health(),
     tailLogs: (request) => tailLogs(log.file(), request),
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
-    ready: () => ({ ok: parts.channels.isUp, problems: live.problems.map((problem) => problem.message) }),
+    ready: () => ({
+      ok: parts.channels.isUp,
+      problems: [...live.problems.map((problem) => problem.message), ...parts.channels.problems()],
+    }),
     snapshot: () => ({}),
     metrics: () => metricsText(parts),
     webhooks: channels.webhooks,

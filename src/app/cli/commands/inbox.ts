@@ -39,6 +39,7 @@ function cells(row: InboxLine): readonly string[] {
 const takenAt = ({ acceptedAt, receivedAt }: InboxLine): number => acceptedAt ?? receivedAt;
 
 function stateOf({ state, outcome, ...row }: InboxLine): string {
+  if (outcome?.kind === "replied" && row.isUnsent === true) return "answered, but nothing of it was sent";
   if (outcome) return outcome.why === undefined ? outcome.kind : `${outcome.kind}: ${outcome.why}`;
   const age = showDuration(Date.now() - (row.acceptedAt ?? row.receivedAt));
   return state === "accepted" ? `waits for ${age}` : `in work for ${age}`;

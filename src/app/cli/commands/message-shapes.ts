@@ -19,6 +19,7 @@ const inboxShape = z.looseObject({
   runId: z.string().optional(),
   refused: z.string().optional(),
   againOf: z.number().optional(),
+  isUnsent: z.boolean().optional(),
   outcome: outcome.optional(),
 });
 

@@ -64,13 +64,20 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayLook): Rows {
   return [
     ["Gateway", `${version ?? "running"} at ${at}`],
     ["Up for", uptimeMs === undefined ? undefined : showDuration(uptimeMs)],
-    ["Ready", ready && (ready.ok ? "yes" : (ready.problems ?? ["no"]).join("; "))],
+    ["Ready", ready && readyText(ready)],
     ["Model", modelText(told)],
     ["Channels", channelsText(told)],
     ["Work", workText(told)],
     ["Messages", messagesText(told)],
     ["Last day", dayText(told)],
   ];
+}
+
+/** It serves its clients and still may have what somebody has to look at. */
+function readyText({ ok, problems = [] }: NonNullable<GatewayStatus["ready"]>): string {
+  const told = problems.join("; ");
+  if (!ok) return told === "" ? "no" : told;
+  return told === "" ? "yes" : `yes, but ${told}`;
 }
 
 function modelText({ model }: GatewayStatus): string | undefined {

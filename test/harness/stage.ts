@@ -131,7 +131,7 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
     log,
     clock,
     dir,
-    start({ approvals = NOBODY, clock: own, runLog, hooks, texts, pruned, models: others, ...more } = {}) {
+    start({ approvals = NOBODY, clock: own, runLog, hooks, texts, pruned, behind, models: others, ...more } = {}) {
       runs += 1;
       const facts = {
         runId: runId(`run-${runs}`),
@@ -155,7 +155,13 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
       const deps = { models: others ?? models, approvals, log, clock: own ?? clock };
       return startRun(
         request,
-        { ...deps, ...(hooks && { hooks }), ...(texts && { texts }), ...(pruned && { pruned }) },
+        {
+          ...deps,
+          ...(hooks && { hooks }),
+          ...(texts && { texts }),
+          ...(pruned && { pruned }),
+          ...(behind && { behind }),
+        },
         runLog,
       );
     },

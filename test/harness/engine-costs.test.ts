@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { complete } from "../../src/harness/complete.ts";
+import type { RunRequest } from "../../src/harness/request.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
+import { openEngineTurn } from "../../src/history/engines/turn.ts";
+import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/context-engine.ts";
+import type { SideCost } from "../../src/types/run.ts";
+import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
+import { RecordingEngine } from "../history/engines/recording-engine.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
+import { eventsOf, MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+
+let stage: Stage;
+const background = new KeyedQueue();
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+const opener =
+  (engine: ContextEngine): NonNullable<RunRequest["openEngine"]> =>
+  (host) =>
+    openEngineTurn({
+      id: engine.info.id,
+      engines: { get: () => Promise.resolve(() => engine) },
+      session: {
+        sessionId: stage.session.id,
+        sessionKey: stage.session.key,
+        sessionFile: stage.session.file,
+        agentId: "main",
+        workspace: stage.dir,
+      },
+      turn: { key: "turn-1" },
+      services: {
+        complete: (request) =>
+          complete(request, {
+            models: modelsAt(stage.model.url),
+            candidates: [MODEL],
+            idleMs: 60_000,
+            spent: (cost) => host.spent(cost),
+          }),
+        compact: (job) => host.compact(job),
+      },
+      timeouts: TIMEOUTS,
+      background,
+      desk: new CompactionDesk(),
+      clock: stage.clock,
+      log: stage.log,
+    });
+
+describe("what an engine asks of a model", () => {
+  it("is in the run's receipt, and behind the run it is told beside it; also a call that failed", async () => {
+    const engine = new RecordingEngine();
+    const asks = async (runtimeContext: ContextEngineRuntimeContext | undefined) =>
+      void (await runtimeContext?.llm?.complete({ messages: [{ role: "user", content: "sum up" }] }));
+    const { assemble, afterTurn, maintain } = engine;
+    engine.assemble = async (params) => (await asks(params.runtimeContext), assemble.call(engine, params));
+    engine.afterTurn = async (params) => (await asks(params.runtimeContext), afterTurn?.call(engine, params));
+    engine.maintain = async (params) => {
+      await asks(params.runtimeContext);
+      return (await maintain?.call(engine, params)) ?? { changed: false, bytesFreed: 0, rewrittenEntries: 0 };
+    };
+    stage.model.answer(() => ({ text: "words" }));
+    const behind: SideCost[] = [];
+    const run = stage.start({ openEngine: opener(engine), behind: (cost) => void behind.push(cost) });
+    const end = (await eventsOf(run.stream)).at(-1);
+    if (end?.type !== "run_end") throw new Error("the run has no end");
+    const cost = { what: "engine", model: MODEL, calls: 1, usage: { input: 10, output: 5 } };
+    expect(end.receipt).toMatchObject({ calls: 2, usage: { input: 20, output: 10 }, beside: [cost] });
+    expect(behind).toEqual([]);
+    await run.settle();
+    await background.idle();
+    expect(behind).toMatchObject([cost, cost]);
+  });
+
+  it("is none where nothing was told", async () => {
+    const told: SideCost[] = [];
+    stage.model.answer(() => ({ status: 500, message: "down" }));
+    const ports = { models: modelsAt(stage.model.url), candidates: [MODEL], idleMs: 60_000 };
+    const asked = complete({ messages: [] }, { ...ports, spent: (cost) => void told.push(cost) });
+    await expect(asked).rejects.toThrow();
+    expect(told).toEqual([]);
+  });
+});

@@ -130,8 +130,14 @@ function after(remedy: Remedy, state: PolicyState): PolicyState {
   const used = { ...state.used, [remedy]: (state.used[remedy] ?? 0) + 1 };
   if (remedy === "rotate_profile") return { ...state, used, profile: state.profile + 1 };
   if (remedy !== "fallback_model") return { ...state, used };
-  const kept = Object.entries(used).filter(([name]) => !isPerModel(name));
-  return { used: Object.fromEntries(kept), candidate: state.candidate + 1, profile: 0 };
+  return standingOn({ ...state, used }, { candidate: state.candidate + 1, profile: 0 });
+}
+
+/** The state at another model or key: another model gets anew what is for each. */
+export function standingOn(state: PolicyState, place: Pick<PolicyState, "candidate" | "profile">): PolicyState {
+  if (place.candidate === state.candidate) return { ...state, ...place };
+  const kept = Object.entries(state.used).filter(([name]) => !isPerModel(name));
+  return { used: Object.fromEntries(kept), ...place };
 }
 
 const isPerModel = (name: string): boolean => [...PER_MODEL].some((remedy) => remedy === name);

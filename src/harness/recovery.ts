@@ -8,7 +8,7 @@ import { failedBecause } from "./compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
 import type { Ladder } from "./ladder.ts";
 import type { RunLog } from "./log.ts";
-import { FRESH, next, type PolicyState, progressed, type Step, without } from "./policy.ts";
+import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
 import type { Attempt } from "./plan.ts";
 import type { RunRequest } from "./request.ts";
 
@@ -62,7 +62,8 @@ export class Recovery {
 
   /** Models and keys were passed by. */
   standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
-    this.#state = { ...this.#state, ...place };
+    if (place.candidate !== this.#state.candidate) this.#thinking = this.#parts.request.thinking;
+    this.#state = standingOn(this.#state, place);
   }
 
   progressed(): void {

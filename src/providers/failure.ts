@@ -3,7 +3,6 @@ import { durationMs } from "./call/waits.ts";
 
 /** What providers say when a call fails, and who says it: first match wins, so the narrow words stand above the wide ones. */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] = [
-  ["compaction_failure", /compaction (failed|did not|made no)|could not be (summari[sz]ed|compacted)/i, "this gateway"],
   [
     "rate_limit",
     /throttl|too many requests|rate.?limit|quota.*per (minute|day)|resource.?exhausted|please retry in|usage.?limit|concurrency limit/i,

@@ -139,6 +139,7 @@ function errorKind(kind: FailureKind): string {
     case "rate_limit":
       return kind;
     case "context_overflow":
+    case "compaction_failure":
       return "context_length";
     default:
       return "unknown";

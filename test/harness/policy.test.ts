@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FRESH, next, POLICY, type PolicyState, type Step } from "../../src/harness/policy.ts";
+import { FRESH, next, POLICY, type PolicyState, standingOn, type Step } from "../../src/harness/policy.ts";
 import { FAILURE_KINDS, type Failure } from "../../src/types/run.ts";
 
 const failure: fc.Arbitrary<Failure> = fc.record({
@@ -64,6 +64,12 @@ describe("the failure policy", () => {
     const [handedOn] = taken.filter((step) => step.kind === "retry" && step.remedy === "fallback_model");
     expect(handedOn).toMatchObject({ state: { candidate: 1, used: { compact: 3, fallback_model: 1 } } });
     expect(handedOn).not.toHaveProperty("state.used.shrink_window");
+  });
+
+  it("gives a model that others were passed by for all that is for each model", () => {
+    const state: PolicyState = { used: { wait: 2, lower_thinking: 1, compact: 2 }, candidate: 0, profile: 1 };
+    expect(standingOn(state, { candidate: 0, profile: 2 })).toEqual({ ...state, profile: 2 });
+    expect(standingOn(state, { candidate: 2, profile: 0 })).toEqual({ used: { compact: 2 }, candidate: 2, profile: 0 });
   });
 
   it("never names a candidate that is not there", () => {

@@ -294,7 +294,6 @@ const TEXTS: readonly (readonly [FailureKind, provider: string, text: string])[]
   ["refusal", "Alibaba", "400 data_inspection_failed: Input data may contain inappropriate content."],
   ["format", "OpenAI", "400 Invalid 'max_tokens': integer above maximum value."],
   ["format", "Anthropic", "400 messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"],
-  ["compaction_failure", "this gateway", "Compaction failed: the summary was empty"],
   ["unknown", "nobody", "something quite new"],
   ["unknown", "nobody", ""],
 ];

@@ -38,7 +38,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   refusal: 502,
   cut_off: 502,
   network: 502,
-  compaction_failure: 502,
+  compaction_failure: 400,
   tool_loop: 500,
   engine: 500,
   model_missing: 502,
@@ -47,7 +47,8 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
 
 export function fromFailure(failure: Failure): ApiError {
   const status = STATUS[failure.kind];
-  const code = failure.kind === "context_overflow" ? "context_length_exceeded" : failure.kind;
+  const isTooLong = failure.kind === "context_overflow" || failure.kind === "compaction_failure";
+  const code = isTooLong ? "context_length_exceeded" : failure.kind;
   return { status, message: failure.message, type: typeOf(status), code };
 }
 

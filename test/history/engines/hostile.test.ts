@@ -148,24 +148,3 @@ describe.each(WIRES.filter(({ model }) => FAMILIES.includes(model.api)))(
     });
   },
 );
-
-describe("an engine that never shrinks", () => {
-  it("is passed by once it does not heed the budget, and its compactions end", async () => {
-    const words = "word ".repeat(1000);
-    const engine = vandal({
-      messages: Array.from({ length: 50 }, () => ({ role: "user", content: words, timestamp: 0 })),
-      estimatedTokens: 1,
-    });
-    engine.compact = async () => ({ ok: true, compacted: true, result: { tokensBefore: 62_500, tokensAfter: 62_500 } });
-    const turn = await stage(engine).open();
-    const asked: ChatMessage = { role: "user", content: "now", timestamp: 0 };
-    const signal = new AbortController().signal;
-    const { model } = ask([asked], 0);
-    expect((await turn.assemble(ask([asked], 0, { tokenBudget: 60_000 })))?.estimatedTokens).toBeGreaterThan(62_000);
-    expect(await turn.compact({ why: "overflow", tokenBudget: 60_000, model, signal })).toMatchObject({
-      kind: "nothing",
-    });
-    expect(await turn.assemble(ask([asked], 0, { tokenBudget: 30_000 }))).toBeUndefined();
-    expect(turn.degraded).toContain("30000 tokens");
-  });
-});

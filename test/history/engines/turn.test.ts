@@ -373,46 +373,6 @@ describe("an engine that fails", () => {
   const hang = () => new Promise<never>(() => undefined);
   const broken = () => Promise.reject(new Error("disk on fire"));
 
-  it.each<[string, ContextEngine["assemble"]]>([
-    ["throws", broken],
-    [
-      "throws what is no error",
-      // oxlint-disable-next-line typescript/only-throw-error
-      async () => {
-        throw Object.create(null);
-      },
-    ],
-    ["answers nothing", async () => undefined as never],
-    ["answers no list", async () => ({ messages: "all", estimatedTokens: 1 }) as never],
-    [
-      "has a role of its own",
-      async () => ({ messages: [{ role: "critic", content: "x" }], estimatedTokens: 1 }) as never,
-    ],
-    ["has an estimate that is none", async () => ({ messages: history, estimatedTokens: NaN })],
-    ["leaves everything out", async () => ({ messages: [], estimatedTokens: 0 })],
-    ["does not heed the budget", async () => ({ messages: turns(200, "long ".repeat(900)), estimatedTokens: 1 })],
-    [
-      "cannot be read",
-      async () => ({
-        estimatedTokens: 1,
-        get messages(): never {
-          throw new Error("no");
-        },
-      }),
-    ],
-  ])("and %s is passed by in this turn, and that is told", async (_, assemble) => {
-    const on = stage(small({ assemble }));
-    const turn = await on.open();
-    await turn.begin(never);
-    expect(await turn.assemble(ask(messages, 4))).toBeUndefined();
-    expect(turn.degraded).toMatch(/small.*assemble/);
-    expect(on.log.lines).toMatchObject([{ code: "ENGINE_DEGRADED", engine: "small", method: "assemble" }]);
-    expect(await turn.assemble(ask(messages, 4))).toBeUndefined();
-    expect(on.log.lines).toHaveLength(1);
-    await turn.end(ending(messages, 4));
-    expect((await on.open()).degraded).toBeUndefined();
-  });
-
   it("and hangs is waited for as long as configured, and not asked again", async () => {
     let calls = 0;
     const on = stage(small({ assemble: () => ((calls += 1), hang()), afterTurn: hang }));
@@ -511,15 +471,6 @@ describe("an engine that fails", () => {
       ["ENGINE_FAILED", "maintain"],
       ["ENGINE_FAILED", "dispose"],
     ]);
-  });
-
-  it("does not hold up an abort", async () => {
-    const stop = new AbortController();
-    const turn = await stage(small({ assemble: hang })).open();
-    const shown = turn.assemble(ask(messages, 4, { signal: stop.signal }));
-    stop.abort();
-    expect(await shown).toBeUndefined();
-    expect(turn.degraded).toBeUndefined();
   });
 });
 

@@ -63,6 +63,7 @@ interface Prompt {
   readonly system: { readonly text: string }[];
   readonly messages: { readonly role: string; readonly content: { readonly type: string; readonly text?: string }[] }[];
   readonly tools: string[];
+  readonly toolTokens: number;
 }
 
 const wordsIn = (content: unknown): string => {
@@ -102,6 +103,7 @@ async function expectShown(id: string, env: Record<string, string>, sent: ModelC
     sent?.messages.filter(({ role }) => role !== "system").map(({ role, content }) => [role, wordsIn(content)]),
   );
   expect(prompt.tools).toEqual(sent?.tools.map((tool) => tool.function.name));
+  expect(prompt.toolTokens).toBeGreaterThan(100);
 }
 
 test("what the model was sent is what `runs show --prompt` prints, with a gateway and without", async () => {

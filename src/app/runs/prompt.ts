@@ -27,6 +27,8 @@ export interface ShownPrompt {
   readonly system: readonly (PromptPart & { readonly text?: string })[];
   readonly messages: readonly PromptMessage[];
   readonly tools: readonly string[];
+  /** Estimated, of all tools with their descriptions and schemas. */
+  readonly toolTokens?: number;
   readonly bodyParts: readonly PromptPart[];
   /** Files that turns name and that were shown with them where they could be read; the transcript does not hold them. */
   readonly imageFiles: readonly string[];
@@ -40,8 +42,9 @@ export interface ShownPrompt {
 export async function promptOf(place: RunPlace, run: RunRecord): Promise<ShownPrompt | undefined> {
   const record = run.receipt.prompt;
   if (!record) return undefined;
-  const { tools, bodyParts } = record;
-  return { system: await systemOf(place, record), tools, bodyParts, ...(await messagesOf(place, run, record)) };
+  const { tools, bodyParts, budget } = record;
+  const named = { tools, ...(budget && { toolTokens: budget.reserveTools }), bodyParts };
+  return { system: await systemOf(place, record), ...named, ...(await messagesOf(place, run, record)) };
 }
 
 async function systemOf({ journal }: RunPlace, { system, systemParts }: PromptRecord): Promise<ShownPrompt["system"]> {

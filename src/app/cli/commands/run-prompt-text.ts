@@ -5,10 +5,15 @@ import type { RunContent, RunMessage, RunPart, RunPrompt } from "./run-shapes.ts
 
 /** What a model saw, in its order: the pieces of the system prompt, the tools, the messages. */
 export function promptText(io: Io, prompt: RunPrompt): string {
-  const { system, tools, messages, bodyParts, imageFiles } = prompt;
+  const { system, tools, toolTokens, messages, bodyParts, imageFiles } = prompt;
+  const toolFacts = [
+    "tools",
+    String(tools.length),
+    toolTokens === undefined ? undefined : tokensOf({ tokens: toolTokens }),
+  ];
   const blocks = [
     ...system.map((part) => sectionText(io, part)),
-    `${rule(io, ["tools", String(tools.length)])}${tools.join(", ") || "none"}\n`,
+    `${rule(io, toolFacts)}${tools.join(", ") || "none"}\n`,
     ...messages.map((message, index) => messageText(io, message, `message ${index + 1}`)),
     imageFiles.length > 0 ? `${rule(io, [FILES])}${imageFiles.map((path) => `${cleanText(path)}\n`).join("")}` : "",
     bodyParts.length > 0 ? `${rule(io, ["the last turn was made of"])}${bodyParts.map(partLine).join("")}` : "",

@@ -61,7 +61,7 @@ const receipt = z.looseObject({
     .optional(),
 });
 
-export const runShape = z.looseObject({
+const runShape = z.looseObject({
   runId: z.string(),
   sessionKey: z.string(),
   at: z.number(),
@@ -116,6 +116,7 @@ export const promptShape = z.looseObject({
   system: z.array(part),
   messages: z.array(message),
   tools: z.array(z.string()),
+  toolTokens: z.number().optional(),
   bodyParts: z.array(part),
   imageFiles: z.array(z.string()).default([]),
   faithful: z.boolean(),

@@ -10,7 +10,7 @@ import { defer } from "./interactions.ts";
 import type { Room } from "./room.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
-export const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15);
+const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15);
 /** After READY each guild is told by an event of its own; one that is down is not waited for. */
 const GUILDS_WITHIN_MS = 5000;
 /** A bot that begins sessions faster is turned away. docs.discord.com/developers/events/gateway#rate-limiting */

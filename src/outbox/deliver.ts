@@ -155,4 +155,4 @@ export class Outbox {
 /** For a channel that is configured but has never been up. */
 const PLAIN_LIMITS: ChannelLimits = { text: 2000, format: "plain", media: 0 };
 
-export const chatKey = (to: Peer): string => `${to.channel}\n${to.account}\n${to.chat.id}`;
+const chatKey = (to: Peer): string => `${to.channel}\n${to.account}\n${to.chat.id}`;

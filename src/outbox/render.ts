@@ -25,7 +25,7 @@ async function asWritten(markdown: string, limit: number): Promise<readonly Outb
 }
 
 /** Begins a resend whose first send may have arrived. */
-export const REPEAT_LABEL = "(possible repeat) ";
+const REPEAT_LABEL = "(possible repeat) ";
 
 /** Marks that count only at the start of a line. */
 const LINE_MARKS = /^(?:>|```)/;

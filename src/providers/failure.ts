@@ -156,11 +156,11 @@ const ASKED_WAIT =
 const RESET_AT = /ratelimit-reset["':\s]+(\d{13})\b/i;
 
 /** Milliseconds that a text asks to wait; a number without a unit is seconds. */
-export function waitIn(text: string, now: number = Date.now()): number | undefined {
+export function waitIn(text: string): number | undefined {
   const { ms, wait } = ASKED_WAIT.exec(text)?.groups ?? {};
   if (wait !== undefined) return durationMs(ms === undefined ? wait : `${wait.trim()}ms`);
   const at = RESET_AT.exec(text)?.[1];
-  return at === undefined ? undefined : Math.max(0, Number(at) - now);
+  return at === undefined ? undefined : Math.max(0, Number(at) - Date.now());
 }
 
 /** Bounds of an image, as an error tells them. */

@@ -34,7 +34,7 @@ export interface DirectiveFilter {
 export const SILENT_TOKEN = "NO_REPLY";
 
 /** A model answers a heartbeat with this when nothing needs attention. */
-export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
+const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
 
 const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
 const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;

@@ -128,7 +128,7 @@ function finalText(state: ViewState): string {
 }
 
 /** A message as chat clients draw it. */
-export function assistantMessage(text: string, timestamp: number) {
+function assistantMessage(text: string, timestamp: number) {
   return { role: "assistant", content: [{ type: "text", text }], timestamp };
 }
 

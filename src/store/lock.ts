@@ -29,13 +29,12 @@ export const lockPath = (dir: string): string => join(dir, "state", "gateway.loc
  * Makes this process the one owner of a state directory. A lock left by a dead process is taken over.
  * Throws `OpenClawError` STATE_LOCKED when a live one holds it, STATE_UNWRITABLE when the directory cannot be written.
  */
-export async function acquireStateLock(dir: string, facts: { port?: number } = {}): Promise<StateLock> {
+export async function acquireStateLock(dir: string): Promise<StateLock> {
   const path = lockPath(dir);
   const mine: LockFacts = {
     pid: process.pid,
     startedAt: (await processStart(process.pid)) ?? "unknown",
     command: ownCommand(),
-    ...(facts.port === undefined ? {} : { port: facts.port }),
   };
   try {
     await makePrivateDir(join(dir, "state"));

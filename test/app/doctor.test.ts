@@ -9,7 +9,7 @@ import { configSchema } from "../../src/app/config/schema.ts";
 import { appChecks } from "../../src/app/doctor/app-checks.ts";
 import { nodeCheck } from "../../src/app/doctor/machine-checks.ts";
 import { applyRepairs } from "../../src/app/doctor/repair.ts";
-import { formatReport, reportJson, wantsColor } from "../../src/app/doctor/report.ts";
+import { formatReport, reportJson } from "../../src/app/doctor/report.ts";
 import { runChecks, type CheckReport } from "../../src/app/doctor/run-checks.ts";
 import type { Check, CheckResult } from "../../src/types/check.ts";
 
@@ -82,9 +82,6 @@ describe("the report", () => {
       ].join("\n"),
     );
     expect(formatReport(reports, { color: true })).toContain("\u001b[31mFAIL\u001b[39m");
-    expect(wantsColor({ isTTY: true }, {})).toBe(true);
-    expect(wantsColor({ isTTY: true }, { NO_COLOR: "1" })).toBe(false);
-    expect(wantsColor({}, {})).toBe(false);
   });
 
   it("is JSON for scripts", () => {

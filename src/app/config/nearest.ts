@@ -10,7 +10,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** Letters to insert, delete or change (Levenshtein). */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];

@@ -8,7 +8,7 @@ import { configExample } from "./config-example.ts";
 import { configTable } from "./config-table.ts";
 
 /** The files that come from the schema, by their place in the repository. */
-export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
+async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],

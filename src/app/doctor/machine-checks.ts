@@ -1,7 +1,7 @@
-import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Check } from "../../types/check.ts";
+import { exists } from "../../utils/exists.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../config/secrets.ts";
 
@@ -56,14 +56,4 @@ export function stateDirCheck(paths: StatePaths, env: Env): Check {
       ];
     },
   };
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    // Not there, or not for us: either way it is not in use.
-    return false;
-  }
 }

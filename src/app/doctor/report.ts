@@ -41,11 +41,3 @@ export function reportJson(reports: readonly CheckReport[]): string {
   }));
   return `${JSON.stringify({ status, checks }, null, 2)}\n`;
 }
-
-/** Colours belong on a terminal whose user has not said `NO_COLOR`. */
-export function wantsColor(
-  stream: { readonly isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  return stream.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
-}

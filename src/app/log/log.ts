@@ -39,7 +39,7 @@ const RANK: Readonly<Record<Level, number>> = {
 };
 
 /** The name of a day's file, local time. */
-export function dailyName(now: Date): string {
+function dailyName(now: Date): string {
   const day = [now.getFullYear(), now.getMonth() + 1, now.getDate()]
     .map((part) => String(part).padStart(2, "0"))
     .join("-");

@@ -1,4 +1,3 @@
-import { access } from "node:fs/promises";
 import type { AfterTurnParams, CompactParams, CompactResult, ContextEngine } from "../../types/context-engine.ts";
 import type {
   EngineAnswer,
@@ -9,6 +8,7 @@ import type {
   EngineTurnEnd,
 } from "../../types/engine-turn.ts";
 import type { ModelInfo } from "../../types/model.ts";
+import { exists } from "../../utils/exists.ts";
 import { bounded, type Outcome } from "./bounded.ts";
 import { compactBy } from "./compact-by.ts";
 import { resultOf } from "./compaction-desk.ts";
@@ -57,7 +57,7 @@ export class DrivenTurn implements EngineTurn {
   async begin(signal: AbortSignal): Promise<void> {
     const engine = this.#engine;
     const { session, background } = this.#options;
-    if (!(await isThere(session.sessionFile))) return;
+    if (!(await exists(session.sessionFile))) return;
     if (engine.bootstrap) {
       const done = await this.#call("bootstrap", signal, (end) =>
         engine.bootstrap?.(this.#ofTranscript({ signal: end })),
@@ -273,15 +273,5 @@ export class DrivenTurn implements EngineTurn {
     if (done.kind === "ok" || done.kind === "aborted") return;
     if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();
     this.#options.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });
-  }
-}
-
-async function isThere(file: string): Promise<boolean> {
-  try {
-    await access(file);
-    return true;
-  } catch {
-    // A session that has said nothing yet.
-    return false;
   }
 }

@@ -3,7 +3,7 @@ import type { ModelInfo, Usage } from "../../types/model.ts";
 import type { EngineTurnOptions } from "./options.ts";
 
 /** Told to engines as the harness that runs the agent; with it they take token counts for the host's own. */
-export const EXECUTION_HOST = "openclaw-embedded";
+const EXECUTION_HOST = "openclaw-embedded";
 export const RUNTIME_SETTINGS = { executionHost: { id: EXECUTION_HOST } };
 
 /** What a call knows beside the session. */

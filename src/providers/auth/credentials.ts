@@ -39,7 +39,7 @@ export class Credentials {
 
   constructor(dir: string) {
     this.#dir = dir;
-    this.path = credentialsPath(dir);
+    this.path = join(dir, NAME);
   }
 
   async read(): Promise<StoredKeys> {
@@ -115,8 +115,6 @@ export class Credentials {
     throw broken(this.path, `has an unexpected shape${where === "" ? "" : ` at ${where}`}`);
   }
 }
-
-export const credentialsPath = (dir: string): string => join(dir, NAME);
 
 /** The parser's own words would quote the file, keys and all. */
 function parse(text: string, path: string): unknown {

@@ -7,7 +7,7 @@ import type { ServerPorts } from "../options.ts";
 const MAX_ATTACHMENTS = 20;
 
 /** A file in a request: base64, bare or as a data URL. */
-export const attachmentSchema = z.looseObject({
+const attachmentSchema = z.looseObject({
   type: z.string().optional(),
   mimeType: z.string().optional(),
   fileName: z.string().optional(),

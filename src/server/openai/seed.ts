@@ -85,7 +85,7 @@ function contentOf(content: Content): string | (TextContent | ImageContent)[] {
 }
 
 /** A data URL as an image; the parser has let nothing else through. */
-export function imageOf(url: string): ImageContent {
+function imageOf(url: string): ImageContent {
   const comma = url.indexOf(",");
   return { type: "image", data: url.slice(comma + 1), mimeType: url.slice(5, url.indexOf(";")) };
 }

@@ -9,7 +9,7 @@ const account = z.looseObject({ channel: z.string(), accountId: z.string(), life
 const problem = z.looseObject({ message: z.string() });
 
 /** What `status` answers, as far as it is shown; everything may be missing in another version. */
-export const statusShape = z.looseObject({
+const statusShape = z.looseObject({
   version: z.string().optional(),
   uptimeMs: z.number().optional(),
   activeRuns: z.number().optional(),

@@ -1,8 +1,8 @@
-import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { PairingDesk } from "../../../types/journal.ts";
+import { exists } from "../../../utils/exists.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
@@ -103,15 +103,5 @@ async function withDesk<T>(path: string, work: (desk: PairingDesk) => Promise<T>
     return await work(journal.pairing);
   } finally {
     await journal.close();
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    // Whatever is wrong with it is told when it is opened.
-    return false;
   }
 }

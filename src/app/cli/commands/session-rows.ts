@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Io } from "../io.ts";
 import { showDuration, table } from "../table.ts";
 
-export const sessionShape = z.looseObject({
+const sessionShape = z.looseObject({
   key: z.string(),
   agentId: z.string().optional(),
   sessionId: z.string().optional(),

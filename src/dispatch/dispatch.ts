@@ -55,7 +55,7 @@ export class Dispatch {
     });
     this.lanes = new Lanes({
       ...ports,
-      runTurn: (key, waiting, began) => this.#claim(key, waiting, (here) => runner.run(key, here, began)),
+      runTurn: (key, waiting, place) => this.#claim(key, waiting, (here) => runner.run(key, here, place)),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
       maySteer: (waiting, running) => this.#isOwners(waiting.rows) || !this.#isOwners(running),
       shed: (task, why) => runner.shed(task, why),

@@ -17,8 +17,16 @@ export type LaneTask =
       abort?(): void;
     };
 
+/** Where a turn goes on. */
+export interface TurnPlace {
+  /** The turn is to end, also while it is being prepared. */
+  readonly stopping: AbortSignal;
+  /** The turn's run is there. */
+  begin(run: Run): void;
+}
+
 /** What waits and runs for one session. */
-export class Lane {
+export class Lane implements TurnPlace {
   /** The run under way, once it has begun. */
   run: Run | undefined;
   busy = false;
@@ -27,6 +35,7 @@ export class Lane {
   #isOver = false;
   #current: LaneTask | undefined;
   #aborted: AbortCause | undefined;
+  #stop = new AbortController();
   readonly #tasks: LaneTask[] = [];
 
   get waiting(): number {
@@ -49,6 +58,10 @@ export class Lane {
     return this.#aborted !== undefined;
   }
 
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
   push(task: LaneTask): void {
     this.#tasks.push(task);
     if (!this.#isOver) this.isBurst = true;
@@ -67,6 +80,7 @@ export class Lane {
   enter(task: LaneTask): void {
     this.#current = task;
     this.#aborted = undefined;
+    this.#stop = new AbortController();
     this.#isOver = false;
     this.isBurst = this.#tasks.length > 0;
   }
@@ -92,6 +106,7 @@ export class Lane {
     if (this.#current?.kind === "work") this.#current.abort?.();
     if (this.#current?.kind !== "turn") return;
     this.#aborted ??= by;
+    this.#stop.abort();
     this.run?.abort(by);
   }
 

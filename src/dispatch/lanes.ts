@@ -3,7 +3,7 @@ import { isDiskError } from "../store/disk.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import { Lane, type LaneTask, turnRunId } from "./lane.ts";
+import { Lane, type LaneTask, type TurnPlace, turnRunId } from "./lane.ts";
 import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { Slots } from "./slots.ts";
@@ -14,7 +14,7 @@ export type ShedCause = "full" | "stopped" | "broken";
 export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   readonly log: Log;
   /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
-  runTurn(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void>;
+  runTurn(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void>;
   /** Into the running turn; false when it ended first. */
   steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
   /** Whether it may slip into a turn of these rows, whose reach it would have. */
@@ -180,7 +180,7 @@ export class Lanes {
   async #turn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
     if (this.#closing) return;
     if (lane.isAborted) await this.#shed(key, task, "stopped");
-    else await this.#ports.runTurn(key, task.waiting, (run) => lane.begin(run));
+    else await this.#ports.runTurn(key, task.waiting, lane);
   }
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */

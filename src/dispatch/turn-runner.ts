@@ -11,7 +11,7 @@ import { showAtWork } from "./at-work.ts";
 import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import { chatFacts } from "./chat-facts.ts";
-import type { LaneTask } from "./lane.ts";
+import type { LaneTask, TurnPlace } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
 import type { Compactions } from "./compaction.ts";
 import { logRun } from "./log-run.ts";
@@ -45,7 +45,7 @@ export class TurnRunner {
     this.#ports = ports;
   }
 
-  async run(key: SessionKey, waiting: Waiting, began: (run: Run) => void): Promise<void> {
+  async run(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void> {
     const settings = this.#ports.settings();
     const agentId = settings.agentOf(key);
     const agent = settings.agents.get(agentId);
@@ -54,10 +54,10 @@ export class TurnRunner {
     try {
       if (await this.#tooManyStarts(waiting, session)) return;
       await this.#renewWhenOver(session, waiting);
-      const prepared = await prepareTurn(waiting, session, agent, this.#ports);
+      const prepared = await prepareTurn(waiting, session, agent, { ...this.#ports, stopping: place.stopping });
       if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
       if (prepared) await takeUpSends(prepared, session, this.#ports);
-      if (prepared) await this.#runPrepared(prepared, session, waiting, began);
+      if (prepared) await this.#runPrepared(prepared, session, waiting, place);
     } finally {
       session.release();
     }
@@ -88,12 +88,7 @@ export class TurnRunner {
     return true;
   }
 
-  async #runPrepared(
-    prepared: PreparedTurn,
-    session: Session,
-    waiting: Waiting,
-    began: (run: Run) => void,
-  ): Promise<void> {
+  async #runPrepared(prepared: PreparedTurn, session: Session, waiting: Waiting, place: TurnPlace): Promise<void> {
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
     const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
     const run: Run = beginRun(prepared, session, this.#ports, {
@@ -111,7 +106,7 @@ export class TurnRunner {
       run.abort(by);
       stopped.abort(by);
     };
-    began({ ...run, abort });
+    place.begin({ ...run, abort });
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);

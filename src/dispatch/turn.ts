@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { startRun, type Run } from "../harness/run.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../harness/request.ts";
+import { Stopped, untilStopped } from "../harness/until-stopped.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
 import { sizesOf } from "../prompt/parts.ts";
 import type { SystemEventQueue } from "../prompt/system-events.ts";
@@ -46,7 +47,7 @@ export async function prepareTurn(
   waiting: Waiting,
   session: Session,
   agent: AgentSettings,
-  ports: DispatchPorts & { events: SystemEventQueue },
+  ports: DispatchPorts & { events: SystemEventQueue; stopping: AbortSignal },
 ): Promise<PreparedTurn | undefined> {
   const [first] = waiting.rows;
   if (!first) return undefined;
@@ -56,7 +57,7 @@ export async function prepareTurn(
     waiting.rows.map((row) => row.id),
     { sessionKey: session.key, runId: facts.runId, turnId },
   );
-  const media = await fetchMedia(waiting.rows, ports);
+  const media = await mediaOf(waiting.rows, ports);
   const body = bodyFor(waiting, session, agent, { ports, media });
   const turn = {
     entryId: turnId,
@@ -66,6 +67,14 @@ export async function prepareTurn(
     parts: sizesOf(body.parts),
   };
   return { facts, rows: waiting.rows, message: first.message, agent, turn, body };
+}
+
+/** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
+function mediaOf(rows: readonly InboxRow[], ports: DispatchPorts & { stopping: AbortSignal }): Promise<FetchedMedia> {
+  return untilStopped(() => fetchMedia(rows, ports), ports.stopping).catch((error: unknown) => {
+    if (error instanceof Stopped) return NO_MEDIA;
+    throw error;
+  });
 }
 
 export function factsFor(row: InboxRow, session: Pick<Session, "key" | "id" | "agentId">): RunFacts {

@@ -155,6 +155,7 @@ class Runner {
   async #prepare(progress: Progress): Promise<Failure | undefined> {
     const { conversation } = this.#request;
     try {
+      if (this.#stop.signal.aborted) throw new Stopped();
       await this.#heedHooks(progress.kind === "fresh");
       // Before the turn is written: an engine reads the conversation in as it was.
       const unusable = await this.memory.openEngine();

@@ -1,5 +1,5 @@
-// node soak.mjs [TURNS (2000)]   one conversation that is far longer than its window: chats with a tool call in every third turn and
-// a long result in every tenth, through the whole gateway. The fake model judges every request (test/harness/soak-judge.ts);
+// node soak.mjs [TURNS (2000)]   one conversation that is far longer than its window: chats with a tool call in every third turn,
+// a long result in every tenth and forty of them in every fiftieth, through the whole gateway. The fake model judges every request (test/harness/soak-judge.ts);
 // what is not as it must be ends the script with 1.
 // env: WINDOW (16000) tokens
 import fs from "node:fs";
@@ -17,7 +17,7 @@ const r2 = (x) => Math.round(x * 100) / 100;
 
 const judge = new SoakJudge({
   window: WINDOW,
-  callOf: (n) => callIn(n) && { tool: "read", args: { path: `${callIn(n)}.md` } },
+  callOf: (n, step) => callIn(n, step) && { tool: "read", args: { path: `${callIn(n, step)}.md`, offset: step + 1 } },
   answerTo: (n) => `This is the answer to no. ${n}, in a few words of its own. END#t${n}x`,
 });
 

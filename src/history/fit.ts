@@ -189,8 +189,8 @@ function linesOf(message: ChatMessage): readonly string[] {
   return [...(said === "" ? [] : [`- said: ${shorten(said, LINE_CHARS)}`]), ...calls];
 }
 
-/** What stands around each message in a request: its role, ids, brackets. */
-const MESSAGE_TOKENS = 10;
+/** What stands around each message in a request: its role, ids, brackets. More than most APIs count, and it has to fit all of them. */
+const MESSAGE_TOKENS = 25;
 const tokensIn = once((message: ChatMessage): number => estimateTokens(message) + MESSAGE_TOKENS);
 
 /** Tokens of messages in a request, estimated; each message is looked at once. */

@@ -7,8 +7,8 @@ export type SoakReply = { readonly text: string } | { readonly tool: string; rea
 export interface SoakPlan {
   /** Tokens that no request may exceed. */
   readonly window: number;
-  /** The call that turn `n` makes before it answers, if it makes one. */
-  callOf(n: number): Extract<SoakReply, { tool: string }> | undefined;
+  /** The call that turn `n` makes as its step, counted from 0; undefined when it has done enough. */
+  callOf(n: number, step: number): Extract<SoakReply, { tool: string }> | undefined;
   /** The answer to turn `n`, of which this is the whole text. */
   answerTo(n: number, said: string): string;
 }
@@ -18,11 +18,18 @@ const WORDS = "the quick brown fox jumps over the lazy dog while the gateway kee
 /** What the user says in turn `n`: told apart from every other turn's, at its start and its end. */
 export const soakText = (n: number): string => `turn-${n}; ${WORDS.repeat(1 + (n % 5))}end-${n};`;
 
-/** Every third turn makes a call, and the result of every tenth is long. */
-export const callIn = (n: number): "short" | "long" | undefined => {
+/** Turns that have so many steps that they alone are larger than the window. */
+const isEndless = (n: number): boolean => n % 50 === 0;
+const STEPS = 40;
+
+/** Every third turn makes a call, the result of every tenth is long, and every fiftieth makes forty such calls. */
+export const callIn = (n: number, step: number): "short" | "long" | undefined => {
+  if (step >= (isEndless(n) ? STEPS : 1)) return undefined;
   if (n % 10 === 0) return "long";
   return n % 3 === 0 ? "short" : undefined;
 };
+
+const MOST_IN_ORDER = 2;
 
 /**
  * The model of a long conversation, which judges every request: is it valid, does it fit the window, does it show every
@@ -39,6 +46,9 @@ export class SoakJudge {
   #kept = 0;
   /** The last turn that a summariser was given. */
   #given = 0;
+  /** The turn under way, and the steps it has made. */
+  #turn = 0;
+  #steps = 0;
   readonly #plan: SoakPlan;
 
   constructor(plan: SoakPlan) {
@@ -56,7 +66,10 @@ export class SoakJudge {
     for (const fault of openaiChatFaults(request)) this.#fault(last, fault);
     const system = textOf(messages[0]);
     if (system.startsWith("You write the memory")) return { text: this.#summarise(last) };
-    this.#see(messages.map(textOf).join("\n"));
+    const shown = messages.map(textOf).join("\n");
+    // Of a turn that is larger than the window not even the turns before it fit in what is sent.
+    if (this.#steps < MOST_IN_ORDER) this.#see(shown);
+    else if (!shown.includes(soakText(this.#turn))) this.#fault(shown, "what was asked is not whole");
     if (last.includes("This is no message of the user.")) {
       this.flushes += 1;
       return { text: "NO_REPLY" };
@@ -70,7 +83,10 @@ export class SoakJudge {
       this.#fault(said, "a request that answers no turn");
       return { text: "what?" };
     }
-    const call = isAfterTool ? undefined : this.#plan.callOf(n);
+    if (!isAfterTool) this.#steps = 0;
+    this.#turn = n;
+    const call = this.#plan.callOf(n, this.#steps);
+    this.#steps = call ? this.#steps + 1 : 0;
     return call ?? { text: this.#plan.answerTo(n, said) };
   }
 

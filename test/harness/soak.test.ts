@@ -10,14 +10,16 @@ afterEach(() => stage.close());
 
 const TURNS = 250;
 const WINDOW = 6000;
-const look = makeTool("look", async ({ text }) => done(text === "long" ? "seen ".repeat(1200) : "seen"));
+const look = makeTool("look", async ({ text }) =>
+  done(text.startsWith("long") ? `${text}: ${"seen ".repeat(1200)}` : "seen"),
+);
 
 it("fits a window, loses no turn and sends nothing invalid in a long conversation with tools", async () => {
   const judge = new SoakJudge({
     window: WINDOW,
-    callOf(n) {
-      const kind = callIn(n);
-      return kind && { tool: "look", args: { text: kind } };
+    callOf(n, step) {
+      const kind = callIn(n, step);
+      return kind && { tool: "look", args: { text: `${kind} ${step}` } };
     },
     answerTo: (n) => `answer to ${n}`,
   });

@@ -72,6 +72,8 @@ export class DrivenTurn implements EngineTurn {
       ms: this.#options.timeouts.bootstrap,
     });
     this.#note("maintain", done);
+    // In front of the answer it makes people wait, so the next turns do without it; this one may still be put together.
+    if (done.kind === "late") this.#rest();
   }
 
   assemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
@@ -255,6 +257,10 @@ export class DrivenTurn implements EngineTurn {
 
   #hang(): void {
     this.#isSilent = true;
+    this.#rest();
+  }
+
+  #rest(): void {
     this.#options.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
   }
 

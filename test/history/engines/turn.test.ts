@@ -431,6 +431,15 @@ describe("an engine that fails", () => {
     expect(on.builtIn).toHaveLength(ownsCompaction ? 0 : 1);
   });
 
+  it("and hangs in the maintenance in front of a turn rests too", async () => {
+    const on = stage(small({ maintain: hang }));
+    const rests = new EngineRests(on.clock);
+    const first = await on.open({ rests });
+    expect(await on.clock.until(first.begin(never))).toBe(60_000);
+    expect(await first.assemble(ask(messages, 4))).toBeDefined();
+    expect((await on.open({ rests })).degraded).toContain("rests until");
+  });
+
   it("and hangs in the tool loop is passed by for the rest, and its compaction with it", async () => {
     const info = { id: "small", name: "Small", ownsCompaction: true };
     const on = stage(small({ info, afterTurn: hang }));

@@ -11,11 +11,12 @@ import { sentBy } from "../../src/tools/message-result.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import type { ChatMessage, ToolCallContent } from "../../src/types/model.ts";
+import type { ToolCallContent } from "../../src/types/model.ts";
 import type { MessageToolSettings } from "../../src/types/settings.ts";
 import { type Boot, type Hall, message, openHall } from "../dispatch/stage.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
 import { handClock, LIMITS, peer, until } from "../outbox/stage.ts";
+import { answered, asked } from "../fakes/messages.ts";
 
 const ALONE: MessageToolSettings = {
   actions: ["send", "react", "edit", "delete"],
@@ -227,20 +228,8 @@ describe("after a crash between the send and its result", () => {
     const turnId = turnIdOf(row);
     await boot.journal.inbox.claim([row.id], { sessionKey: boot.keyOf("1"), runId: runId(turnId), turnId });
     await boot.use("1", async (session) => {
-      const user: ChatMessage = { role: "user", content: "hello", timestamp: 1 };
-      await session.append({ type: "message", message: user }, { id: turnId, durable: true });
-      const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
-      const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost };
-      const answer: ChatMessage = {
-        role: "assistant",
-        content: [CALL],
-        api: "openai-completions",
-        provider: "fake",
-        model: "fake-1",
-        usage,
-        stopReason: "toolUse",
-        timestamp: 2,
-      };
+      await session.append({ type: "message", message: asked("hello") }, { id: turnId, durable: true });
+      const answer = answered([CALL], { stopReason: "toolUse" });
       await session.append({ type: "message", message: answer }, { durable: true });
     });
     return row;

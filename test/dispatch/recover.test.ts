@@ -11,6 +11,7 @@ import type { InboxRow } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
+import { answered } from "../fakes/messages.ts";
 
 let hall: Hall;
 /** The boot that is to crash: its stores are used, its hallway is not. */
@@ -46,31 +47,7 @@ const writeUser = (text: string, row: InboxRow) =>
     ),
   );
 const writeAnswer = (text: string) =>
-  before.use("1", (session) =>
-    session.append(
-      {
-        type: "message",
-        message: {
-          role: "assistant",
-          content: [{ type: "text", text }],
-          api: "openai-completions",
-          provider: "fake",
-          model: "fake-1",
-          usage: {
-            input: 1,
-            output: 1,
-            cacheRead: 0,
-            cacheWrite: 0,
-            totalTokens: 2,
-            cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-          },
-          stopReason: "stop",
-          timestamp: 2,
-        },
-      },
-      { durable: true },
-    ),
-  );
+  before.use("1", (session) => session.append({ type: "message", message: answered(text) }, { durable: true }));
 const plan = async (text: string, row: InboxRow) =>
   (
     await before.journal.outbox.plan({

@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { complete } from "../../src/harness/complete.ts";
-import type { RunRequest } from "../../src/harness/request.ts";
-import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
-import { openEngineTurn } from "../../src/history/engines/turn.ts";
 import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/context-engine.ts";
 import type { SideCost } from "../../src/types/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
 import { eventsOf, MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+import { openerAt, servicesOf } from "./engine-opener.ts";
 
 let stage: Stage;
 const background = new KeyedQueue();
@@ -16,21 +13,14 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-const opener =
-  (engine: ContextEngine): NonNullable<RunRequest["openEngine"]> =>
-  (host) =>
-    openEngineTurn({
-      id: engine.info.id,
-      engines: { get: () => Promise.resolve(() => engine) },
-      session: {
-        sessionId: stage.session.id,
-        sessionKey: stage.session.key,
-        sessionFile: stage.session.file,
-        agentId: "main",
-        workspace: stage.dir,
-      },
-      turn: { key: "turn-1" },
+const opener = (engine: ContextEngine) =>
+  openerAt(stage, {
+    id: engine.info.id,
+    engines: { get: () => Promise.resolve(() => engine) },
+    more: (host) => ({
+      background,
       services: {
+        ...servicesOf(host),
         complete: (request) =>
           complete(request, {
             models: modelsAt(stage.model.url),
@@ -38,14 +28,9 @@ const opener =
             idleMs: 60_000,
             spent: (cost) => host.spent(cost),
           }),
-        compact: (job) => host.compact(job),
       },
-      timeouts: TIMEOUTS,
-      background,
-      desk: new CompactionDesk(),
-      clock: stage.clock,
-      log: stage.log,
-    });
+    }),
+  });
 
 describe("what an engine asks of a model", () => {
   it("is in the run's receipt, and behind the run it is told beside it", async () => {

@@ -1,14 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RunRequest } from "../../src/harness/request.ts";
-import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type { EngineTurnOptions } from "../../src/history/engines/options.ts";
-import { openEngineTurn } from "../../src/history/engines/turn.ts";
 import type { AgentMessage, ContextEngine } from "../../src/types/context-engine.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
 import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
+import { openerAt } from "./engine-opener.ts";
 
 let stage: Stage;
 let background: KeyedQueue;
@@ -21,35 +18,14 @@ afterEach(async () => {
   await stage.close();
 });
 
-type Openers = NonNullable<RunRequest["openEngine"]>;
-
 /** As the gateway opens the engine of its slot. */
-function opener(engine: ContextEngine, turnKey: string, more: Partial<EngineTurnOptions> = {}): Openers {
-  const desk = new CompactionDesk();
-  return (host) =>
-    openEngineTurn({
-      id: engine.info.id,
-      engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
-      session: {
-        sessionId: stage.session.id,
-        sessionKey: stage.session.key,
-        sessionFile: stage.session.file,
-        agentId: "main",
-        workspace: stage.dir,
-      },
-      turn: { key: turnKey },
-      services: {
-        complete: async () => ({ text: "A summary.", provider: "fake", model: "fake-1" }),
-        compact: (job) => host.compact(job),
-      },
-      timeouts: TIMEOUTS,
-      background,
-      desk,
-      clock: stage.clock,
-      log: stage.log,
-      ...more,
-    });
-}
+const opener = (engine: ContextEngine, turnKey: string, more: Partial<EngineTurnOptions> = {}) =>
+  openerAt(stage, {
+    id: engine.info.id,
+    engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
+    turnKey,
+    more: () => ({ background, ...more }),
+  });
 
 /** One turn as the gateway runs it: the run, and behind it what the engine is told. */
 async function ask(

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import type { RunEvent } from "../../src/types/events.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
 import { done, eventsOf, makeTool, MODEL, openStage, settingsFor, SPARE, type Stage, turn } from "./stage.ts";
 import { errorOf } from "./wires.ts";
+import { answered, asked } from "../fakes/messages.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -36,19 +36,9 @@ function modelsOf(windows: Readonly<Record<string, number>>, keys: Readonly<Reco
 /** Earlier turns of some 500 tokens each, the way another gateway may have left them. */
 async function facts(count: number, from = 0): Promise<void> {
   for (let fact = from; fact < from + count; fact += 1) {
-    const asked = `fact-${fact}. ${"w ".repeat(1000)}`;
-    await stage.session.append({ type: "message", message: { role: "user", content: asked, timestamp: 1 } });
-    const message = {
-      role: "assistant" as const,
-      content: [{ type: "text" as const, text: `noted ${fact}` }],
-      api: "openai-completions" as const,
-      provider: MODEL.provider,
-      model: MODEL.id,
-      usage: emptyUsage(),
-      stopReason: "stop" as const,
-      timestamp: 1,
-    };
+    const message = asked(`fact-${fact}. ${"w ".repeat(1000)}`);
     await stage.session.append({ type: "message", message });
+    await stage.session.append({ type: "message", message: answered(`noted ${fact}`) });
   }
 }
 

@@ -3,6 +3,8 @@ import type { ApprovalDecision } from "../../src/types/tool.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { handClock, until } from "../outbox/stage.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, openStage, SPARE, turn, type Stage } from "./stage.ts";
+import type { AssistantMessage } from "../../src/types/model.ts";
+import { answered, asked, called, given } from "../fakes/messages.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -319,43 +321,18 @@ describe("steering", () => {
 });
 
 describe("after a crash", () => {
-  const calls = (id: string) => ({ type: "toolCall" as const, id, name: "look", arguments: {} });
-  const assistant = (
-    content: ({ type: "text"; text: string } | ReturnType<typeof calls>)[],
-    stopReason: "stop" | "toolUse" | "aborted",
-  ) => ({
+  const calls = (id: string) => called(id, "look");
+  const assistant = (content: AssistantMessage["content"], stopReason: AssistantMessage["stopReason"]) => ({
     type: "message" as const,
-    message: {
-      role: "assistant" as const,
-      content,
-      api: "openai-completions",
-      provider: "fake",
-      model: "fake-1",
-      usage: {
-        input: 1,
-        output: 1,
-        cacheRead: 0,
-        cacheWrite: 0,
-        totalTokens: 2,
-        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-      },
-      stopReason,
-      timestamp: 2,
-    },
+    message: answered(content, { stopReason }),
   });
-  const user = (text: string) => ({
-    type: "message" as const,
-    message: { role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 1 },
-  });
+  const user = (text: string) => ({ type: "message" as const, message: asked([{ type: "text", text }]) });
   const look = makeTool("look", async () => done("seen"));
 
   it("repeats an answer that was finished and asks nobody", async () => {
     await stage.session.append(user("hello"), { id: "turn-1" });
     await stage.session.append(assistant([{ type: "text", text: "<think>hm</think>I see. " }, calls("c1")], "toolUse"));
-    await stage.session.append({
-      type: "message",
-      message: { role: "toolResult", toolCallId: "c1", toolName: "look", content: [], isError: false, timestamp: 3 },
-    });
+    await stage.session.append({ type: "message", message: given("c1", [], { toolName: "look" }) });
     await stage.session.append(assistant([{ type: "text", text: "All good." }], "stop"), { id: "final" });
     const events = await eventsOf(stage.start().stream);
     expect(textsOf(events).map((text) => text.trim())).toEqual(["I see.", "All good."]);

@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RunRequest } from "../../src/harness/request.ts";
-import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
-import { openEngineTurn } from "../../src/history/engines/turn.ts";
 import type { ContextEngine } from "../../src/types/context-engine.ts";
 import type { EngineTurn } from "../../src/types/engine-turn.ts";
-import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
 import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+import { openerAt } from "./engine-opener.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -32,31 +28,12 @@ const engine = (id: string): ContextEngine => ({
   dispose: async () => void disposed.push(id),
 });
 
-const opener =
-  (factory: () => Promise<ContextEngine>): NonNullable<RunRequest["openEngine"]> =>
-  (host) =>
-    openEngineTurn({
-      id: "late",
-      engines: { get: () => Promise.resolve(factory) },
-      session: {
-        sessionId: stage.session.id,
-        sessionKey: stage.session.key,
-        sessionFile: stage.session.file,
-        agentId: "main",
-        workspace: stage.dir,
-      },
-      turn: { key: "turn-1" },
-      services: {
-        complete: async () => ({ text: "", provider: "fake", model: "fake-1" }),
-        compact: (job) => host.compact(job),
-      },
-      timeouts: TIMEOUTS,
-      background: new KeyedQueue(),
-      desk: new CompactionDesk(),
-      signal: host.signal,
-      clock: stage.clock,
-      log: stage.log,
-    });
+const opener = (factory: () => Promise<ContextEngine>) =>
+  openerAt(stage, {
+    id: "late",
+    engines: { get: () => Promise.resolve(factory) },
+    more: ({ signal }) => ({ signal }),
+  });
 
 interface Hang extends More {
   readonly asked: Promise<undefined>;

@@ -8,30 +8,10 @@ import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
 import { callsOf } from "../../src/history/parts.ts";
 import { estimateTextTokens } from "../../src/sessions/tokens.ts";
-import type { AssistantMessage, ChatMessage } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import type { ChatMessage } from "../../src/types/model.ts";
+import { answered, asked, called, given } from "../fakes/messages.ts";
 
-const user = (text: string): ChatMessage => ({ role: "user", content: text, timestamp: 1 });
-const answer = (content: AssistantMessage["content"]): AssistantMessage => ({
-  role: "assistant",
-  content,
-  api: "a",
-  provider: "p",
-  model: "m",
-  usage: emptyUsage(),
-  stopReason: "stop",
-  timestamp: 2,
-});
-const says = (text: string) => answer([{ type: "text", text }]);
-const call = (id: string) => answer([{ type: "toolCall", id, name: "read", arguments: {} }]);
-const result = (id: string, text: string): ChatMessage => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: [{ type: "text", text }],
-  isError: false,
-  timestamp: 3,
-});
+const call = (id: string) => answered([called(id)]);
 const rowsOf = (messages: readonly ChatMessage[]) =>
   messages.map((message, index) => ({ entryId: `e${index}`, message }));
 
@@ -41,10 +21,10 @@ const text = fc.oneof(
 );
 const id = fc.constantFrom("a", "b", "functions.exec:0");
 const message: fc.Arbitrary<ChatMessage> = fc.oneof(
-  text.map(user),
-  text.map(says),
+  text.map(asked),
+  text.map((said) => answered(said)),
   id.map(call),
-  fc.tuple(id, text).map(([of, said]) => result(of, said)),
+  fc.tuple(id, text).map(([of, said]) => given(of, said)),
 );
 const chat = fc.array(message, { maxLength: 40 });
 
@@ -77,7 +57,7 @@ describe("where a conversation is cut", () => {
   });
 
   it("keeps the newest turns that fit, and the turn under way however big", () => {
-    const turns = ["one", "two", "three"].flatMap((name) => [user(name), says("y".repeat(400))]);
+    const turns = ["one", "two", "three"].flatMap((name) => [asked(name), answered("y".repeat(400))]);
     expect(cutAt(rowsOf(turns), { keepTokens: 250 })?.firstKeptEntryId).toBe("e2");
     expect(cutAt(rowsOf(turns), { keepTokens: 0 })).toMatchObject({ firstKeptEntryId: "e4", keptTokens: 102 });
     expect(cutAt(rowsOf(turns), { keepTokens: 0, keepFrom: "e2" })?.firstKeptEntryId).toBe("e2");
@@ -107,21 +87,21 @@ describe("chunks", () => {
   });
 
   it("are smaller the larger the messages are, down to a floor", () => {
-    const ratio = (tokens: number) => chunkRatio([user("x".repeat(tokens * 4))], 1000);
+    const ratio = (tokens: number) => chunkRatio([asked("x".repeat(tokens * 4))], 1000);
     expect(ratio(50)).toBe(0.4);
     expect(ratio(110)).toBeCloseTo(0.18);
     expect(ratio(400)).toBe(0.15);
   });
 
   it("are one where one call is wanted and takes them, else as few as it takes", () => {
-    const messages = Array.from({ length: 10 }, () => user("x".repeat(4 * 100)));
+    const messages = Array.from({ length: 10 }, () => asked("x".repeat(4 * 100)));
     expect(chunk(messages, 2000, { inOneCall: true })).toHaveLength(1);
     expect(chunk(messages, 1000, { inOneCall: true })).toHaveLength(2);
     expect(chunk(messages, 2000).length).toBeGreaterThan(1);
   });
 
   it("name a message that fills more than half the window", () => {
-    const [[noted] = []] = chunk([user("x".repeat(4 * 600))], 1000);
+    const [[noted] = []] = chunk([asked("x".repeat(4 * 600))], 1000);
     expect(noted && textIn(noted)).toBe("[A message of the user of about 600 tokens was too large to be summarised.]");
   });
 });
@@ -132,7 +112,11 @@ describe("a summary", () => {
   it("is made piece by piece and merged, the earlier one first, instructions last", async () => {
     const prompts: SummaryPrompt[] = [];
     const summary = await summarise(
-      { chunks: [[user("one")], [says("two")], [user("three")]], earlier: "long ago", instructions: "keep colours" },
+      {
+        chunks: [[asked("one")], [answered("two")], [asked("three")]],
+        earlier: "long ago",
+        instructions: "keep colours",
+      },
       async (prompt) => {
         prompts.push(prompt);
         return `part ${prompts.length}`;
@@ -147,18 +131,18 @@ describe("a summary", () => {
 
   it("ends with the first failure, and asks nothing after an abort", async () => {
     const fail = async () => ({ failure: "no" });
-    expect(await summarise({ chunks: [[user("a")]] }, fail, never)).toEqual({ failure: "no", done: 0 });
-    expect(await summarise({ chunks: [[user("a")]] }, async () => " ", never)).toHaveProperty("failure");
-    expect(await summarise({ chunks: [[user("a")]] }, async () => "s", AbortSignal.abort())).toHaveProperty("failure");
+    expect(await summarise({ chunks: [[asked("a")]] }, fail, never)).toEqual({ failure: "no", done: 0 });
+    expect(await summarise({ chunks: [[asked("a")]] }, async () => " ", never)).toHaveProperty("failure");
+    expect(await summarise({ chunks: [[asked("a")]] }, async () => "s", AbortSignal.abort())).toHaveProperty("failure");
   });
 
   it("ends however many pieces there are", async () => {
-    const chunks = Array.from({ length: 23 }, (_, index) => [user(`${index}`)]);
+    const chunks = Array.from({ length: 23 }, (_, index) => [asked(`${index}`)]);
     expect(await summarise({ chunks }, async () => "s", never)).toBe("s");
   });
 
   it("is shown tool results shortened", () => {
-    const short = shortenResult(result("a", `head${"x".repeat(9000)}tail`));
+    const short = shortenResult(given("a", `head${"x".repeat(9000)}tail`));
     expect(textIn(short).length).toBeLessThanOrEqual(2000);
     expect(textIn(short)).toMatch(/^head.*left out.*tail$/);
   });
@@ -166,7 +150,7 @@ describe("a summary", () => {
 
 describe("the list that stands in for a summary", () => {
   it("says what was said, newest first to stay, without tool results", () => {
-    const list = listConversation([user("first"), call("a"), result("a", "secret stuff"), says("done")], {
+    const list = listConversation([asked("first"), call("a"), given("a", "secret stuff"), answered("done")], {
       earlier: "long ago",
       mostTokens: 500,
     });
@@ -185,29 +169,30 @@ describe("the list that stands in for a summary", () => {
 });
 
 describe("what a summary does with names and ids", () => {
-  const asked = async (identifiers: string | undefined) => {
+  const told = async (identifiers: string | undefined) => {
     let system = "";
     const complete = async (prompt: SummaryPrompt) => {
       ({ system } = prompt);
       return "SUMMARY";
     };
-    await summarise({ chunks: [[user("hello")]], identifiers }, complete, new AbortController().signal);
+    await summarise({ chunks: [[asked("hello")]], identifiers }, complete, new AbortController().signal);
     return system;
   };
 
   it("is to keep them letter by letter, or as the config says, or nothing", async () => {
-    expect(await asked(identifiersOf({ identifierPolicy: "strict" }))).toContain("letter by letter");
-    const off = await asked(identifiersOf({ identifierPolicy: "off", identifierInstructions: "keep tickets" }));
+    expect(await told(identifiersOf({ identifierPolicy: "strict" }))).toContain("letter by letter");
+    const off = await told(identifiersOf({ identifierPolicy: "off", identifierInstructions: "keep tickets" }));
     expect(off).not.toMatch(/letter by letter|tickets/);
-    const custom = await asked(identifiersOf({ identifierPolicy: "custom", identifierInstructions: "keep tickets" }));
+    const custom = await told(identifiersOf({ identifierPolicy: "custom", identifierInstructions: "keep tickets" }));
     expect(custom).toContain("- keep tickets\n");
     expect(custom).not.toContain("letter by letter");
   });
 });
 
 it("files that were read are those whose contents came back", () => {
-  const read = (at: string, path: unknown) => answer([{ type: "toolCall", id: at, name: "read", arguments: { path } }]);
-  const failed = { ...result("b", "no"), isError: true } as ChatMessage;
-  const messages = [read("a", "one.md"), result("a", "1"), read("b", "two.md"), failed, read("c", 3), result("c", "3")];
-  expect(readFilesIn([...messages, read("a", "one.md"), result("a", "1"), read("d", "open.md")])).toEqual(["one.md"]);
+  const read = (at: string, path: unknown) =>
+    answered([{ type: "toolCall", id: at, name: "read", arguments: { path } }]);
+  const failed = given("b", "no", { isError: true });
+  const messages = [read("a", "one.md"), given("a", "1"), read("b", "two.md"), failed, read("c", 3), given("c", "3")];
+  expect(readFilesIn([...messages, read("a", "one.md"), given("a", "1"), read("d", "open.md")])).toEqual(["one.md"]);
 });

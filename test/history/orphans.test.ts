@@ -2,27 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type EndedHow, orphanPlan, trailingUserTurns } from "../../src/history/orphans.ts";
 import type { AssistantMessage, ChatMessage } from "../../src/types/model.ts";
 import type { EntryBody, TranscriptEntry } from "../../src/types/session.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import { answered, asked, given } from "../fakes/messages.ts";
 
-const user: ChatMessage = { role: "user", content: "hello", timestamp: 1 };
-const answer = (stopReason: AssistantMessage["stopReason"], ...texts: string[]): ChatMessage => ({
-  role: "assistant",
-  content: texts.map((text) => ({ type: "text", text })),
-  api: "a",
-  provider: "p",
-  model: "m",
-  usage: emptyUsage(),
-  stopReason,
-  timestamp: 2,
-});
-const result: ChatMessage = {
-  role: "toolResult",
-  toolCallId: "a",
-  toolName: "read",
-  content: [{ type: "text", text: "x" }],
-  isError: false,
-  timestamp: 3,
-};
+const user = asked("hello");
+const answer = (stopReason: AssistantMessage["stopReason"], ...texts: string[]) =>
+  answered(
+    texts.map((text) => ({ type: "text", text })),
+    { stopReason },
+  );
+const result = given("a", "x");
 const CHANGE: EntryBody = { type: "model_change", provider: "p", modelId: "m" };
 
 const branch = (...bodies: (ChatMessage | EntryBody)[]): TranscriptEntry[] =>

@@ -5,47 +5,25 @@ import { callsOf } from "../../src/history/parts.ts";
 import { applyPasses } from "../../src/history/passes.ts";
 import { limitTurns } from "../../src/history/passes/limit.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
-import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import type { ChatMessage } from "../../src/types/model.ts";
+import { answered, called, given } from "../fakes/messages.ts";
 
 const user = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
-const answer = (
-  content: AssistantMessage["content"],
-  stopReason: AssistantMessage["stopReason"] = "stop",
-): AssistantMessage => ({
-  role: "assistant",
-  content,
-  api: "openai-completions",
-  provider: "fake",
-  model: "fake-1",
-  usage: emptyUsage(),
-  stopReason,
-  timestamp: 2,
-});
-const says = (text: string) => answer([{ type: "text", text }]);
 const call = (...ids: string[]) =>
-  answer(
-    ids.map((id) => ({ type: "toolCall", id, name: "read", arguments: {} })),
-    "toolUse",
+  answered(
+    ids.map((id) => called(id)),
+    { stopReason: "toolUse" },
   );
-const result = (id: string, text: string): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "read",
-  content: [{ type: "text", text }],
-  isError: false,
-  timestamp: 3,
-});
 
 const id = fc.constantFrom("a", "b", "functions.exec:0");
 const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   fc.string().map(user),
   fc.string().map((text): ChatMessage => ({ role: "user", content: text, timestamp: 1 })),
-  fc.string().map(says),
+  fc.string().map((text) => answered(text)),
   fc.uniqueArray(id, { minLength: 1, maxLength: 3 }).map((ids) => call(...ids)),
-  fc.tuple(id, fc.string()).map(([of, text]) => result(of, text)),
-  fc.constantFrom("error" as const, "aborted" as const).map((stop) => answer([{ type: "text", text: "half" }], stop)),
-  fc.constant(answer([])),
+  fc.tuple(id, fc.string()).map(([of, text]) => given(of, text)),
+  fc.constantFrom("error" as const, "aborted" as const).map((stop) => answered("half", { stopReason: stop })),
+  fc.constant(answered([])),
   fc.constant<ChatMessage>({
     role: "user",
     content: [
@@ -114,9 +92,9 @@ describe("the history passes, over any transcript", () => {
 describe("the history passes, before every call", () => {
   it("give the very messages back, changed or not, and the very array when there is nothing to do", () => {
     const sent = { ...user("hello"), provenance: { kind: "inter_session", sourceTool: "sessions_send" } } as const;
-    const messages = [sent, call("a"), { ...result("a", "x"), details: { exit: 0 } }, says("1"), user("2")];
+    const messages = [sent, call("a"), given("a", "x", { details: { exit: 0 } }), answered("1"), user("2")];
     const first = applyPasses(messages, seeing);
-    const then = applyPasses([...messages, says("2"), user("3")], seeing);
+    const then = applyPasses([...messages, answered("2"), user("3")], seeing);
     expect(first).not.toEqual(messages);
     expect(first.every((message, at) => message === then[at])).toBe(true);
     expect(applyPasses(first, seeing)).toBe(first);
@@ -129,10 +107,10 @@ describe("pairing", () => {
       [
         user("1"),
         call("functions.exec:0"),
-        result("functions.exec:0", "one"),
+        given("functions.exec:0", "one"),
         user("2"),
         call("functions.exec:0"),
-        result("functions.exec:0", "two"),
+        given("functions.exec:0", "two"),
       ],
       seeing,
     );
@@ -143,7 +121,7 @@ describe("pairing", () => {
   });
 
   it("tells of a call whose end nobody saw, and does not give it a later call's result", () => {
-    const passed = applyPasses([user("1"), call("a"), user("2"), call("a"), result("a", "two")], seeing);
+    const passed = applyPasses([user("1"), call("a"), user("2"), call("a"), given("a", "two")], seeing);
     const results = passed.filter((one) => one.role === "toolResult");
     expect(results).toMatchObject([{ isError: true }, { isError: false, content: [{ text: "two" }] }]);
   });
@@ -168,20 +146,25 @@ describe("what the model is shown", () => {
   });
 
   it("begins with the summary of what was compacted", () => {
-    const window = { messages: rows(user("now"), says("yes")), summary: "They met.", estimatedTokens: 9, older: true };
+    const window = {
+      messages: rows(user("now"), answered("yes")),
+      summary: "They met.",
+      estimatedTokens: 9,
+      older: true,
+    };
     const shown = assemble(window, seeing);
     expect(userText(shown.messages)).toMatch(/They met\..*now/s);
     expect(shown.messages.map((one) => one.role)).toEqual(["user", "assistant"]);
     expect(shown.trimmed).toBe(true);
   });
 
-  it("says when older turns were left out", () => {
+  it("answered when older turns were left out", () => {
     expect(assemble({ messages: rows(user("a")), estimatedTokens: 1, older: true }, seeing).trimmed).toBe(true);
   });
 });
 
 describe("a limit of earlier turns", () => {
-  const turns = [user("one"), says("1"), user("two"), call("a"), result("a", "x"), says("2"), user("three")];
+  const turns = [user("one"), answered("1"), user("two"), call("a"), given("a", "x"), answered("2"), user("three")];
 
   it("leaves that many before the present one, whole", () => {
     expect(limitTurns(turns, 1)).toEqual(turns.slice(2));

@@ -4,7 +4,7 @@ import { applyCuts, PRUNE_DEFAULTS, prune, type Pruned } from "../../src/history
 import { PruneMemory } from "../../src/history/prune-memory.ts";
 import type { ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
 import type { PruneRules } from "../../src/types/settings.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import { answered, asked, called, given } from "../fakes/messages.ts";
 
 const rules: PruneRules = {
   ...PRUNE_DEFAULTS,
@@ -15,26 +15,10 @@ const rules: PruneRules = {
 const NEVER: Pruned = { touchedAt: 0, cuts: {} };
 const LATER = 10_000_000;
 
-const user: ChatMessage = { role: "user", content: "go on", timestamp: 1 };
-const call = (id: string): ChatMessage => ({
-  role: "assistant",
-  content: [{ type: "toolCall", id, name: "exec", arguments: {} }],
-  api: "a",
-  provider: "p",
-  model: "m",
-  usage: emptyUsage(),
-  stopReason: "toolUse",
-  timestamp: 2,
-});
-const result = (id: string, text: string, more: Partial<ToolResultMessage> = {}): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId: id,
-  toolName: "exec",
-  content: [{ type: "text", text }],
-  isError: false,
-  timestamp: 3,
-  ...more,
-});
+const user = asked("go on");
+const call = (id: string) => answered([called(id, "exec")], { stopReason: "toolUse" });
+const result = (id: string, text: string, more: Partial<ToolResultMessage> = {}) =>
+  given(id, text, { toolName: "exec", ...more });
 const round = (id: string, text: string, more?: Partial<ToolResultMessage>) => [call(id), result(id, text, more)];
 const shown = (messages: readonly ChatMessage[]) =>
   messages

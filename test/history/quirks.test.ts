@@ -11,7 +11,7 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import { answered, asked, called, given } from "../fakes/messages.ts";
 
 const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
   policyFor({ api, provider, id, input: ["text", "image"] });
@@ -21,31 +21,12 @@ const responses = policyOf("openai-responses", "openai", "gpt-5");
 const gemini = policyOf("google-generative-ai", "google", "gemini-2.5-pro");
 const mistral = policyOf("mistral-conversations", "mistral", "mistral-large");
 
-const user = (...content: Exclude<UserMessage["content"], string>): UserMessage => ({
-  role: "user",
-  content,
-  timestamp: 1,
-});
+const user = (...content: Exclude<UserMessage["content"], string>) => asked(content);
 const asks = (text: string) => user({ type: "text", text });
-const answer = (by: TranscriptPolicy, ...content: AssistantMessage["content"]): AssistantMessage => ({
-  role: "assistant",
-  content,
-  api: by.model.api,
-  provider: by.model.provider,
-  model: by.model.id,
-  usage: emptyUsage(),
-  stopReason: "stop",
-  timestamp: 2,
-});
-const call = (id: string) => ({ type: "toolCall" as const, id, name: "read", arguments: {} });
-const result = (toolCallId: string, ...content: ToolResultMessage["content"]): ToolResultMessage => ({
-  role: "toolResult",
-  toolCallId,
-  toolName: "read",
-  content,
-  isError: false,
-  timestamp: 3,
-});
+const answer = (by: TranscriptPolicy, ...content: AssistantMessage["content"]) =>
+  answered(content, { api: by.model.api, provider: by.model.provider, model: by.model.id });
+const call = (id: string) => called(id);
+const result = (toolCallId: string, ...content: ToolResultMessage["content"]) => given(toolCallId, content);
 const says = (text: string) => ({ type: "text" as const, text });
 const idsIn = (messages: readonly ChatMessage[]) => messages.flatMap(callsOf).map((made) => made.id);
 

@@ -5,9 +5,11 @@ import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
 import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { Log } from "../../src/types/log.ts";
 import type { Peer } from "../../src/types/message.ts";
 import type { OutboundPart } from "../../src/types/reply.ts";
+import { listen, type Lines } from "../fakes/log.ts";
+
+export { listen, type Lines };
 
 /** Looks until it is so. */
 export async function until(isSo: () => unknown, what = "this", ms = 20_000): Promise<void> {
@@ -145,30 +147,6 @@ export const peer = (id: string): Peer => ({
 });
 
 export const LIMITS: ChannelLimits = { text: 4096, format: "plain", media: 1000 };
-
-export interface Lines extends Log {
-  readonly lines: string[];
-}
-
-/** A log that keeps `level message` lines. */
-export function listen(): Lines {
-  const lines: string[] = [];
-  const at = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
-    void lines.push(
-      `${level} ${message}${fields?.["error"] === undefined ? "" : `: ${describeError(fields["error"])}`}`,
-    );
-  const log: Lines = {
-    lines,
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    with: () => log,
-  };
-  return log;
-}
-
-const describeError = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error));
 
 /** A state directory that outlives the journals opened on it. */
 export async function scratch(clock?: Clock) {

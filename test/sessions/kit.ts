@@ -4,44 +4,16 @@ import { join } from "node:path";
 import { Transcript } from "../../src/sessions/transcript.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import type { Log } from "../../src/types/log.ts";
-import type { AssistantMessage, UserMessage } from "../../src/types/model.ts";
+import type { AssistantMessage } from "../../src/types/model.ts";
 import type { EntryBody, SessionWindow } from "../../src/types/session.ts";
+import { listen } from "../fakes/log.ts";
+import { answered, asked } from "../fakes/messages.ts";
 
-export const user = (text: string): UserMessage => ({ role: "user", content: text, timestamp: 1 });
-export const assistant = (text: string): AssistantMessage => ({
-  role: "assistant",
-  content: [{ type: "text", text }],
-  api: "openai-completions",
-  provider: "fake",
-  model: "fake-1",
-  usage: {
-    input: 1,
-    output: 1,
-    cacheRead: 0,
-    cacheWrite: 0,
-    totalTokens: 2,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-  },
-  stopReason: "stop",
-  timestamp: 2,
-});
+export { listen };
+export const user = asked;
+export const assistant = (text: string): AssistantMessage => answered(text);
 export const say = (text: string): EntryBody => ({ type: "message", message: user(text) });
 export const answer = (text: string): EntryBody => ({ type: "message", message: assistant(text) });
-
-/** A log that keeps `level message` lines. */
-export function listen(): Log & { lines: string[] } {
-  const lines: string[] = [];
-  const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
-  const log: Log & { lines: string[] } = {
-    lines,
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    with: () => log,
-  };
-  return log;
-}
 
 /** A clock that stands still until told; `due` runs what was put off. */
 export function handClock(): Clock & { time: number; due(): void } {

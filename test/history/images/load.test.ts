@@ -7,9 +7,9 @@ import { type Resize, resizeWith, type Sharp } from "../../../src/history/images
 import { applyPasses } from "../../../src/history/passes.ts";
 import { policyFor } from "../../../src/providers/quirks.ts";
 import type { Log } from "../../../src/types/log.ts";
-import type { ChatMessage, ImageContent, ToolResultMessage, UserMessage } from "../../../src/types/model.ts";
-import { emptyUsage } from "../../../src/types/usage.ts";
+import type { ChatMessage, ImageContent, ToolResultMessage } from "../../../src/types/model.ts";
 import { png } from "./pictures.ts";
+import { answered, asked } from "../../fakes/messages.ts";
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => quiet };
 const claude = policyFor({
@@ -18,22 +18,8 @@ const claude = policyFor({
   id: "claude-sonnet-4-5",
   input: ["text", "image"],
 });
-const user = (text: string, ...images: ImageContent[]): UserMessage => ({
-  role: "user",
-  content: [{ type: "text", text }, ...images],
-  timestamp: 1,
-});
-const asked = (text: string): UserMessage => ({ role: "user", content: text, timestamp: 1 });
-const answer: ChatMessage = {
-  role: "assistant",
-  content: [{ type: "text", text: "I see." }],
-  api: "a",
-  provider: "p",
-  model: "m",
-  usage: emptyUsage(),
-  stopReason: "stop",
-  timestamp: 2,
-};
+const user = (text: string, ...images: ImageContent[]) => asked([{ type: "text", text }, ...images]);
+const answer = answered("I see.");
 const image = (bytes: Buffer, mimeType = "image/png"): ImageContent => ({
   type: "image",
   data: bytes.toString("base64"),

@@ -1,0 +1,46 @@
+import type { RunRequest } from "../../src/harness/request.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
+import type { EngineServices, EngineTurnOptions } from "../../src/history/engines/options.ts";
+import { openEngineTurn } from "../../src/history/engines/turn.ts";
+import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
+import type { Stage } from "./stage.ts";
+
+type OpenEngine = NonNullable<RunRequest["openEngine"]>;
+type Host = Parameters<OpenEngine>[0];
+
+/** What a test says of its engine; `more` may take from the run that opens it. */
+export interface Opening extends Pick<EngineTurnOptions, "id" | "engines"> {
+  readonly turnKey?: string;
+  readonly more?: (host: Host) => Partial<EngineTurnOptions>;
+}
+
+/** Opens an engine as the gateway does for the engine of its slot. */
+export const openerAt =
+  (stage: Stage, { id, engines, turnKey = "turn-1", more = () => ({}) }: Opening): OpenEngine =>
+  (host) =>
+    openEngineTurn({
+      id,
+      engines,
+      session: {
+        sessionId: stage.session.id,
+        sessionKey: stage.session.key,
+        sessionFile: stage.session.file,
+        agentId: "main",
+        workspace: stage.dir,
+      },
+      turn: { key: turnKey },
+      services: servicesOf(host),
+      timeouts: TIMEOUTS,
+      background: new KeyedQueue(),
+      desk: new CompactionDesk(),
+      clock: stage.clock,
+      log: stage.log,
+      ...more(host),
+    });
+
+/** The run's own compaction, and a model that always says the same. */
+export const servicesOf = (host: Host): EngineServices => ({
+  complete: async () => ({ text: "A summary.", provider: "fake", model: "fake-1" }),
+  compact: (job) => host.compact(job),
+});

@@ -6,9 +6,9 @@ import { growing } from "./growing.ts";
 import { Host } from "./host.ts";
 import { mediaFeatures } from "./media.ts";
 import type { AnyPlatform } from "./platform.ts";
-import { closeLater, start, stopAll, text } from "./running.ts";
+import { closeLater, KEY, start, stopAll, text, textAs } from "./running.ts";
 
-export { Host, start, stopAll };
+export { Host, KEY, start, stopAll, textAs };
 export type { Platform } from "./platform.ts";
 
 const key = { idempotencyKey: "reply-1" };

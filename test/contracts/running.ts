@@ -1,5 +1,5 @@
 import type { ChannelAdapter, ChannelLink } from "../../src/types/channel.ts";
-import type { OutboundPart } from "../../src/types/reply.ts";
+import type { OutboundText, TextFormat } from "../../src/types/reply.ts";
 import { Host } from "./host.ts";
 import type { AnyPlatform } from "./platform.ts";
 
@@ -9,17 +9,18 @@ export interface Running<P extends AnyPlatform = AnyPlatform> {
   readonly link: ChannelLink;
 }
 
-export const text = (body: string): OutboundPart & { kind: "text" } => ({
-  kind: "text",
-  body,
-  plain: body,
-  format: "plain",
-});
+export const KEY = { idempotencyKey: "k" };
 
-/** Connects the adapter of a platform with a host of its own. Ended by `stopAll`. */
-export async function start<P extends AnyPlatform>(platform: P, host = new Host()): Promise<Running<P>> {
+/** How text becomes a part in a platform's format. */
+export const textAs =
+  (format: TextFormat) =>
+  (body: string, plain = body): OutboundText => ({ kind: "text", body, plain, format });
+export const text = textAs("plain");
+
+/** Connects the adapter of a platform with a host of its own, with `config` in place of some keys. Ended by `stopAll`. */
+export async function start<P extends AnyPlatform>(platform: P, host = new Host(), config = {}): Promise<Running<P>> {
   const adapter = platform.adapter as ChannelAdapter;
-  const link = await adapter.connect(adapter.config.parse(platform.config), host);
+  const link = await adapter.connect(adapter.config.parse({ ...platform.config, ...config }), host);
   running.push({ platform, host, link });
   return { platform, host, link };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BuiltInTurn } from "../../src/history/engines/built-in-turn.ts";
 import type { ContextEngine } from "../../src/types/context-engine.ts";
 import type { EngineTurn } from "../../src/types/engine-turn.ts";
 import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
@@ -56,8 +57,9 @@ const HANGING: Record<string, () => Hang> = {
   },
   "the opening of an engine": () => {
     const { ask, asked, answer } = slow<EngineTurn>();
-    const turn = { id: "late", end: async () => void disposed.push("late") };
-    return { asked, late: () => answer(turn as unknown as EngineTurn), openEngine: ask };
+    const builtIn = new BuiltInTurn("late", () => Promise.reject(new Error("nothing is compacted")));
+    const turn = Object.assign(builtIn, { end: async () => void disposed.push("late") });
+    return { asked, late: () => answer(turn), openEngine: ask };
   },
   "an engine's factory": () => {
     const { ask, asked, answer } = slow<ContextEngine>();

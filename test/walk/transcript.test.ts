@@ -98,7 +98,7 @@ test("pi opens every transcript of a busy walk and reads the same messages", asy
       entry.type === "message" && entry.message ? [entry.message] : [],
     );
     const context = SessionManager.open(file).buildSessionContext();
-    const show = (message: unknown) => JSON.parse(JSON.stringify(message)) as unknown;
+    const show = (message: unknown): unknown => JSON.parse(JSON.stringify(message));
     expect(context.messages.map(show), key).toEqual(ours.map(show));
     const ids = entries.slice(1).map((entry) => entry.id);
     expect(new Set(ids).size).toBe(ids.length);

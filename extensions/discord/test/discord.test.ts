@@ -1,27 +1,19 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { OutboundPart } from "../../../src/types/reply.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
 import { nonceOf, rowsOf } from "../send.ts";
-import { textIn } from "./fake-world.ts";
-import type { Json } from "./fake-world.ts";
+import { objectsIn, textIn } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const says = (body: string): OutboundPart & { kind: "text" } => ({
-  kind: "text",
-  body,
-  plain: body,
-  format: "discord",
-});
+const says = textAs("discord");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await discordPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   const { fake, direct, group } = platform;
   const posts = () => fake.calls.filter(({ method, path }) => method === "POST" && path.endsWith("/messages"));
   return { ...started, platform, fake, world: fake.world, direct, group, topic: platform.topic!, posts };
@@ -45,9 +37,9 @@ describe("sending", () => {
       enforce_nonce: true,
       message_reference: { message_id: asked, fail_if_not_exists: false },
     });
-    const rows = post?.body["components"] as { components: Json[] }[];
-    expect(rows.map(({ components }) => components.length)).toEqual([5, 1]);
-    expect(rows[0]?.components[0]).toEqual({ type: 2, style: 2, label: "B0", custom_id: "/do 0" });
+    const rows = objectsIn(post?.body, "components").map((row) => objectsIn(row, "components"));
+    expect(rows.map(({ length }) => length)).toEqual([5, 1]);
+    expect(rows[0]?.[0]).toEqual({ type: 2, style: 2, label: "B0", custom_id: "/do 0" });
   });
 
   test("the chat with a person is opened when it is not known; one who takes no messages is the end of it", async () => {
@@ -306,7 +298,7 @@ describe("files", () => {
     const fresh = "/attachments/fresh";
     world.files.set(fresh, world.files.get(old!)!);
     world.files.delete(old!);
-    const [attachment] = (world.find("901", id)?.["attachments"] ?? []) as Json[];
+    const [attachment] = objectsIn(world.find("901", id), "attachments");
     attachment!["url"] = world.url + fresh;
     expect((await link.download?.(media[0]!))?.bytes).toEqual(new Uint8Array([7]));
   });

@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 import { FakeGateway } from "./fake-gateway.ts";
-import { FakeWorld, textIn } from "./fake-world.ts";
-import type { Json, RestCall, RestResult, Speaker } from "./fake-world.ts";
+import { readJson, textIn, type Json } from "./json.ts";
+import { FakeWorld } from "./fake-world.ts";
+import type { RestCall, RestResult, Speaker } from "./fake-world.ts";
 
-export type { Json, Speaker } from "./fake-world.ts";
+export type { Speaker } from "./fake-world.ts";
 
 /** One REST call as a client made it. */
 export interface DiscordCall {
@@ -224,7 +225,7 @@ async function readBody(request: IncomingMessage): Promise<Pick<DiscordCall, "bo
   const bytes = Buffer.concat(chunks);
   const type = request.headers["content-type"] ?? "";
   if (bytes.length === 0) return { body: {}, files: [] };
-  if (!type.startsWith("multipart/")) return { body: JSON.parse(bytes.toString()) as Json, files: [] };
+  if (!type.startsWith("multipart/")) return { body: readJson(bytes.toString()), files: [] };
   const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
   const files = [];
   let payload = "{}";
@@ -232,5 +233,5 @@ async function readBody(request: IncomingMessage): Promise<Pick<DiscordCall, "bo
     if (typeof value === "string") payload = value;
     else files.push({ name: value.name, bytes: await value.bytes() });
   }
-  return { body: JSON.parse(payload) as Json, files };
+  return { body: readJson(payload), files };
 }

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
-import type { FakeWorld, Json } from "./fake-world.ts";
+import type { FakeWorld } from "./fake-world.ts";
+import { objectIn, readJson, type Json } from "./json.ts";
 
 interface Session {
   readonly id: string;
@@ -81,13 +82,13 @@ export class FakeGateway {
         if (code === 1000 || code === 1001) this.#sessions.delete(session.id);
       }
     });
-    client.on("message", (data) => this.#hear(client, JSON.parse(String(data as Buffer)) as Json));
+    client.on("message", (data) => this.#hear(client, readJson(String(data as Buffer))));
     client.send(JSON.stringify({ op: 10, d: { heartbeat_interval: this.heartbeatMs } }));
   }
 
   #hear(client: WebSocket, said: Json): void {
     this.said.push(said);
-    const d = said["d"] as Json;
+    const d = objectIn(said, "d");
     if (said["op"] === 1 && !this.isDeaf) client.send(JSON.stringify({ op: 11 }));
     if (said["op"] === 2) this.#identify(client, d);
     if (said["op"] === 6) this.#resume(client, d);

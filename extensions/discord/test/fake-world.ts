@@ -1,10 +1,4 @@
-export type Json = Record<string, unknown>;
-
-/** A member that is text, or nothing. */
-export const textIn = (json: Json, name: string): string => {
-  const value = json[name];
-  return typeof value === "string" ? value : "";
-};
+import { isJson, objectIn, objectsIn, textIn, type Json } from "./json.ts";
 
 export interface Speaker {
   readonly from?: Json;
@@ -102,7 +96,7 @@ export class FakeWorld {
   }
 
   isOwn(message: Json): boolean {
-    return (message["author"] as Json)["id"] === this.self.id;
+    return objectIn(message, "author")["id"] === this.self.id;
   }
 
   isDirect(channel: string): boolean {
@@ -219,7 +213,7 @@ export class FakeWorld {
 
   #application({ method, body }: RestCall, parts: readonly string[]): RestResult {
     if (parts[2] !== "commands") return ok({ id: this.applicationId, name: "Test", flags: this.flags });
-    if (method === "PUT") this.commands.splice(0, this.commands.length, ...(body as unknown as Json[]));
+    if (method === "PUT" && Array.isArray(body)) this.commands.splice(0, this.commands.length, ...body.filter(isJson));
     return ok(this.commands);
   }
 
@@ -262,7 +256,7 @@ export class FakeWorld {
     const key = `${channel}/${nonce}`;
     const same = body["enforce_nonce"] === true ? this.#nonces.get(key) : undefined;
     if (same) return ok(same);
-    const replyTo = textIn((body["message_reference"] ?? {}) as Json, "message_id");
+    const replyTo = textIn(objectIn(body, "message_reference"), "message_id");
     const more = { nonce, components: body["components"] ?? [], flags: body["flags"] ?? 0 };
     const known = this.find(channel, replyTo) ? { replyTo } : {};
     const message = this.write(channel, content, { from: this.self, files, more, ...known });
@@ -285,8 +279,7 @@ export class FakeWorld {
   }
 
   #react(message: Json, emoji: string, method: string): RestResult {
-    const before = (message["reactions"] ?? []) as { emoji: { id: null; name: string }; me: boolean }[];
-    const others = before.filter((reaction) => reaction.emoji.name !== emoji);
+    const others = objectsIn(message, "reactions").filter((one) => textIn(objectIn(one, "emoji"), "name") !== emoji);
     message["reactions"] =
       method === "PUT" ? [...others, { emoji: { id: null, name: emoji }, me: true, count: 1 }] : others;
     return { status: 204 };

@@ -5,7 +5,7 @@ import type { Platform } from "../../../test/contracts/platform.ts";
 import { startFakeDiscord } from "./fake-discord.ts";
 import type { FakeDiscord, Fault } from "./fake-discord.ts";
 import { ADA, BOT } from "./fake-world.ts";
-import type { Json } from "./fake-world.ts";
+import { objectIn, objectsIn, textIn, type Json } from "./json.ts";
 
 const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
   limited: "429",
@@ -93,20 +93,18 @@ function sights(fake: FakeDiscord): Pick<Platform, "typed" | "reactions" | "answ
   return {
     typed: (peer) => world.typing.filter((channel) => channel === channelOf(fake, peer)).length,
     reactions: (peer, messageId) =>
-      ((world.find(channelOf(fake, peer), messageId)?.["reactions"] ?? []) as { emoji: { name: string } }[]).map(
-        ({ emoji }) => emoji.name,
+      objectsIn(world.find(channelOf(fake, peer), messageId), "reactions").map((one) =>
+        textIn(objectIn(one, "emoji"), "name"),
       ),
     answers: (peer) =>
-      own(peer).map(
-        (message) => (message["message_reference"] as Json | undefined)?.["message_id"] as string | undefined,
-      ),
+      own(peer).map((message) => textIn(objectIn(message, "message_reference"), "message_id") || undefined),
     albums: (peer) =>
       own(peer).flatMap(({ attachments }) =>
         Array.isArray(attachments) && attachments.length > 0 ? attachments.length : [],
       ),
     files: (peer) =>
       own(peer).flatMap((message) =>
-        (message["attachments"] as Json[]).map((file) => ({
+        objectsIn(message, "attachments").map((file) => ({
           kind: "image" as const,
           bytes: world.files.get(new URL(String(file["url"])).pathname) ?? new Uint8Array(),
           caption: String(message["content"]),

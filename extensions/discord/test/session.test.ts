@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { ADA } from "./fake-world.ts";
-import type { Json } from "./fake-world.ts";
+import { objectIn, readJson, type Json } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
 
 afterEach(stopAll);
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await discordPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   return { ...started, platform, fake: platform.fake, gateway: platform.fake.gateway, world: platform.fake.world };
 }
 
@@ -19,8 +19,8 @@ const troubles = (host: Host) => host.reports.filter((report) => report.kind ===
 describe("a session", () => {
   test("asks for the intents that are needed, and no others", async () => {
     const { gateway } = await begin();
-    const identify = gateway.said.find(({ op }) => op === 2)?.["d"] as Json;
-    expect(identify["intents"]).toBe(1 + 512 + 1024 + 4096 + 8192 + 32_768);
+    const identify = gateway.said.find(({ op }) => op === 2);
+    expect(objectIn(identify, "d")["intents"]).toBe(1 + 512 + 1024 + 4096 + 8192 + 32_768);
   });
 
   test("goes on after a restart, with what was not stored before", async () => {
@@ -66,7 +66,7 @@ describe("a session", () => {
     const first = new Host();
     const { link } = await start(platform, first);
     await link.close();
-    const note = JSON.parse((await first.notes.get("session")) ?? "{}") as Json;
+    const note = readJson((await first.notes.get("session")) ?? "{}");
     await first.notes.set("session", JSON.stringify({ ...note, url: "ws://127.0.0.1:1" }));
     platform.say(platform.direct, "while away");
     const { host } = await start(platform, new Host(first));

@@ -9,7 +9,7 @@ afterEach(stopAll);
 
 async function begin(config: Record<string, unknown> = {}, options: FakeOptions = {}, host = new Host()) {
   const platform = await signalPlatform(options);
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   await started.host.until(() => host.reports.some((report) => report.kind === "alive"));
   return { ...started, fake: platform.fake };
 }

@@ -1,23 +1,16 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { OutboundPart } from "../../../src/types/reply.ts";
 import { openDaemon } from "../rpc.ts";
 import { ADA, SELF } from "./fake-signal.ts";
 import { CREW, DIRECT, GROUP, signalPlatform } from "./platform.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const plain = (body: string): OutboundPart & { kind: "text" } => ({
-  kind: "text",
-  body,
-  plain: body,
-  format: "signal-styled",
-});
+const plain = textAs("signal-styled");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await signalPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   return { ...started, fake: platform.fake };
 }
 

@@ -68,7 +68,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       text: text.slice(0, 40_000),
       ...own,
       ...(thread_ts !== undefined && { thread_ts }),
-      ...(metadata !== undefined && { metadata: JSON.parse(metadata) as unknown }),
+      ...(metadata !== undefined && { metadata: JSON.parse(metadata) }),
       blocks: list(blocks),
     });
     slack.announce(message);

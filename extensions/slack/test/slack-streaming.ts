@@ -33,7 +33,7 @@ export const STREAMING: Readonly<Record<string, Method>> = {
     const message = openOf(slack, channel, ts);
     message.text += checked(text);
     message.isOpen = false;
-    if (metadata !== undefined) message.metadata = JSON.parse(metadata) as unknown;
+    if (metadata !== undefined) message.metadata = JSON.parse(metadata);
     return { channel, ts, message: slack.shape(message) };
   },
 };

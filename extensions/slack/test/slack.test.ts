@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import type { OutboundPart } from "../../../src/types/reply.ts";
 import { slackAccounts } from "../config.ts";
@@ -8,17 +8,11 @@ import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const mrkdwn = (body: string): OutboundPart & { kind: "text" } => ({
-  kind: "text",
-  body,
-  plain: body,
-  format: "slack-mrkdwn",
-});
+const mrkdwn = textAs("slack-mrkdwn");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await slackPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   const { fake, direct, group, topic } = platform;
   await host.until(() => host.reports.some((report) => report.kind === "alive"));
   return { ...started, fake, direct, group, topic };

@@ -1,18 +1,17 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import type { Growth } from "../../../src/types/channel.ts";
-import type { OutboundText } from "../../../src/types/reply.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
 afterEach(stopAll);
 
-const mrkdwn = (body: string): OutboundText => ({ kind: "text", body, plain: body, format: "slack-mrkdwn" });
+const mrkdwn = textAs("slack-mrkdwn");
 const TO_ADA = { key: "preview:1", recipient: { id: ADA, teamId: "T1" } };
 
 async function begin(config: Record<string, unknown> = {}) {
   const platform = await slackPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, new Host());
+  const started = await start(platform, new Host(), config);
   const { fake, direct, group, topic } = platform;
   await started.host.until(() => started.host.reports.some((report) => report.kind === "alive"));
   const grow = (to = topic, options: object = TO_ADA) => started.link.grow?.(to, { ...TO_ADA, ...options });

@@ -13,7 +13,7 @@ const QUICK = { mediaGroupFlushMs: 30 };
 
 async function begin(host = new Host(), config: Record<string, unknown> = QUICK) {
   const platform = await telegramPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   return { ...started, fake: platform.fake, platform };
 }
 
@@ -74,7 +74,7 @@ describe("an album", () => {
     await link.close();
     expect(host.received).toEqual([]);
     const next = new Host(host);
-    await start({ ...platform, config: { ...platform.config, ...QUICK } }, next);
+    await start(platform, next, QUICK);
     expect(refs(await next.heard("kept"))).toEqual(["p1", "p2"]);
     // A part that the crash left behind is a message of its own rather than lost.
     fake.say("", photo("a", "p3", "late"));

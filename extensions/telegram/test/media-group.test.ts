@@ -1,14 +1,12 @@
 import { afterEach, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import type { MediaItem } from "../../../src/types/message.ts";
-import type { OutboundText } from "../../../src/types/reply.ts";
 import { sortOf } from "../shapes.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const html = (body: string, plain = body): OutboundText => ({ kind: "text", body, plain, format: "telegram-html" });
+const html = textAs("telegram-html");
 const item = (name: string, mime = "image/png", kind: MediaItem["kind"] = "image"): MediaItem => ({
   kind,
   mime,

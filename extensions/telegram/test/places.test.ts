@@ -5,7 +5,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import type { MediaKind } from "../../../src/types/message.ts";
@@ -13,12 +13,11 @@ import type { OutboundPart } from "../../../src/types/reply.ts";
 import { telegram } from "../index.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const text = (body: string): OutboundPart & { kind: "text" } => ({ kind: "text", body, plain: body, format: "plain" });
+const text = textAs("plain");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await telegramPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   return { ...started, fake: platform.fake, direct: platform.direct, group: platform.group, topic: platform.topic! };
 }
 
@@ -122,7 +121,7 @@ describe("the menu", () => {
     const { fake } = platform;
     const config = { ...platform.config, customCommands: [{ command: "/Weather", description: "How it is outside." }] };
     const run = async (settings: object, host: Host) => {
-      const { link } = await start({ ...platform, config: { ...config, ...settings } }, host);
+      const { link } = await start(platform, host, { ...config, ...settings });
       fake.say(`message ${host.received.length}`);
       await host.heard("message");
       await expect.poll(() => host.notes.get("menu")).not.toBeUndefined();

@@ -3,26 +3,19 @@ import os from "node:os";
 import path from "node:path";
 import { HttpError } from "grammy";
 import { afterEach, describe, expect, test } from "vitest";
-import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { OutboundPart } from "../../../src/types/reply.ts";
 import { telegramAccounts } from "../config.ts";
 import { failureOf } from "../failures.ts";
 import { probe, telegram } from "../index.ts";
 
 afterEach(stopAll);
-const KEY = { idempotencyKey: "k" };
-const html = (body: string, plain = body): OutboundPart & { kind: "text" } => ({
-  kind: "text",
-  body,
-  plain,
-  format: "telegram-html",
-});
+const html = textAs("telegram-html");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await telegramPlatform();
-  const started = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const started = await start(platform, host, config);
   return { ...started, fake: platform.fake, direct: platform.direct, topic: platform.topic! };
 }
 
@@ -212,7 +205,7 @@ describe("polling", () => {
   test("a poll that hangs is begun anew", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "hang", 1);
-    const { host } = await start({ ...platform, config: { ...platform.config, pollingStallThresholdMs: 2000 } });
+    const { host } = await start(platform, new Host(), { pollingStallThresholdMs: 2000 });
     platform.fake.say("still here");
     await host.heard("still here");
     expect(host.reports.some((it) => it.kind === "trouble" && it.reason.includes("timeout"))).toBe(true);

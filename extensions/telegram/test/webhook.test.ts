@@ -11,7 +11,7 @@ const HOOK = { webhookUrl: URL, webhookSecret: SECRET, mediaGroupFlushMs: 30 };
 
 async function begin(host = new Host(), config: Record<string, unknown> = HOOK) {
   const platform = await telegramPlatform();
-  const { link } = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const { link } = await start(platform, host, config);
   const post = async (body: string, headers: Record<string, string>, method = "POST"): Promise<number> => {
     const answer = host.routes.get("/telegram-webhook");
     if (!answer) throw new Error("nothing is served");

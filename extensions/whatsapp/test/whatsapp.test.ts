@@ -17,7 +17,7 @@ const KEY = { idempotencyKey: "reply-1" };
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await whatsappPlatform();
-  const running = await start({ ...platform, config: { ...platform.config, ...config } }, host);
+  const running = await start(platform, host, config);
   return { ...running, platform, fake: platform.fake };
 }
 

@@ -38,6 +38,10 @@ export class RecordingEngine implements ContextEngine {
     return this.calls.map((call) => call.method);
   }
 
+  first<T = Record<string, unknown>>(method: string): T {
+    return this.calls.find((call) => call.method === method)?.params as T;
+  }
+
   last<T = Record<string, unknown>>(method: string): T {
     return this.calls.findLast((call) => call.method === method)?.params as T;
   }

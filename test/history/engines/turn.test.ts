@@ -134,7 +134,7 @@ describe("a turn with an engine", () => {
     const { runtimeContext } = engine.last<AfterTurnParams>("maintain");
     expect(runtimeContext?.allowDeferredCompactionExecution).toBe(true);
     expect(await runtimeContext?.llm?.complete({ messages: [] })).toMatchObject({ text: "A summary." });
-    const boot = engine.calls.find((call) => call.method === "maintain")?.params as unknown as AfterTurnParams;
+    const boot = engine.first<AfterTurnParams>("maintain");
     expect(boot.runtimeContext?.allowDeferredCompactionExecution).toBeUndefined();
   });
 

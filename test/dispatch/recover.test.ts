@@ -255,12 +255,18 @@ describe("after a crash there is exactly one answer", () => {
 });
 
 describe("a steered message after a crash", () => {
-  it("is not answered again when it was in the running turn", async () => {
+  /** A second message was on its way into the run of the first, whose turn is written. */
+  async function steer(): Promise<{ host: InboxRow; steered: InboxRow }> {
     const host = await accept(message("first"));
     const steered = await accept(message("and this"));
     await claim([host]);
     await claimSteered(steered, host);
     await writeUser("first", host);
+    return { host, steered };
+  }
+
+  it("is not answered again when it was in the running turn", async () => {
+    const { host, steered } = await steer();
     await writeUser("and this", steered);
     const boot = await crash();
     expect(await boot.outcome(steered)).toEqual({ kind: "steered" });
@@ -272,11 +278,7 @@ describe("a steered message after a crash", () => {
   });
 
   it("is not answered again when the turn was answered and delivered", async () => {
-    const host = await accept(message("first"));
-    const steered = await accept(message("and this"));
-    await claim([host]);
-    await claimSteered(steered, host);
-    await writeUser("first", host);
+    const { host, steered } = await steer();
     await writeUser("and this", steered);
     await writeAnswer("to both");
     await before.journal.inbox.finish([host.id], { kind: "replied" });
@@ -287,11 +289,7 @@ describe("a steered message after a crash", () => {
   });
 
   it("gets a turn of its own when it did not reach the running one", async () => {
-    const host = await accept(message("first"));
-    const steered = await accept(message("and this"));
-    await claim([host]);
-    await claimSteered(steered, host);
-    await writeUser("first", host);
+    const { host, steered } = await steer();
     const boot = await crash();
     expect(await boot.outcome(host)).toEqual({ kind: "replied" });
     expect(await boot.outcome(steered)).toEqual({ kind: "replied" });

@@ -20,14 +20,18 @@ async function arrived(world: World): Promise<void> {
   }, PATIENCE);
 }
 
+/** The first call is on, and these messages are there too. */
+async function sayWhileBusy(world: World, ...texts: readonly string[]): Promise<void> {
+  world.telegram.say("one");
+  await world.model.called(1);
+  for (const text of texts) world.telegram.say(text);
+}
+
 describe.concurrent("messages while the agent is at work", () => {
   test("collect: become one turn with the marker", async ({ world, expect }) => {
     const { home } = await world.start(mode("collect"));
     const { release } = holdFirst(world);
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
-    world.telegram.say("three");
+    await sayWhileBusy(world, "two", "three");
     await arrived(world);
     release();
     await world.told("answer 2");
@@ -41,10 +45,7 @@ describe.concurrent("messages while the agent is at work", () => {
   test("followup: get a turn each, in order", async ({ world, expect }) => {
     const { home } = await world.start(mode("followup"));
     const { release } = holdFirst(world);
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
-    world.telegram.say("three");
+    await sayWhileBusy(world, "two", "three");
     await arrived(world);
     release();
     await world.told("answer 3");
@@ -55,9 +56,7 @@ describe.concurrent("messages while the agent is at work", () => {
   test("interrupt: end the running turn", async ({ world, expect }) => {
     const { home } = await world.start(mode("interrupt"));
     world.model.answer((_call, number) => (number === 1 ? "hang" : { text: "the newer answer" }));
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
+    await sayWhileBusy(world, "two");
     await world.told("the newer answer");
     expect(await outcomesOf(home, 2)).toEqual([{ kind: "aborted" }, { kind: "replied" }]);
     expect(world.telegram.shown(1001)).toEqual(["the newer answer"]);
@@ -71,9 +70,7 @@ describe.concurrent("messages while the agent is at work", () => {
       await held.promise;
       return { tool: "ls", args: {} };
     });
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
+    await sayWhileBusy(world, "two");
     await arrived(world);
     held.resolve();
     await world.told("seen: two");
@@ -86,9 +83,7 @@ describe.concurrent("messages while the agent is at work", () => {
   test("steer without a tool: the message is answered all the same", async ({ world, expect }) => {
     const { home } = await world.start(mode("steer"));
     const { release } = holdFirst(world);
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
+    await sayWhileBusy(world, "two");
     await arrived(world);
     release();
     await world.told("answer 2 to two");
@@ -98,10 +93,7 @@ describe.concurrent("messages while the agent is at work", () => {
   test("beyond the cap a new one is told that it was left out", async ({ world, expect }) => {
     const { home } = await world.start({ messages: { queue: { mode: "followup", cap: 1, drop: "new" } } });
     const { release } = holdFirst(world);
-    world.telegram.say("one");
-    await world.model.called(1);
-    world.telegram.say("two");
-    world.telegram.say("three");
+    await sayWhileBusy(world, "two", "three");
     await world.told("left out");
     release();
     await world.told("answer 2 to two");

@@ -1,19 +1,16 @@
 import { RunLog } from "../harness/log.ts";
-import { startRun } from "../harness/run.ts";
 import { parseDirectives } from "../reply/directives.ts";
-import type { ChatPort, ChatRequest, OneShotRequest } from "../types/chat.ts";
+import type { ChatPort, ChatRequest } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
-import { channelId, DEFAULT_ACCOUNT, runId, sessionKey, type SessionKey } from "../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import { MethodError } from "../types/method.ts";
-import type { ChatMessage } from "../types/model.ts";
 import type { RunFacts } from "../types/run.ts";
-import type { SessionWindow } from "../types/session.ts";
 import { webEventKey, type WebMessage } from "../types/web-room.ts";
-import { estimateTokens } from "../sessions/tokens.ts";
 import { compactedText } from "./compaction.ts";
 import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { oneShot } from "./one-shot.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "./ports.ts";
 
@@ -93,81 +90,4 @@ function deliverTo(request: ChatRequest, { sessions, settings }: DispatchPorts):
   const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);
   if (peer) return peer;
   throw new MethodError("INVALID_REQUEST", `session ${key} belongs to no chat, so nothing can be delivered`);
-}
-
-/** A run over a given history that leaves no session behind. */
-async function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts) {
-  const settings = ports.settings();
-  const agent = settings.agents.get(request.agentId) ?? settings.agents.get(settings.defaultAgent);
-  const last = request.messages.at(-1);
-  if (!agent || last?.role !== "user") throw new Error("a one-shot request needs an agent and a user turn");
-  const id = runId(request.idempotencyKey);
-  const key = sessionKey(`openai:${id}`);
-  const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: "api" as const };
-  const parts = typeof last.content === "string" ? [{ type: "text" as const, text: last.content }] : last.content;
-  const tools = ports.tools(agent);
-  const run = startRun(
-    {
-      facts,
-      settings: agent,
-      conversation: new MemoryConversation(request.messages.slice(0, -1)),
-      turn: {
-        entryId: id,
-        text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
-        images: parts.flatMap((part) => (part.type === "image" ? [part] : [])),
-        at: last.timestamp,
-      },
-      candidates: [agent.model.primary ?? (await ports.models.choose()), ...agent.model.fallbacks],
-      thinking: agent.thinking,
-      timeoutMs: agent.timeoutMs,
-      tools,
-      systemPrompt: (model) =>
-        ports.systemPrompt({
-          agent,
-          model,
-          tools,
-          session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
-          ...(request.system !== undefined && { extra: request.system }),
-        }),
-    },
-    {
-      ...ports,
-      log: ports.log.with({ run: id, session: key }),
-      approvals: dispatch.approvals.deskFor(facts, {
-        asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
-        answered: (approval, decision) => run.stream.emit({ type: "approval_end", id: approval, decision }),
-      }),
-    },
-  );
-  if (request.signal.aborted) run.abort("user");
-  request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
-  dispatch.board.add(run.stream);
-  return run.stream;
-}
-
-/** A conversation that nobody keeps. */
-class MemoryConversation {
-  readonly #messages: { entryId: string; message: ChatMessage }[];
-  leafId: string | null;
-
-  constructor(messages: readonly ChatMessage[]) {
-    this.#messages = messages.map((message, index) => ({ entryId: `given-${index}`, message }));
-    this.leafId = this.#messages.at(-1)?.entryId ?? null;
-  }
-
-  async window(): Promise<SessionWindow> {
-    const estimatedTokens = this.#messages.reduce((sum, row) => sum + estimateTokens(row.message), 0);
-    return { messages: this.#messages, estimatedTokens, older: false };
-  }
-
-  async after(): Promise<undefined> {
-    return undefined;
-  }
-
-  async append(body: { type: string; message?: ChatMessage }, options: { id?: string } = {}): Promise<string> {
-    const id = options.id ?? `own-${this.#messages.length}`;
-    if (body.message) this.#messages.push({ entryId: id, message: body.message });
-    this.leafId = id;
-    return id;
-  }
 }

@@ -110,6 +110,11 @@ export class Lanes {
     return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
   }
 
+  /** Work of no session, among all runs at once. */
+  inSlot(work: () => Promise<void>): Promise<void> {
+    return this.#slots.use(work);
+  }
+
   /** Nothing new begins; what runs may end within `ms`, then it is aborted and goes on after the next start. */
   async close(ms: number): Promise<void> {
     this.#closing = true;

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { eventsOf } from "../harness/stage.ts";
+import { type Boot, type Hall, openHall } from "./stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const ask = (key: string, signal = new AbortController().signal) =>
+  boot.chat.oneShot({
+    agentId: boot.ports.settings().defaultAgent,
+    messages: [{ role: "user", content: `question ${key}`, timestamp: 1 }],
+    idempotencyKey: key,
+    signal,
+  });
+
+it("answers out of the history that it is given, and leaves its receipt and no session", async () => {
+  const events = await eventsOf(await ask("one"));
+  expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
+  await expect.poll(() => boot.journal.runs.find("one")).toMatchObject({ result: "replied", receipt: { calls: 1 } });
+  expect(boot.sessions.list()).toEqual([]);
+});
+
+it("is one of the runs that go on at once", async () => {
+  hall.rules = { maxConcurrent: 1 };
+  const held = Promise.withResolvers<void>();
+  hall.model.answer(async () => {
+    await held.promise;
+    return { text: "yes" };
+  });
+  const first = await ask("first");
+  const waiting = ask("second");
+  await hall.model.called(1);
+  expect(await Promise.race([waiting, Promise.resolve("waits")])).toBe("waits");
+  held.resolve();
+  expect(await first.done).toMatchObject({ kind: "replied" });
+  expect(await (await waiting).done).toMatchObject({ kind: "replied" });
+});
+
+it("ends when its client goes, also while it waits", async () => {
+  hall.rules = { maxConcurrent: 1 };
+  hall.model.answer(() => "hang");
+  const gone = new AbortController();
+  const first = await ask("first", gone.signal);
+  const second = ask("second", gone.signal);
+  await hall.model.called(1);
+  gone.abort();
+  expect(await first.done).toMatchObject({ kind: "aborted", by: "user" });
+  expect(await (await second).done).toMatchObject({ kind: "aborted", by: "user" });
+  await expect.poll(() => boot.journal.runs.find("second")).toMatchObject({ result: "aborted" });
+});

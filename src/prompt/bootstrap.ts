@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../utils/missing.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 
@@ -44,10 +45,6 @@ export function truncateMiddle(content: string, maxChars: number): string {
 
 const cache = new Map<string, CachedFile>();
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-}
-
 async function readCached(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
@@ -62,7 +59,7 @@ async function readCached(path: string): Promise<string | undefined> {
     return content;
   } catch (error) {
     cache.delete(path);
-    const code = errorCode(error);
+    const code = errorCode(error) ?? "unknown error";
     // A file that is there but shut must not end the run, nor silently change who the agent is.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : `[This file could not be read: ${code}]`;
   }

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../utils/missing.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
 import { BUILT_IN, type TextPart } from "./parts.ts";
 
@@ -40,10 +41,6 @@ interface CachedSkill {
 
 const cache = new Map<string, CachedSkill>();
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
-}
-
 function summarise(location: string, source: string): SkillSummary | BadSkill {
   const front = parseFrontmatter(source);
   if (front === undefined) {
@@ -73,7 +70,7 @@ async function readSkill(location: string): Promise<SkillSummary | BadSkill | un
     return read;
   } catch (error) {
     cache.delete(location);
-    const code = errorCode(error);
+    const code = errorCode(error) ?? String(error);
     // A folder without a SKILL.md is no skill; that is no fault.
     return code === "ENOENT" || code === "ENOTDIR" ? undefined : { location, reason: `it cannot be read (${code})` };
   }
@@ -84,7 +81,7 @@ async function readDirectory(directory: string): Promise<readonly (SkillSummary 
   try {
     names = await readdir(directory);
   } catch (error) {
-    const code = errorCode(error);
+    const code = errorCode(error) ?? String(error);
     return code === "ENOENT" || code === "ENOTDIR" ? [] : [{ location: directory, reason: `cannot be read (${code})` }];
   }
   const read = await Promise.all(

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isMissing, syncDir } from "../store/disk.ts";
+import { syncDir } from "../store/disk.ts";
+import { isMissing } from "../utils/missing.ts";
 
 /** 16 hex characters. */
 export const newEntryId = (): string => randomBytes(8).toString("hex");

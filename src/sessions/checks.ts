@@ -1,9 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { isMissing, setMode } from "../store/disk.ts";
+import { setMode } from "../store/disk.ts";
 import type { Check, CheckResult } from "../types/check.ts";
 import { DEFAULT_AGENT } from "../types/ids.ts";
 import type { SessionRow } from "../types/session.ts";
+import { unlessMissing } from "../utils/missing.ts";
 import { BackReader } from "./back-reader.ts";
 import { parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
@@ -127,19 +128,8 @@ async function checkModes(dir: string): Promise<readonly CheckResult[]> {
 }
 
 async function looseMode(path: string, mode: number): Promise<{ path: string; mode: number }[]> {
-  try {
-    return ((await stat(path)).mode & 0o077) === 0 ? [] : [{ path, mode }];
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  const found = await unlessMissing(stat(path));
+  return found && (found.mode & 0o077) !== 0 ? [{ path, mode }] : [];
 }
 
-async function names(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
+const names = async (dir: string): Promise<string[]> => (await unlessMissing(readdir(dir))) ?? [];

@@ -1,7 +1,8 @@
-import { constants, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { diskError, isMissing, makePrivateDir, syncDir } from "../store/disk.ts";
+import { diskError, makePrivateDir, syncDir } from "../store/disk.ts";
+import { isMissing, unlessMissing } from "../utils/missing.ts";
 
 const APPEND = constants.O_RDWR | constants.O_APPEND;
 const CREATE = APPEND | constants.O_CREAT | constants.O_EXCL;
@@ -84,7 +85,7 @@ export class LineFile {
   /** False when another program has changed, replaced or removed the file. */
   async isCurrent(): Promise<boolean> {
     await this.#draining;
-    const [there, ours] = await Promise.all([statOrMissing(this.path), this.#handle?.stat()]);
+    const [there, ours] = await Promise.all([unlessMissing(stat(this.path)), this.#handle?.stat()]);
     return there?.ino === ours?.ino && (there?.size ?? 0) === this.#size;
   }
 
@@ -143,12 +144,3 @@ export class LineFile {
 }
 
 const firstLine = (text: string): string => text.slice(0, text.indexOf("\n") + 1);
-
-async function statOrMissing(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}

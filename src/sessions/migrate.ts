@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, readFile } from "node:fs/promises";
-import { errorCode, writeAtomic } from "../store/disk.ts";
+import { writeAtomic } from "../store/disk.ts";
+import { errorCode } from "../utils/missing.ts";
 import { newEntryId } from "./archive.ts";
 import { type Fields, isFields, parseFields, TRANSCRIPT_VERSION } from "./entries.ts";
 

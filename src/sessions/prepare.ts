@@ -1,7 +1,7 @@
 import { type FileHandle, open, writeFile } from "node:fs/promises";
-import { isMissing } from "../store/disk.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
+import { unlessMissing } from "../utils/missing.ts";
 import { setAside, stamp } from "./archive.ts";
 import { BackReader } from "./back-reader.ts";
 import { type Header, parseHeader, parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
@@ -57,14 +57,8 @@ export async function readHeader(path: string): Promise<Header | undefined> {
   }
 }
 
-export async function openOrMissing(path: string, flags = "r+"): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, flags);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
+export const openOrMissing = (path: string, flags = "r+"): Promise<FileHandle | undefined> =>
+  unlessMissing(open(path, flags));
 
 async function readFirstLine(file: FileHandle, size: number): Promise<string> {
   for (let length = HEADER_BYTES; ; length *= 4) {

@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
-import { isMissing, writeAtomic } from "../store/disk.ts";
+import { writeAtomic } from "../store/disk.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { SessionEntry } from "../types/session.ts";
+import { unlessMissing } from "../utils/missing.ts";
 import { loadRows, printRows, readRowsFile, type Rows, rowsPath } from "./rows-file.ts";
 
 const BATCH_MS = 3000;
@@ -105,11 +106,6 @@ export class RowStore {
 
 /** Changes when the file does. */
 async function version(path: string): Promise<string> {
-  try {
-    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
-    return `${ino}/${size}/${mtimeNs}`;
-  } catch (error) {
-    if (isMissing(error)) return "";
-    throw error;
-  }
+  const found = await unlessMissing(stat(path, { bigint: true }));
+  return found ? `${found.ino}/${found.size}/${found.mtimeNs}` : "";
 }

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isMissing } from "../store/disk.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import { sessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { SessionEntry } from "../types/session.ts";
+import { unlessMissing } from "../utils/missing.ts";
 import { setAside } from "./archive.ts";
 import { type Fields, isFields } from "./entries.ts";
 import { canonicalKey } from "./keys.ts";
@@ -27,7 +27,7 @@ export const rowsPath = (dir: string): string => join(dir, "sessions.json");
 
 /** Undefined when there is no file. Throws when its text is neither JSON nor JSON5. */
 export async function readRowsFile(dir: string, defaultAgent: AgentId): Promise<Rows | undefined> {
-  const text = await readOrMissing(rowsPath(dir));
+  const text = await unlessMissing(readFile(rowsPath(dir), "utf8"));
   if (text === undefined) return undefined;
   const value = await parseLoosely(text);
   if (!isFields(value)) throw new Error("it holds no object");
@@ -98,13 +98,4 @@ async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, Session
       rows.set(key, { sessionId: header.id, updatedAt, sessionFile: path });
   }
   return { rows, unmapped };
-}
-
-async function readOrMissing(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }

@@ -2,17 +2,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
+import { errorCode } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
-
-/** The `code` of a Node error, or undefined. */
-export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
-/** True for "no such file or directory". */
-export const isMissing = (error: unknown): boolean => errorCode(error) === "ENOENT";
 
 /** A failed write as the operator should read it. An `OpenClawError` stays what it is. */
 export function diskError(error: unknown, path: string): OpenClawError {

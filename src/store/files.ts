@@ -1,7 +1,8 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
-import { diskError, isMissing, makePrivateDir } from "./disk.ts";
+import { unlessMissing } from "../utils/missing.ts";
+import { diskError, makePrivateDir } from "./disk.ts";
 
 /** Makes the journal's file with its directory when it is not there. Throws `OpenClawError` DISK_FULL or STATE_UNWRITABLE. */
 export async function createFile(path: string): Promise<void> {
@@ -17,10 +18,5 @@ export async function createFile(path: string): Promise<void> {
 
 /** Bytes; undefined when there is no such file. */
 export async function fileSize(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return (await unlessMissing(stat(path)))?.size;
 }

@@ -1,7 +1,8 @@
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
-import { diskError, errorCode, isMissing, makePrivateDir, writeAtomic } from "./disk.ts";
+import { errorCode, isMissing } from "../utils/missing.ts";
+import { diskError, makePrivateDir, writeAtomic } from "./disk.ts";
 import { processStart } from "./process-start.ts";
 
 const TRIES = 5;

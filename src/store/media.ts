@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { type MediaId, mediaId } from "../types/ids.ts";
 import type { MediaStore } from "../types/journal.ts";
-import { isMissing, makePrivateDir, writeAtomic } from "./disk.ts";
+import { isMissing } from "../utils/missing.ts";
+import { makePrivateDir, writeAtomic } from "./disk.ts";
 
 const ALPHABET = "abcdefghijkmnopqrstuvwxyz0123456789";
 const NAME_LENGTH = 26;

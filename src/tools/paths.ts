@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isMissing } from "../utils/missing.ts";
 
 export interface AccessRules {
   /** Keeps paths inside the workspace, after symbolic links. */
@@ -24,11 +25,8 @@ async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
     const parent = dirname(path);
-    if (code !== "ENOENT" || parent === path) {
-      throw error;
-    }
+    if (!isMissing(error) || parent === path) throw error;
     return join(await realOf(parent), basename(path));
   }
 }

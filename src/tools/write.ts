@@ -3,6 +3,7 @@ import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import type { Tool } from "../types/tool.ts";
+import { unlessMissing } from "../utils/missing.ts";
 import { defineTool, textResult } from "./define.ts";
 import type { FileAccess } from "./paths.ts";
 
@@ -12,14 +13,8 @@ const input = z.object({
 });
 
 async function modeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).mode & 0o777;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-      return undefined;
-    }
-    throw error;
-  }
+  const found = await unlessMissing(stat(path));
+  return found && found.mode & 0o777;
 }
 
 /**

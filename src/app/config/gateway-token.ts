@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
+import { isMissing } from "../../utils/missing.ts";
 import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema.ts";
 
@@ -18,7 +19,7 @@ export async function readGatewayToken(paths: StatePaths, config: Config): Promi
     const text = (await readFile(gatewayTokenFile(paths), "utf8")).trim();
     return text === "" ? undefined : new Secret(text);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw unusable(paths, error);
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, type ConfigNote, type RawNote } from "./problem.ts";
@@ -55,7 +56,7 @@ export async function readConfigText(path: string): Promise<string | undefined> 
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConfigError("CONFIG_UNREADABLE", {
       message: `${path} cannot be read: ${reason}`,

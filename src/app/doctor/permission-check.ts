@@ -1,5 +1,6 @@
 import { chmod, stat } from "node:fs/promises";
 import type { Check, CheckResult } from "../../types/check.ts";
+import { unlessMissing } from "../../utils/missing.ts";
 import { gatewayTokenFile } from "../config/gateway-token.ts";
 import type { StatePaths } from "../config/paths.ts";
 
@@ -29,7 +30,7 @@ export function permissionCheck(paths: StatePaths): Check {
 }
 
 async function look({ path, mode }: Target): Promise<CheckResult | undefined> {
-  const facts = await factsOf(path);
+  const facts = await unlessMissing(stat(path));
   if (!facts || (facts.mode & 0o077) === 0) return undefined;
   const wanted = mode.toString(8);
   const isOurs = facts.uid === process.getuid?.();
@@ -45,13 +46,4 @@ function doneBy(mode: number): string {
   if ((mode & 0o002) !== 0) return "changed by everybody on this machine";
   if ((mode & 0o020) !== 0) return "changed by its group";
   return (mode & 0o004) !== 0 ? "read by everybody on this machine" : "read by its group";
-}
-
-async function factsOf(path: string): Promise<{ mode: number; uid: number } | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }

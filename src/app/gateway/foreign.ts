@@ -1,5 +1,5 @@
-import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { exists } from "../../utils/exists.ts";
 import type { Live } from "../live.ts";
 
 /**
@@ -13,11 +13,4 @@ export async function isForeign(live: Live): Promise<string | undefined> {
   const hasAgents = await exists(join(paths.stateDir, "agents"));
   if (!wasTouched && !hasAgents) return undefined;
   return "another program keeps this state directory; run `openclaw onboard --adopt` to take over its channels";
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

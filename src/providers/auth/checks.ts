@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
-import { isMissing, setMode } from "../../store/disk.ts";
+import { setMode } from "../../store/disk.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { unlessMissing } from "../../utils/missing.ts";
 import type { AuthConfig } from "../config.ts";
 import { expiryOf, fitsMode, type Credential } from "./credential.ts";
 import { Credentials, type StoredKeys } from "./credentials.ts";
@@ -45,13 +46,7 @@ async function readOr(credentials: Credentials): Promise<StoredKeys | CheckResul
 
 async function checkMode(path: string): Promise<readonly CheckResult[]> {
   if (process.platform === "win32") return [];
-  const mode = await stat(path).then(
-    (facts) => facts.mode,
-    (error: unknown) => {
-      if (isMissing(error)) return 0;
-      throw error;
-    },
-  );
+  const mode = (await unlessMissing(stat(path)))?.mode ?? 0;
   if ((mode & 0o077) === 0) return [];
   return [
     {

@@ -1,9 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { isMissing, makePrivateDir, writeAtomic } from "../../store/disk.ts";
+import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import { isMissing } from "../../utils/missing.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
 import { lockFile } from "./lock-file.ts";
 

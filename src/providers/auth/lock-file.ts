@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { errorCode } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { errorCode } from "../../utils/missing.ts";
 
 /** Milliseconds. Who holds a lock touches it meanwhile, so that only a dead one's goes stale. */
 const STALE_MS = 20_000;

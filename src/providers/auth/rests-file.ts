@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { isMissing, writeAtomic } from "../../store/disk.ts";
+import { writeAtomic } from "../../store/disk.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
+import { isMissing } from "../../utils/missing.ts";
 import { Rests, savedShape, type SavedRests } from "./rests.ts";
 
 /** Milliseconds between a change and its write: what a crash may forget is one rest, which the next call finds out again. */

@@ -1,5 +1,7 @@
-import { open, readdir, stat, type FileHandle } from "node:fs/promises";
+import { open, readdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { fileSize } from "../../../store/files.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 
 const DAILY = /^openclaw-\d{4}-\d{2}-\d{2}\.log$/;
 const BLOCK = 65_536;
@@ -10,17 +12,12 @@ export type LogPlace = { readonly dir: string } | { readonly file: string };
 
 /** Its files, the oldest first. */
 export async function logFiles(place: LogPlace): Promise<readonly string[]> {
-  if ("file" in place) return (await sizeOf(place.file)) === undefined ? [] : [place.file];
-  try {
-    const names = await readdir(place.dir);
-    return names
-      .filter((name) => DAILY.test(name))
-      .toSorted()
-      .map((name) => join(place.dir, name));
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  if ("file" in place) return (await fileSize(place.file)) === undefined ? [] : [place.file];
+  const names = (await unlessMissing(readdir(place.dir))) ?? [];
+  return names
+    .filter((name) => DAILY.test(name))
+    .toSorted()
+    .map((name) => join(place.dir, name));
 }
 
 /** The last lines of a file, oldest first, and where it ends; reads from the end. */
@@ -63,7 +60,7 @@ async function readBack(file: FileHandle, end: number, limit: number): Promise<s
 
 /** Whole lines that were appended since `from`, and where they end. A file that became shorter is read anew. */
 export async function linesSince(path: string, from: number): Promise<{ lines: readonly string[]; end: number }> {
-  const size = await sizeOf(path);
+  const size = await fileSize(path);
   if (size === undefined || size === from) return { lines: [], end: size ?? 0 };
   const start = size < from ? 0 : from;
   const file = await open(path, "r");
@@ -81,14 +78,3 @@ async function readRange(file: FileHandle, start: number, end: number): Promise<
   const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
   return buffer.subarray(0, bytesRead);
 }
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";

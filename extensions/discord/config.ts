@@ -1,5 +1,4 @@
-import { about, accountId, accountInputs, channelId, milliseconds, secretField } from "openclaw/plugin-sdk";
-import type { AccountId } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const DISCORD = channelId("discord");
@@ -44,11 +43,4 @@ export const discordConfig = z.looseObject({
 export type DiscordConfig = z.output<typeof discordConfig>;
 
 /** The accounts of a `channels.discord` section. Throws a `ZodError` when an account does not fit. */
-export function discordAccounts(
-  section: Readonly<Record<string, unknown>>,
-): readonly { account: AccountId; config: DiscordConfig }[] {
-  return accountInputs(section).map(({ id, input }) => ({
-    account: accountId(id),
-    config: discordConfig.parse(input),
-  }));
-}
+export const discordAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, discordConfig);

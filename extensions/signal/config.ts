@@ -1,5 +1,4 @@
-import { about, accountId, accountInputs, channelId, milliseconds } from "openclaw/plugin-sdk";
-import type { AccountId } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, readAccounts } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const SIGNAL = channelId("signal");
@@ -80,11 +79,4 @@ export type SignalConfig = z.output<typeof signalConfig>;
 export const isOwn = (config: SignalConfig): boolean => config.autoStart ?? config.httpUrl === undefined;
 
 /** The accounts of a `channels.signal` section. Throws a `ZodError` when an account does not fit. */
-export function signalAccounts(
-  section: Readonly<Record<string, unknown>>,
-): readonly { account: AccountId; config: SignalConfig }[] {
-  return accountInputs(section).map(({ id, input }) => ({
-    account: accountId(id),
-    config: signalConfig.parse(input),
-  }));
-}
+export const signalAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, signalConfig);

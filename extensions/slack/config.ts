@@ -1,5 +1,4 @@
-import { about, accountId, accountInputs, channelId, milliseconds, secretField } from "openclaw/plugin-sdk";
-import type { AccountId } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const SLACK = channelId("slack");
@@ -72,8 +71,4 @@ export const slackConfig = z.looseObject({
 export type SlackConfig = z.output<typeof slackConfig>;
 
 /** The accounts of a `channels.slack` section. Throws a `ZodError` when an account does not fit. */
-export function slackAccounts(
-  section: Readonly<Record<string, unknown>>,
-): readonly { account: AccountId; config: SlackConfig }[] {
-  return accountInputs(section).map(({ id, input }) => ({ account: accountId(id), config: slackConfig.parse(input) }));
-}
+export const slackAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, slackConfig);

@@ -1,5 +1,4 @@
-import { about, accountId, accountInputs, channelId, milliseconds, secretField } from "openclaw/plugin-sdk";
-import type { AccountId } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, readAccounts, secretField } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const TELEGRAM = channelId("telegram");
@@ -101,11 +100,4 @@ export const telegramConfig = z.looseObject({
 export type TelegramConfig = z.output<typeof telegramConfig>;
 
 /** The accounts of a `channels.telegram` section. Throws a `ZodError` when an account does not fit. */
-export function telegramAccounts(
-  section: Readonly<Record<string, unknown>>,
-): readonly { account: AccountId; config: TelegramConfig }[] {
-  return accountInputs(section).map(({ id, input }) => ({
-    account: accountId(id),
-    config: telegramConfig.parse(input),
-  }));
-}
+export const telegramAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, telegramConfig);

@@ -1,5 +1,4 @@
-import { about, accountId, accountInputs, channelId, milliseconds } from "openclaw/plugin-sdk";
-import type { AccountId } from "openclaw/plugin-sdk";
+import { about, channelId, milliseconds, readAccounts } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 export const WHATSAPP = channelId("whatsapp");
@@ -47,11 +46,4 @@ export const whatsappConfig = z.looseObject({
 export type WhatsAppConfig = z.output<typeof whatsappConfig>;
 
 /** The accounts of a `channels.whatsapp` section. Throws a `ZodError` when an account does not fit. */
-export function whatsappAccounts(
-  section: Readonly<Record<string, unknown>>,
-): readonly { account: AccountId; config: WhatsAppConfig }[] {
-  return accountInputs(section).map(({ id, input }) => ({
-    account: accountId(id),
-    config: whatsappConfig.parse(input),
-  }));
-}
+export const whatsappAccounts = (section: Readonly<Record<string, unknown>>) => readAccounts(section, whatsappConfig);

@@ -36,7 +36,7 @@ export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
-export { accountInputs } from "../channels/config.ts";
+export { accountInputs, readAccounts } from "../channels/config.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
 export type { AgentInternalEvent } from "../types/internal-event.ts";
 export type { InputProvenance } from "../types/model.ts";

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { Dispatch } from "../dispatch/dispatch.ts";
 import type { DispatchPorts, Verdict } from "../dispatch/ports.ts";
 import type { Outbox } from "../outbox/deliver.ts";
@@ -16,6 +15,7 @@ import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
 import { deniedPaths, toolsFor } from "./agent-tools.ts";
 import { openChatTools } from "./chat-acts.ts";
+import { journalPath } from "./config/paths.ts";
 import type { OutgoingParts } from "./gateway/outgoing.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
@@ -55,7 +55,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const { paths } = live;
   const clock = systemClock;
   const journal = await openJournal({
-    path: join(paths.stateSub, "journal.sqlite"),
+    path: journalPath(paths),
     bootId: randomUUID(),
     sync: live.config.journal.fsync,
     log,

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { channelChecks } from "../channels/checks.ts";
 import { keyChecks } from "../providers/auth/checks.ts";
 import { Credentials } from "../providers/auth/credentials.ts";
@@ -7,7 +6,7 @@ import { checks as storeChecks } from "../store/checks.ts";
 import type { Check } from "../types/check.ts";
 import { accountsIn } from "./channel-accounts.ts";
 import { loadConfig } from "./config/load.ts";
-import { resolvePaths } from "./config/paths.ts";
+import { journalPath, resolvePaths } from "./config/paths.ts";
 import { appChecks } from "./doctor/app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
@@ -23,7 +22,7 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
   );
   return [
     ...appChecks({ paths, load, config }),
-    ...storeChecks({ stateDir: paths.stateDir, journal: join(paths.stateSub, "journal.sqlite") }),
+    ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
     ...sessionChecks(paths.sessionsDir),
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config

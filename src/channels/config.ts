@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { accountId, type AccountId } from "../types/ids.ts";
 import { about, idList, pacingConfig } from "../utils/config.ts";
 
 /** One group of an account. */
@@ -207,6 +208,13 @@ export function accountInputs(
   if (listed.length === 0) return [{ id: "default", input: base }];
   return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));
 }
+
+/** The accounts of a channel's section as an adapter's schema reads them. Throws what the schema throws. */
+export const readAccounts = <C>(
+  section: Readonly<Record<string, unknown>>,
+  schema: { parse(input: unknown): C },
+): readonly { account: AccountId; config: C }[] =>
+  accountInputs(section).map(({ id, input }) => ({ account: accountId(id), config: schema.parse(input) }));
 
 const isOn = (settings: unknown): boolean =>
   !(typeof settings === "object" && settings !== null && "enabled" in settings && settings.enabled === false);

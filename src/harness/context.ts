@@ -1,11 +1,12 @@
 import { assemble, type Assembled } from "../history/assemble.ts";
 import { applyFit, fitFor, requestTokens, WHOLE } from "../history/fit.ts";
+import { isWhole } from "../history/parts.ts";
 import { applyPasses } from "../history/passes.ts";
 import { RESULT_SHARE } from "../history/truncate-results.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
 import type { EngineAnswer } from "../types/engine-turn.ts";
-import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
+import type { ChatMessage, ModelRef } from "../types/model.ts";
 import type { Fit, PromptRecord } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -198,11 +199,9 @@ export class ModelContext {
 }
 
 function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
-  const last = messages.findLast(({ message }) => message.role === "assistant" && isAnswer(message))?.message;
+  const last = messages.findLast(({ message }) => message.role === "assistant" && isWhole(message))?.message;
   return last?.role === "assistant" ? { provider: last.provider, id: last.model } : undefined;
 }
-
-const isAnswer = ({ stopReason }: AssistantMessage): boolean => stopReason !== "error" && stopReason !== "aborted";
 
 /** The conversation before a turn, as far as a model will be shown it. */
 export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
-import { isBlank, textOf } from "../history/parts.ts";
+import { isBlank, isWhole, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";
@@ -165,8 +165,6 @@ export class EventTranslator {
 /** Written as text, between tags. */
 const isThoughtOnly = (message: AssistantMessage): boolean =>
   isWhole(message) && isWordless(message) && !isBlank(textOf(message));
-
-const isWhole = ({ stopReason }: AssistantMessage): boolean => stopReason !== "error" && stopReason !== "aborted";
 
 /** An answer without a word gets nobody further. */
 const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);

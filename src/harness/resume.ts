@@ -1,4 +1,4 @@
-import { asksForRest, callsOf, interruptedResult, textOf } from "../history/parts.ts";
+import { asksForRest, callsOf, interruptedResult, isWhole, textOf } from "../history/parts.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import type { RunLog } from "./log.ts";
@@ -52,8 +52,6 @@ function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; c
 
 const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
   entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-
-const isWhole = (message: AssistantMessage) => message.stopReason !== "error" && message.stopReason !== "aborted";
 
 const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(message).length === 0;
 

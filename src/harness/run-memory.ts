@@ -1,5 +1,5 @@
 import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
-import { OpenClawError } from "../types/errors.ts";
+import { withFix } from "../types/errors.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { CompactionEvent } from "../types/events.ts";
@@ -206,9 +206,3 @@ const limited = ({ settings, window }: ReturnType<typeof sizesFor>, mostMs: numb
 });
 
 const isSame = (ref: ModelRef, { info }: ModelHandle): boolean => info.provider === ref.provider && info.id === ref.id;
-
-/** For the operator, who reads it in the receipt and in the log. */
-function withFix(error: unknown): string {
-  if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
-  return error instanceof Error ? error.message : String(error);
-}

@@ -17,6 +17,10 @@ export function callsOf(message: ChatMessage): ToolCallContent[] {
 export const hasCalls = (message: ChatMessage): boolean =>
   message.role === "assistant" && message.content.some((part) => part.type === "toolCall");
 
+/** Neither failed nor stopped. */
+export const isWhole = ({ stopReason }: AssistantMessage): boolean =>
+  stopReason !== "error" && stopReason !== "aborted";
+
 /** The words of an answer, without thinking and calls. */
 export function textOf(message: AssistantMessage): string {
   return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");

@@ -1,6 +1,6 @@
 import { policyFor } from "../providers/quirks.ts";
 import { messageOf } from "../sessions/entries.ts";
-import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
+import { estimateAll, estimateTextTokens } from "../sessions/tokens.ts";
 import type { ChatMessage, ModelRef } from "../types/model.ts";
 import type { PromptRecord } from "../types/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
@@ -38,7 +38,7 @@ export function replay(
   const path = pathTo(record.lastEntryId, entries);
   const rows = windowRows(path, record.firstEntryId);
   if (rows === undefined) return gone(record);
-  const shown = sumOf(rows.map((row) => row.message));
+  const shown = estimateAll(rows.map((row) => row.message));
   const fits = (summary: string | undefined) => record.estimatedTokens === shown + tokensOf(summary);
   const inForce = record.hasSummary ? summaries(path, entries) : [];
   const summary = inForce.find(fits) ?? inForce.at(-1);
@@ -136,6 +136,3 @@ function summaries(path: readonly TranscriptEntry[], entries: readonly Transcrip
 }
 
 const tokensOf = (summary: string | undefined): number => (summary === undefined ? 0 : estimateTextTokens(summary));
-
-const sumOf = (messages: readonly ChatMessage[]): number =>
-  messages.reduce((sum, message) => sum + estimateTokens(message), 0);

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
+import { type Fields, isFields } from "../utils/fields.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;
@@ -27,8 +28,6 @@ export type Line =
   | { readonly kind: "bad" }
   | { readonly kind: "foreign" };
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 const METADATA = new Set([
   "model_change",
   "thinking_level_change",
@@ -37,10 +36,6 @@ const METADATA = new Set([
   "label",
   "session_info",
 ]);
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Undefined when the text is no JSON object. */
 export function parseFields(text: string): Fields | undefined {

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
 import { copyFile, readFile } from "node:fs/promises";
 import { writeAtomic } from "../store/disk.ts";
+import { type Fields, isFields } from "../utils/fields.ts";
 import { errorCode } from "../utils/missing.ts";
 import { newEntryId } from "./archive.ts";
-import { type Fields, isFields, parseFields, TRANSCRIPT_VERSION } from "./entries.ts";
+import { parseFields, TRANSCRIPT_VERSION } from "./entries.ts";
 
 /**
  * Writes a transcript of version 1 or 2 anew as version 3; the old file stays as `<file>.v<version>.bak`.

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { SessionEntry, SessionPatch } from "../types/session.ts";
-import { type Fields, isFields } from "./entries.ts";
+import { type Fields, isFields } from "../utils/fields.ts";
 
 // What a new session id does not inherit.
 const OF_ONE_ID = [

@@ -20,6 +20,10 @@ export function estimateTokens(message: ChatMessage): number {
   return message.content.reduce((sum, part) => sum + estimatePart(part), 0);
 }
 
+/** The tokens of messages, estimated. */
+export const estimateAll = (messages: readonly ChatMessage[]): number =>
+  messages.reduce((sum, message) => sum + estimateTokens(message), 0);
+
 function estimateAnswer(message: AssistantMessage): number {
   return message.content.reduce((sum, part) => {
     if (part.type === "text") return sum + estimateTextTokens(part.text);

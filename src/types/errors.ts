@@ -52,3 +52,9 @@ export class OpenClawError extends Error {
     this.fix = problem.fix;
   }
 }
+
+/** What an error says, with the fix where it has one. */
+export function withFix(error: unknown): string {
+  if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
+  return error instanceof Error ? error.message : String(error);
+}

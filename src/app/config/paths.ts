@@ -21,6 +21,8 @@ export interface StatePaths {
   readonly lockFile: string;
 }
 
+export const journalPath = ({ stateSub }: Pick<StatePaths, "stateSub">): string => join(stateSub, "journal.sqlite");
+
 /** `OPENCLAW_STATE_DIR`, else `~/.openclaw`; the config is `OPENCLAW_CONFIG_PATH`, else `openclaw.json` in it. Touches nothing. */
 export function resolvePaths(env: Env): StatePaths {
   const home = env["HOME"] ?? homedir();

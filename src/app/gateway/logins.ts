@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../types/channel.ts";
-import { OpenClawError } from "../../types/errors.ts";
+import { withFix } from "../../types/errors.ts";
 import type { Clock } from "../../types/clock.ts";
 import { MethodError } from "../../types/method.ts";
 
@@ -112,7 +112,7 @@ export class Logins {
       this.#ports.log.warn("not linked", { channel: account.adapter.id, account: account.account, error });
       tell(login, () => {
         login.state = "failed";
-        login.end = { error: abort.signal.aborted ? "It was given up." : wordsOf(error) };
+        login.end = { error: abort.signal.aborted ? "It was given up." : withFix(error) };
       });
     } finally {
       cancel();
@@ -156,8 +156,3 @@ const viewOf = (loginId: string, login: Login, from: number): LoginView => ({
   next: login.steps.length,
   ...login.end,
 });
-
-const wordsOf = (error: unknown): string => {
-  if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
-  return error instanceof Error ? error.message : String(error);
-};

@@ -1,7 +1,7 @@
 import type { CompactParams, ContextEngine } from "../../types/context-engine.ts";
 import type { EngineCompacted, EngineCompaction } from "../../types/engine-turn.ts";
+import { isFields } from "../../utils/fields.ts";
 import { unmetBy } from "./open-engine.ts";
-import { isFields } from "./read-message.ts";
 import type { CallFacts } from "./runtime-context.ts";
 
 type Setting = Pick<

@@ -1,3 +1,4 @@
+import { estimateAll } from "../../sessions/tokens.ts";
 import type { AfterTurnParams, CompactParams, CompactResult, ContextEngine } from "../../types/context-engine.ts";
 import type {
   EngineAnswer,
@@ -15,7 +16,7 @@ import { resultOf } from "./compaction-desk.ts";
 import { copiesOf, signalsOf, tellable, type Told } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
 import type { EngineTurnOptions } from "./options.ts";
-import { readAnswer, tokensOf } from "./read-answer.ts";
+import { readAnswer } from "./read-answer.ts";
 import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "./runtime-context.ts";
 import { tell, type News } from "./tell.ts";
 import type { EngineTimeouts } from "./settings.ts";
@@ -122,7 +123,7 @@ export class DrivenTurn implements EngineTurn {
       messages: copiesOf(told.messages),
       prePromptMessageCount: told.boundary,
       ...signalsOf(told, this.#options.turn.events),
-      currentTokenCount: tokensOf(told.messages),
+      currentTokenCount: estimateAll(told.messages),
     };
   }
 

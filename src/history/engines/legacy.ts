@@ -1,5 +1,5 @@
+import { estimateAll } from "../../sessions/tokens.ts";
 import type { ContextEngine } from "../../types/context-engine.ts";
-import { tokensOf } from "./read-answer.ts";
 import { LEGACY } from "./open-engine.ts";
 import type { RuntimeCompact } from "./compaction-desk.ts";
 
@@ -8,7 +8,7 @@ export function legacyEngine(compact: RuntimeCompact): ContextEngine {
   return {
     info: { id: LEGACY, name: "Built in", ownsCompaction: false },
     ingest: async () => ({ ingested: false }),
-    assemble: async ({ messages }) => ({ messages, estimatedTokens: tokensOf(messages) }),
+    assemble: async ({ messages }) => ({ messages, estimatedTokens: estimateAll(messages) }),
     afterTurn: async () => undefined,
     compact,
   };

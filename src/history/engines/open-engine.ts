@@ -9,8 +9,8 @@ import {
 } from "../../types/context-engine.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
+import { isFields } from "../../utils/fields.ts";
 import { bounded, type Outcome } from "./bounded.ts";
-import { isFields } from "./read-message.ts";
 
 /** The engine that ships; the slot's value when it is unset. */
 export const LEGACY = "legacy";

@@ -1,6 +1,6 @@
 import type { ChatMessage } from "../../types/model.ts";
+import { isFields } from "../../utils/fields.ts";
 import { keyOf, placesOf } from "./coverage.ts";
-import { isFields } from "./read-message.ts";
 
 /**
  * An engine keeps of a message what it knows of: its own words for it stay, and all else is as the host told it, such as

@@ -1,9 +1,10 @@
-import { estimateTokens } from "../../sessions/tokens.ts";
+import { estimateAll } from "../../sessions/tokens.ts";
 import type { EngineAnswer } from "../../types/engine-turn.ts";
 import type { ChatMessage } from "../../types/model.ts";
+import { isFields } from "../../utils/fields.ts";
 import { wordsOf } from "./bounded.ts";
 import { withOriginals } from "./originals.ts";
-import { isFields, readMessage } from "./read-message.ts";
+import { readMessage } from "./read-message.ts";
 
 /** What was asked, as far as an answer is measured by it. */
 export interface Asked {
@@ -39,7 +40,7 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   if (!Array.isArray(known)) return known;
   if (known.length === 0 && asked.earlier > 0) return { unfit: "it left out the whole conversation" };
   const covered = asked.cover(withOriginals(known, messages, asked.told), asked.turn);
-  const tokens = tokensOf(covered);
+  const tokens = estimateAll(covered);
   if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
   const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};
   return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
@@ -58,8 +59,5 @@ function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit
 /** A turn that is too large by itself is not the engine's doing. */
 function isTooLarge(tokens: number, { turn, tokenBudget }: Asked): boolean {
   const most = tokenBudget * OVER_BUDGET;
-  return tokens > most && tokens - tokensOf(turn) > most - tokenBudget;
+  return tokens > most && tokens - estimateAll(turn) > most - tokenBudget;
 }
-
-export const tokensOf = (messages: readonly ChatMessage[]): number =>
-  messages.reduce((sum, message) => sum + estimateTokens(message), 0);

@@ -9,12 +9,8 @@ import type {
   UserMessage,
 } from "../../types/model.ts";
 import { emptyUsage } from "../../types/usage.ts";
+import { type Fields, isFields } from "../../utils/fields.ts";
 import type { AnswerPart } from "../parts.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * A message that foreign code made, as a new one of ours: what engines leave out is filled in, fields of a part that we do

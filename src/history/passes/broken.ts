@@ -1,5 +1,5 @@
 import type { ChatMessage } from "../../types/model.ts";
-import { asksForRest, filterSame, mapSame } from "../parts.ts";
+import { asksForRest, filterSame, isWhole, mapSame } from "../parts.ts";
 
 /**
  * Answers that ended in an error or an abort, and empty ones, are no part of what was said; but the first part of one
@@ -7,7 +7,7 @@ import { asksForRest, filterSame, mapSame } from "../parts.ts";
  */
 export function dropBroken(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const mended = mapSame(messages, (message, at) => (asksForRest(messages[at + 1]) ? firstPart(message) : message));
-  return filterSame(mended, isWhole);
+  return filterSame(mended, isSaid);
 }
 
 function firstPart(message: ChatMessage): ChatMessage {
@@ -16,7 +16,5 @@ function firstPart(message: ChatMessage): ChatMessage {
   return { ...rest, content: message.content.filter((part) => part.type === "text"), stopReason: "length" };
 }
 
-function isWhole(message: ChatMessage): boolean {
-  if (message.role !== "assistant") return true;
-  return message.stopReason !== "error" && message.stopReason !== "aborted" && message.content.length > 0;
-}
+const isSaid = (message: ChatMessage): boolean =>
+  message.role !== "assistant" || (isWhole(message) && message.content.length > 0);

@@ -1,7 +1,7 @@
 import type { TextFormat, TextStyle } from "../../types/reply.ts";
-import { cutPlace, isVisible, skipBlanks } from "../markdown/cut.ts";
-import { flatten, type Layout } from "../markdown/flatten.ts";
-import { parseMarkdown } from "../markdown/parse.ts";
+import { cutPlace } from "../markdown/cut.ts";
+import { type Layout } from "../markdown/flatten.ts";
+import { inChunks } from "../markdown/in-chunks.ts";
 import { plainOf } from "../markdown/plain.ts";
 import type { StyledText } from "../markdown/styled.ts";
 import type { Dialect } from "./dialect.ts";
@@ -44,23 +44,11 @@ export interface ChunkOptions {
  */
 export function renderChunks(markdown: string, format: ChatFormat, options: ChunkOptions): FormattedChunk[] {
   const dialect = DIALECTS[format];
-  const cut = (styled: StyledText): FormattedChunk[] => chunksOf(styled, { ...options, dialect });
-  const chunks = cut(flatten(parseMarkdown(markdown), { tables: options.tables, links: dialect.links }));
-  if (chunks.length > 0 || !isVisible(markdown)) return chunks;
-  return cut(flatten({ blocks: [{ type: "paragraph", children: [{ type: "text", text: markdown.toWellFormed() }] }] }));
+  const layout = { tables: options.tables, links: dialect.links };
+  return inChunks(markdown, layout, (styled, from) => nextChunk(styled, from, { ...options, dialect }));
 }
 
 type Cutting = ChunkOptions & { readonly dialect: Dialect };
-
-function chunksOf(styled: StyledText, cutting: Cutting): FormattedChunk[] {
-  const chunks: FormattedChunk[] = [];
-  for (let from = skipBlanks(styled.text, 0); from < styled.text.length;) {
-    const { to, chunk } = nextChunk(styled, from, cutting);
-    if (isVisible(chunk.plain)) chunks.push(chunk);
-    from = skipBlanks(styled.text, to);
-  }
-  return chunks;
-}
 
 function nextChunk(styled: StyledText, from: number, cutting: Cutting): { to: number; chunk: FormattedChunk } {
   const { limit, dialect } = cutting;

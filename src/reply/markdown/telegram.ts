@@ -1,6 +1,5 @@
-import { cutPlace, isVisible, skipBlanks } from "./cut.ts";
-import { flatten } from "./flatten.ts";
-import { parseMarkdown } from "./parse.ts";
+import { cutPlace } from "./cut.ts";
+import { inChunks } from "./in-chunks.ts";
 import { plainOf } from "./plain.ts";
 import type { StyledText } from "./styled.ts";
 import type { TableMode } from "./table.ts";
@@ -31,20 +30,7 @@ const MAX_HTML_BYTES = 16 * 1024;
  */
 export function renderTelegramChunks(markdown: string, options: TelegramChunkOptions = {}): TelegramChunk[] {
   const { limit = TELEGRAM_LIMIT, tables } = options;
-  const chunks = chunksOf(flatten(parseMarkdown(markdown), { tables }), limit);
-  if (chunks.length > 0 || !isVisible(markdown)) return chunks;
-  const asWritten = { type: "text", text: markdown.toWellFormed() } as const;
-  return chunksOf(flatten({ blocks: [{ type: "paragraph", children: [asWritten] }] }), limit);
-}
-
-function chunksOf(styled: StyledText, limit: number): TelegramChunk[] {
-  const chunks: TelegramChunk[] = [];
-  for (let from = skipBlanks(styled.text, 0); from < styled.text.length;) {
-    const { to, chunk } = nextChunk(styled, from, limit);
-    if (isVisible(chunk.plain)) chunks.push(chunk);
-    from = skipBlanks(styled.text, to);
-  }
-  return chunks;
+  return inChunks(markdown, { tables }, (styled, from) => nextChunk(styled, from, limit));
 }
 
 function nextChunk(styled: StyledText, from: number, limit: number): { to: number; chunk: TelegramChunk } {

@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
 import type { z } from "zod";
 import { resolveAlias } from "../../../sessions/keys.ts";
 import type { OpenJournal } from "../../../store/journal.ts";
 import type { RowFilter } from "../../../store/messages.ts";
 import { openJournalToRead, type MessageSource } from "../../../store/read-only.ts";
 import { OpenClawError } from "../../../types/errors.ts";
+import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import type { Desk, Done } from "../../messages/act.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import type { Io } from "../io.ts";
-import { readState, type State } from "../state.ts";
+import { readState } from "../state.ts";
 import { doneShape } from "./message-shapes.ts";
 
 /** What is asked about messages: of the gateway, or of the journal when none runs. */
@@ -27,7 +27,7 @@ export interface Question<T> {
 export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> {
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
-  const path = journalPath(state);
+  const path = journalPath(state.paths);
   if (!existsSync(path)) return question.shape.parse(await question.here(EMPTY));
   const journal = await openJournalToRead(path);
   try {
@@ -74,7 +74,7 @@ export async function actOnRow(
   const id = rowNumber(given);
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: doneShape });
-  const path = journalPath(state);
+  const path = journalPath(state.paths);
   if (!existsSync(path)) return here({ journal: NOTHING }, id);
   const { openJournal } = await import("../../../store/journal.ts");
   const journal: OpenJournal = await openJournal({ path, bootId: `cli-${process.pid}` });
@@ -94,8 +94,6 @@ export function rowNumber(given: string): number {
     fix: "Rows are numbers, in the first column of `openclaw inbox list` and `openclaw outbox list`.",
   });
 }
-
-const journalPath = ({ paths }: State): string => join(paths.stateSub, "journal.sqlite");
 
 const none = async () => [];
 const nothing = async () => undefined;

@@ -1,8 +1,8 @@
-import { join } from "node:path";
 import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { PairingDesk } from "../../../types/journal.ts";
 import { exists } from "../../../utils/exists.ts";
+import { journalPath } from "../../config/paths.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
@@ -74,7 +74,7 @@ async function readRequests(io: Io, state: State): Promise<readonly Request[]> {
     const shape = z.looseObject({ requests: z.array(requestShape) });
     return (await callOnce(io, state, { method: "pairing.list", shape })).requests;
   }
-  const path = journalPath(state);
+  const path = journalPath(state.paths);
   const rows = (await exists(path)) ? await withDesk(path, (desk) => desk.list()) : [];
   return rows.map((row) => ({ ...row }));
 }
@@ -85,7 +85,7 @@ async function approveByGateway(io: Io, state: State, params: object): Promise<R
 }
 
 async function approveInJournal(state: State, { channel, code }: { channel: string; code: string }): Promise<Request> {
-  const path = journalPath(state);
+  const path = journalPath(state.paths);
   const request = (await exists(path)) ? await withDesk(path, (desk) => desk.approve(channel, code)) : undefined;
   if (request) return { ...request };
   throw new OpenClawError("NOT_FOUND", {
@@ -93,8 +93,6 @@ async function approveInJournal(state: State, { channel, code }: { channel: stri
     fix: "See who waits: openclaw pairing list. A code is good for one hour.",
   });
 }
-
-const journalPath = ({ paths }: State): string => join(paths.stateSub, "journal.sqlite");
 
 async function withDesk<T>(path: string, work: (desk: PairingDesk) => Promise<T>): Promise<T> {
   const { openJournal } = await import("../../../store/journal.ts");

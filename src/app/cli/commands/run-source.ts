@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
 import type { z } from "zod";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { openJournalToRead, type RunSource } from "../../../store/read-only.ts";
+import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import { listRuns, showPrompt, showRun } from "../../runs/look.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
@@ -53,7 +53,7 @@ interface Question<T> {
 async function ask<T>(io: Io, question: Question<T>): Promise<T> {
   const state = await readState(io);
   if (hasGateway(io, state)) return callOnce(io, state, question);
-  const path = join(state.paths.stateSub, "journal.sqlite");
+  const path = journalPath(state.paths);
   const journal = existsSync(path) ? await openJournalToRead(path) : EMPTY;
   const [first] = agentsOf(state);
   if (!first) throw new Error("there is always an agent");

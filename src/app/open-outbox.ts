@@ -1,3 +1,4 @@
+import { gapText } from "../dispatch/words.ts";
 import { Outbox } from "../outbox/deliver.ts";
 import type { Links } from "../outbox/ports.ts";
 import type { Clock } from "../types/clock.ts";
@@ -19,8 +20,15 @@ interface Sources {
 export function openOutbox(live: Live, { onSent, ...sources }: Sources): Outbox {
   return new Outbox({
     ...sources,
+    maxAgeMs: () => live.config.messages.recovery.maxAgeHours * HOUR_MS,
+    gapText: (gaps) => gapText(gaps, (at) => showTime(at, live.defaultAgent.timezone)),
     labelsRepeats: () => live.config.messages.labelRepeats,
     pacing: (to) => ({ ...live.config.messages.pacing, ...accountOf(live.config, to).pacing }),
     ...(onSent && { onSent }),
   });
 }
+
+const HOUR_MS = 3_600_000;
+
+const showTime = (at: number, timeZone: string): string =>
+  new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });

@@ -1,3 +1,4 @@
+import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
 import type { Failure, FailureKind, RunResult } from "../types/run.ts";
 
@@ -58,6 +59,21 @@ export function pairingText(code: string, channel: string): string {
     `Your pairing code is ${code}. It is good for one hour.`,
     `The operator lets you in with: openclaw pairing approve ${channel} ${code}`,
   ].join("\n");
+}
+
+const GAP_TEXT: Readonly<Record<GapCause, string>> = {
+  late: "could not be sent in time and were left out",
+  refused: "were not taken here",
+  unknown: "may be missing, as nobody knows whether they arrived",
+};
+
+/** What a chat may miss of answers that were there. `show`: a time as its people read it. */
+export function gapText(gaps: readonly Gap[], show: (at: number) => string): string {
+  const parts = gaps.map(({ cause, count, from, to }) => {
+    const when = show(from) === show(to) ? show(from) : `${show(from)} to ${show(to)}`;
+    return `${count} from ${when} ${GAP_TEXT[cause]}`;
+  });
+  return `⚠️ Of my messages, ${parts.join("; ")}. Ask again if something is missing.`;
 }
 
 /** Instead of answers, after an outage: the chat's messages that are too old for one. Times as its people read them. */

@@ -6,6 +6,7 @@ import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { composeReply } from "./compose.ts";
+import { type GapCause, Gaps, isGapLine } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
@@ -42,6 +43,7 @@ export class Outbox {
   readonly #stop = new AbortController();
   /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
   readonly #underway = new Map<number, AbortController>();
+  readonly #gaps = new Gaps();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -64,7 +66,7 @@ export class Outbox {
       ...(editOf !== undefined && { editOf }),
       ...(isRepeat !== undefined && { isRepeat }),
     });
-    for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
+    for (const row of rows) if (row.state === "planned") this.#enqueue(row, { ...reply, parts: rows.length });
     return rows;
   }
 
@@ -116,11 +118,11 @@ export class Outbox {
     this.#stop.abort();
   }
 
-  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> = {}): void {
+  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> & { readonly parts?: number } = {}): void {
     if (this.#underway.has(row.id)) return;
     const dropped = new AbortController();
     this.#underway.set(row.id, dropped);
-    const ports = this.#portsFor(row, reply.session, dropped.signal);
+    const ports = this.#portsFor(row, reply, dropped.signal);
     const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
     void this.#chats.run(chatKey(row.to), async () => {
       try {
@@ -137,10 +139,34 @@ export class Outbox {
     });
   }
 
-  #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {
+  #portsFor(
+    row: OutboxRow,
+    { session, parts = 1 }: Pick<Reply, "session"> & { readonly parts?: number },
+    dropped: AbortSignal,
+  ): SendPorts {
     const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
-    return { ...this.#deps, pace: this.#pace, log, journal: patientJournal({ ...this.#deps, log }, signal), signal };
+    const journal = patientJournal({ ...this.#deps, log }, signal);
+    const gap: SendPorts["gap"] = (given, cause) => {
+      // A chat that takes nothing is told nothing; one that has the other parts is.
+      if (cause !== "refused" || parts > 1) this.#gap(given, cause);
+    };
+    return { ...this.#deps, pace: this.#pace, log, journal, signal, gap };
+  }
+
+  /** Told behind all that waits for the chat now, in one line for all that was given up by then. */
+  #gap(row: OutboxRow, cause: GapCause): void {
+    const chat = chatKey(row.to);
+    const { gapText, log } = this.#deps;
+    if (!gapText || isGapLine(row) || !this.#gaps.add(chat, row, cause)) return;
+    void this.#chats.run(chat, async () => {
+      const line = this.#gaps.take(chat);
+      if (!line || this.#stop.signal.aborted) return;
+      const blocks = [{ kind: "notice", markdown: gapText(line.gaps), because: "error" }] as const;
+      await this.deliver({ replyKey: line.replyKey, to: line.to, blocks }).catch((error: unknown) =>
+        log.error("chat not told of a gap", { channel: line.to.channel, error }),
+      );
+    });
   }
 
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {

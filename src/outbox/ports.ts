@@ -3,6 +3,7 @@ import type { Clock } from "../types/clock.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
+import type { Gap } from "./gaps.ts";
 import type { PaceRules } from "./pace.ts";
 
 /** The way to a chat; undefined while its adapter is not connected. */
@@ -20,6 +21,10 @@ export interface OutboxDeps {
   readonly labelsRepeats?: () => boolean;
   /** How quickly a chat is written to at most; as quick as its platform takes it when unset. */
   readonly pacing?: (to: Peer) => PaceRules;
+  /** Milliseconds after which an unsent reply is no answer any more; six hours when unset. */
+  readonly maxAgeMs?: () => number;
+  /** The line that tells a chat what it may miss; it is not told when unset. */
+  readonly gapText?: (gaps: readonly Gap[]) => string;
   /** Called once per message that the platform took. */
   readonly onSent?: (to: Peer) => void;
 }

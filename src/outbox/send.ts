@@ -1,6 +1,7 @@
 import type { ChannelLink, SendOptions, SendResult } from "../types/channel.ts";
 import type { OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
+import type { GapCause } from "./gaps.ts";
 import type { Pace } from "./pace.ts";
 import { pause } from "./pause.ts";
 import type { OutboxDeps } from "./ports.ts";
@@ -9,18 +10,26 @@ import { labelled } from "./render.ts";
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
   readonly pace: Pace;
+  /** Told when a row is given up that the chat may miss. */
+  gap(row: OutboxRow, cause: GapCause): void;
+}
+
+/** A row on its way. */
+interface Underway extends OutboxRow {
+  /** A preview of it stands in the chat that can neither be edited nor removed. */
+  readonly standsBeside?: boolean;
 }
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** After this long an unsent reply is no answer any more: it is kept as failed and told to the operator. */
+/** After this long an unsent reply is no answer any more: it is kept as failed, and operator and chat are told. */
 const STALE_MS = 6 * 60 * 60 * 1000;
 
 /** Sends one chunk until its fate is known, or the gateway stops. Throws only when the journal cannot be written. */
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
-  let current = row;
+  let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
-    if (ports.clock.now() - (row.retriedAt ?? row.createdAt) > STALE_MS) return giveUp(row, ports);
+    if (isTooOld(row, ports)) return giveUp(row, ports);
     await ports.pace.turn(current.to, ports.signal);
     if (ports.signal.aborted) return;
     const link = ports.links.link(current.to);
@@ -34,9 +43,16 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   }
 }
 
+const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
+
+const isTooOld = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): boolean =>
+  ports.clock.now() - (retriedAt ?? createdAt) > maxAgeOf(ports);
+
 async function giveUp(row: OutboxRow, ports: SendPorts): Promise<void> {
-  await ports.journal.mark(row.id, { state: "failed", error: "older than 6 hours when it could be sent" });
+  const hours = Math.round(maxAgeOf(ports) / 360_000) / 10;
+  await ports.journal.mark(row.id, { state: "failed", error: `older than ${hours} hours when it could be sent` });
   ports.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
+  ports.gap(row, "late");
 }
 
 const mayHaveArrived = (row: OutboxRow): boolean => row.state === "unknown" && row.editOf === undefined;
@@ -58,12 +74,13 @@ const namesOf = (row: OutboxRow): Pick<SendOptions, "idempotencyKey" | "replyTo"
   ...(row.replyTo !== undefined && { replyTo: row.replyTo }),
 });
 
-async function callPlatform(row: OutboxRow, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
+async function callPlatform(row: Underway, link: ChannelLink | undefined, ports: SendPorts): Promise<SendResult> {
   if (!link) return { kind: "retry", reason: "channel is not connected" };
   const isRepeat = mayHaveArrived(row);
   await ports.journal.mark(row.id, { state: "sending", ...(isRepeat && { isRepeat }) });
   try {
-    return await callLink(row, link, isRepeat && ports.labelsRepeats?.() !== false);
+    const isLabelled = (isRepeat || row.standsBeside === true) && ports.labelsRepeats?.() !== false;
+    return await callLink(row, link, isLabelled);
   } catch (error) {
     return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
   }
@@ -81,7 +98,7 @@ async function callLink(row: OutboxRow, link: ChannelLink, isLabelled: boolean):
 }
 
 /** Writes down what became of a try. Gives back the row to try again. */
-async function settle(row: OutboxRow, result: SendResult, ports: SendPorts): Promise<OutboxRow | "done"> {
+async function settle(row: Underway, result: SendResult, ports: SendPorts): Promise<Underway | "done"> {
   const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel };
   switch (result.kind) {
     case "sent":
@@ -105,11 +122,12 @@ async function settle(row: OutboxRow, result: SendResult, ports: SendPorts): Pro
 }
 
 /** An edit may be done twice; a new message goes out once more, and says so. Then it is enough. */
-async function unknown(row: OutboxRow, reason: string, ports: SendPorts): Promise<OutboxRow | "done"> {
+async function unknown(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
   const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel, reason };
   if (row.editOf === undefined && row.state === "unknown") {
     await ports.journal.mark(row.id, { state: "failed", error: `sent twice, both times with unknown end: ${reason}` });
     ports.log.error("nobody knows whether the reply arrived", fields);
+    ports.gap(row, "unknown");
     return "done";
   }
   ports.log.warn("send with unknown end", fields);
@@ -117,15 +135,32 @@ async function unknown(row: OutboxRow, reason: string, ports: SendPorts): Promis
   return row.editOf === undefined ? { ...row, state: "unknown" } : row;
 }
 
-/** A preview that is gone is replaced by a new message; any other refusal is the end. */
-async function refused(row: OutboxRow, reason: string, ports: SendPorts): Promise<OutboxRow | "done"> {
-  if (row.editOf !== undefined) {
-    const { editOf: _gone, ...asNew } = row;
-    return asNew;
-  }
+/** A preview that cannot become the reply gives way to a new message; any other refusal is the end. */
+async function refused(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
+  if (row.editOf !== undefined) return insteadOf(row.editOf, row, ports);
   await ports.journal.mark(row.id, { state: "failed", error: reason });
   ports.log.error("platform refused the reply", { reply: row.replyKey, channel: row.to.channel, reason });
+  ports.gap(row, "refused");
   return "done";
+}
+
+/** Half an answer must not stand beside the whole one: it is removed, or the whole one says that it may repeat. */
+async function insteadOf(preview: string, row: Underway, ports: SendPorts): Promise<Underway> {
+  const { editOf: _gone, ...asNew } = row;
+  const removed = await removeOf(preview, row, ports);
+  if (removed?.kind === "sent") return asNew;
+  await ports.journal.mark(row.id, { state: "planned", isRepeat: true });
+  const why = removed?.reason ?? "the channel removes nothing";
+  ports.log.warn("preview left in the chat", { reply: row.replyKey, channel: row.to.channel, message: preview, why });
+  return { ...asNew, standsBeside: true };
+}
+
+async function removeOf(preview: string, { to }: OutboxRow, { links }: SendPorts): Promise<SendResult | undefined> {
+  try {
+    return await links.link(to)?.remove?.(to, preview);
+  } catch (error) {
+    return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
+  }
 }
 
 async function wait(

@@ -72,6 +72,8 @@ export class Platform implements ChannelLink {
   typed = 0;
   /** What the next calls give instead of success; `lands` says whether the message is there all the same. */
   readonly script: { result: SendResult; lands?: boolean }[] = [];
+  /** Nothing can be removed here. */
+  keepsAll = false;
   /** Calls wait for it. */
   gate: Promise<void> | undefined;
   #ids = 0;
@@ -118,8 +120,8 @@ export class Platform implements ChannelLink {
 
   async remove(_to: Peer, messageId: string): Promise<SendResult> {
     const at = this.messages.findIndex(({ id }) => id === messageId);
-    if (at < 0) return { kind: "refused", reason: "message to delete not found" };
-    this.messages.splice(at, 1);
+    if (this.keepsAll) return { kind: "refused", reason: "message can't be deleted" };
+    if (at >= 0) this.messages.splice(at, 1);
     return { kind: "sent", messageId };
   }
 

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
+import type { OutboxDeps } from "../../src/outbox/ports.ts";
+import type { OpenJournal } from "../../src/store/journal.ts";
+import { gapText } from "../../src/dispatch/words.ts";
+import { type HandClock, handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
+
+const ADA = peer("8001");
+let clock: HandClock;
+let place: Awaited<ReturnType<typeof scratch>>;
+let journal: OpenJournal;
+let platform: Platform;
+let isUp: boolean;
+
+beforeEach(async () => {
+  clock = handClock();
+  place = await scratch(clock);
+  journal = await place.journal();
+  platform = new Platform();
+  isUp = true;
+});
+afterEach(() => place.remove());
+
+function open(more: Partial<OutboxDeps> = {}): Outbox {
+  const links = { link: () => (isUp ? platform : undefined), limits: () => ({ ...LIMITS, text: 400 }) };
+  const told = { gapText: (gaps: Parameters<typeof gapText>[0]) => gapText(gaps, (at) => `t${at}`) };
+  return new Outbox({ journal: journal.outbox, links, log: listen(), clock, ...told, ...more });
+}
+
+const reply = (replyKey: string, markdown: string, more: Partial<Reply> = {}): Reply => ({
+  replyKey,
+  to: ADA,
+  blocks: [{ kind: "text", markdown }],
+  ...more,
+});
+/** Lets time go by until it is so. */
+const passUntil = (isSo: () => boolean) =>
+  until(() => {
+    clock.pass(1000);
+    return isSo();
+  });
+const settled = () => until(async () => (await journal.stats()).openOutbox === 0);
+const texts = (chat = "8001") => platform.messages.filter((one) => one.chat === chat).map(({ text }) => text);
+
+describe("a chat that may miss something is told in one line", () => {
+  it("of answers that waited too long, as long as the config says", async () => {
+    const outbox = open({ maxAgeMs: () => 3_600_000 });
+    isUp = false;
+    await outbox.deliver(reply("a", "first"));
+    await outbox.deliver(reply("b", "second"));
+    await outbox.deliver(reply("other", "elsewhere", { to: peer("8002") }));
+    await until(() => clock.waits.length > 0);
+    clock.pass(3_600_001);
+    await outbox.deliver(reply("c", "in time"));
+    isUp = true;
+    await passUntil(() => texts().length === 2 && texts("8002").length === 1);
+    expect(texts()).toEqual([
+      "in time",
+      expect.stringMatching(/^⚠️ Of my messages, 2 from t\d+ .*left out\. Ask again/),
+    ]);
+    expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ could not be sent in time/)]);
+  });
+
+  it("of one that was sent twice with unknown end", async () => {
+    const outbox = open();
+    for (const _ of [1, 2]) platform.script.push({ result: { kind: "unknown", reason: "lost" } });
+    await outbox.deliver(reply("a", "hello"));
+    await passUntil(() => texts().length === 1);
+    expect(texts()).toEqual([expect.stringMatching(/1 from t\d+ may be missing/)]);
+  });
+
+  it("of a part that was refused, while the other parts were taken", async () => {
+    const outbox = open();
+    platform.script.push({ result: { kind: "sent", messageId: "m1" }, lands: true });
+    platform.script.push({ result: { kind: "refused", reason: "no" } });
+    await outbox.deliver(reply("a", Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ")));
+    await until(() => texts().some((text) => text.includes("not taken here")));
+    expect(platform.texts.at(-1)).toMatch(/1 from t\d+ were not taken here/);
+    expect(platform.messages.length).toBeGreaterThan(2);
+  });
+
+  it("of nothing where nothing is taken, and not of its own line", async () => {
+    const outbox = open();
+    platform.script.push({ result: { kind: "refused", reason: "blocked" } });
+    await outbox.deliver(reply("a", "hello"));
+    await settled();
+    await quiet();
+    expect(platform.calls).toHaveLength(1);
+    for (const _ of [1, 2, 3, 4]) platform.script.push({ result: { kind: "unknown", reason: "lost" } });
+    await outbox.deliver(reply("b", "hello"));
+    await passUntil(() => platform.calls.length === 5);
+    for (const _ of [1, 2, 3]) {
+      clock.pass(60_000);
+      await quiet();
+    }
+    expect(platform.calls).toHaveLength(5);
+  });
+});
+
+describe("a preview that cannot become the answer", () => {
+  const edited = reply("a", "the whole answer", { editOf: "p1", inboxId: 1 });
+
+  it("is removed, and the answer is a message of its own", async () => {
+    platform.script.push({ result: { kind: "sent", messageId: "p1" }, lands: true });
+    await open().deliver(reply("p", "half"));
+    await settled();
+    platform.script.push({ result: { kind: "refused", reason: "too old to edit" } });
+    await open().deliver({ ...edited, editOf: "m1" });
+    await settled();
+    expect(platform.texts).toEqual(["the whole answer"]);
+  });
+
+  it("that stays is answered with its label", async () => {
+    platform.keepsAll = true;
+    platform.script.push({ result: { kind: "refused", reason: "too old to edit" } });
+    await open().deliver(edited);
+    await settled();
+    expect(platform.texts).toEqual(["(possible repeat) the whole answer"]);
+    expect(await journal.outbox.of(1)).toMatchObject([{ state: "sent", isRepeat: true }]);
+  });
+});

@@ -11,6 +11,8 @@ const LONGEST_GAP_MS = 24 * 60 * 60_000;
 /** How long live messages wait behind older ones. */
 const HOLD_MS = 60_000;
 
+type Ask = NonNullable<ChannelLink["missedSince"]>;
+
 export interface CatchUpPorts {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   readonly notes: AccountNotes;
@@ -21,7 +23,9 @@ export interface CatchUpPorts {
 /** Fetches what an account missed while it was not connected, for platforms that do not deliver it by themselves. */
 export class CatchUp {
   readonly #ports: CatchUpPorts;
-  #isDue = false;
+  /** Gaps that ended, and how many of them were asked about. */
+  #gaps = 0;
+  #asked = 0;
   #isFirst = false;
   #running: Promise<void> | undefined;
 
@@ -34,7 +38,7 @@ export class CatchUp {
     try {
       if ((await this.#ports.notes.get(NOTE)) !== undefined) return;
       this.#isFirst = true;
-      await this.#note();
+      await this.#note(this.#ports.clock.now());
     } catch (error) {
       this.#ports.log.warn("not noted how far was heard", { error: String(error) });
     }
@@ -44,18 +48,25 @@ export class CatchUp {
   async run(link: ChannelLink): Promise<void> {
     const ask = link.missedSince;
     if (!ask) return;
-    this.#isDue = true;
+    this.#gaps++;
+    await this.#ask(ask);
+  }
+
+  async #ask(ask: Ask): Promise<void> {
     this.#running ??= this.#fetch(ask).finally(() => {
       this.#running = undefined;
     });
     await this.#running;
   }
 
-  /** Called now and then while the link is alive: tries again what failed, else notes how far was heard. */
-  async tick(link: ChannelLink): Promise<void> {
+  /**
+   * Called now and then while the link counts as alive: tries again what failed, else notes how far was heard. `lastSign`
+   * is when it last proved that it hears, in epoch milliseconds: nobody knows what came after that.
+   */
+  async tick(link: ChannelLink, lastSign: number): Promise<void> {
     if (!link.missedSince || this.#running) return;
-    if (this.#isDue) return this.run(link);
-    await this.#note();
+    if (this.#asked < this.#gaps) return this.#ask(link.missedSince);
+    await this.#note(lastSign);
   }
 
   /** Resolves when older messages are in, so that live ones come after them; at the latest after a minute. */
@@ -67,9 +78,10 @@ export class CatchUp {
     cancel();
   }
 
-  async #fetch(missedSince: NonNullable<ChannelLink["missedSince"]>): Promise<void> {
+  async #fetch(missedSince: Ask): Promise<void> {
     const { notes, clock, log, receive } = this.#ports;
     const began = clock.now();
+    const gaps = this.#gaps;
     try {
       const noted = Number(await notes.get(NOTE));
       // A first start has no gap.
@@ -78,7 +90,7 @@ export class CatchUp {
         if (missed.length > 0) await receive(missed);
         log.info("asked for missed messages", { found: missed.length });
       }
-      this.#isDue = false;
+      this.#asked = gaps;
       this.#isFirst = false;
       await notes.set(NOTE, String(began));
     } catch (error) {
@@ -86,10 +98,10 @@ export class CatchUp {
     }
   }
 
-  async #note(): Promise<void> {
-    const { notes, clock, log } = this.#ports;
+  async #note(heardUntil: number): Promise<void> {
+    const { notes, log } = this.#ports;
     try {
-      await notes.set(NOTE, String(clock.now()));
+      await notes.set(NOTE, String(heardUntil));
     } catch (error) {
       log.warn("not noted how far was heard", { error: String(error) });
     }

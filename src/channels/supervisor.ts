@@ -205,7 +205,7 @@ export class Supervisor {
       if (signal.aborted) return;
       const silentMs = this.#ports.clock.now() - this.#lastSign;
       if (silentMs > DEAF_AFTER_MS) return this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
-      if (this.#lifecycle === "running" && this.#link) void this.#catchUp.tick(this.#link);
+      if (this.#lifecycle === "running" && this.#link) void this.#catchUp.tick(this.#link, this.#lastSign);
       this.#watch(signal);
     });
   }

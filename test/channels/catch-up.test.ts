@@ -55,7 +55,9 @@ test("a first start asks for nothing, a later one for what came since", async ()
   const first = stage(values);
   await first.clock.pass(1);
   first.toy.host.report(alive);
-  await first.clock.pass(3 * MINUTE);
+  await first.clock.pass(2.5 * MINUTE);
+  first.toy.host.report(alive);
+  await first.clock.pass(0.5 * MINUTE);
   expect(first.asked).toEqual([]);
   await first.channels.close();
   const heardUntil = first.clock.now();
@@ -102,6 +104,49 @@ test("what could not be asked is asked again, from the same moment", async () =>
   answer(async () => [message({ text: "found" })]);
   await clock.pass(MINUTE);
   expect(received).toEqual(["found"]);
+});
+
+test("what came while nothing was heard is asked for, though nobody had said that there was trouble", async () => {
+  const { toy, clock, asked } = stage(memoryValues());
+  await clock.pass(1);
+  toy.host.report(alive);
+  await clock.pass(MINUTE);
+  toy.host.report(alive);
+  const lastSign = clock.now();
+  await clock.pass(4 * MINUTE);
+  toy.host.report(trouble);
+  toy.host.report(alive);
+  await clock.pass(1);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toBeLessThan(lastSign);
+});
+
+test("a link that is opened anew because it was deaf asks from its last sign on", async () => {
+  const { toy, clock, asked } = stage(memoryValues());
+  await clock.pass(1);
+  toy.host.report(alive);
+  const lastSign = clock.now();
+  await clock.pass(6 * MINUTE);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toBeLessThan(lastSign);
+});
+
+test("a gap that ends while an earlier one is asked about is asked about too", async () => {
+  const { toy, clock, asked, received, answer } = stage(memoryValues());
+  await clock.pass(1);
+  toy.host.report(alive);
+  const first = Promise.withResolvers<readonly InboundMessage[]>();
+  answer(async () => first.promise);
+  toy.host.report(trouble);
+  toy.host.report(alive);
+  await clock.pass(1);
+  toy.host.report(trouble);
+  toy.host.report(alive);
+  answer(async () => [message({ text: "of the second gap" })]);
+  first.resolve([]);
+  await clock.pass(MINUTE);
+  expect(received).toEqual(["of the second gap"]);
+  expect(asked).toHaveLength(2);
 });
 
 test("live messages wait no longer than a minute", async () => {

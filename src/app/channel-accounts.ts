@@ -32,12 +32,7 @@ export async function findAccount(
   channel: string,
   account: string | undefined,
 ): Promise<ConfiguredAccount> {
-  if (!bundledChannels.includes(channel)) {
-    throw new OpenClawError("CHANNEL_MISSING", {
-      message: `There is no channel "${channel}".`,
-      fix: `Those that there are: ${bundledChannels.join(", ")}.`,
-    });
-  }
+  if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
   const wanted = account ?? defaultAccountOf(config, channel);
   const found = (await accountsOf(config, channel)).find((one) => one.account === wanted);
   if (found) return found;
@@ -46,3 +41,9 @@ export async function findAccount(
     fix: `Add it: openclaw channels add --channel ${channel}`,
   });
 }
+
+export const unknownChannel = (channel: string): OpenClawError =>
+  new OpenClawError("CHANNEL_MISSING", {
+    message: `There is no channel "${channel}".`,
+    fix: `Those that there are: ${bundledChannels.join(", ")}.`,
+  });

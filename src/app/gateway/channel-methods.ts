@@ -8,6 +8,7 @@ import { qrRows } from "../../utils/qr.ts";
 import { accountFolder } from "../accounts.ts";
 import { capabilitiesOf } from "../channel-capabilities.ts";
 import { accountsIn, findAccount } from "../channel-accounts.ts";
+import { channelEditMethods } from "./channel-edit-methods.ts";
 import { Logins, type LoginView } from "./logins.ts";
 import type { Parts } from "./parts.ts";
 
@@ -18,7 +19,7 @@ const oneLogin = z.looseObject({ loginId: name });
 const PROBE_MS = 10_000;
 const WAIT_MS = 25_000;
 
-/** Looking at channels, linking their accounts and forgetting them over the protocol. */
+/** Looking at channels, setting accounts up, linking and forgetting them over the protocol. */
 export function channelMethods(parts: Parts): readonly Method[] {
   return [
     defineMethod({
@@ -44,6 +45,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
       params: oneAccount,
       run: async ({ channel, accountId }) => logout(parts, await accountOf(parts, channel, accountId)),
     }),
+    ...channelEditMethods(parts),
     ...loginMethods(parts),
   ];
 }

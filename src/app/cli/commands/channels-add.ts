@@ -2,14 +2,14 @@ import { text as readAll } from "node:stream/consumers";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OpenClawError } from "../../../types/errors.ts";
-import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
-import { parseConfigText } from "../../config/parse.ts";
-import { readConfigText } from "../../config/load.ts";
-import { removeConfigValue, writeConfigValues } from "../../config/write.ts";
-import { bundledChannels, findAdapter } from "../../gateway/extensions.ts";
+import { unknownChannel } from "../../channel-accounts.ts";
+import { checkAccountName, findPlace, putAccount, rawConfig } from "../../channel-edit.ts";
+import { askedFlag, isSecret, keysFrom, type SetupFlags } from "../../channel-setup.ts";
+import { valueAt } from "../../config/problem.ts";
+import { removeConfigValue } from "../../config/write.ts";
+import { findAdapter } from "../../gateway/extensions.ts";
 import type { Io } from "../io.ts";
 import { readState, type State } from "../state.ts";
-import { askedFlag, isSecret, keysFrom, type SetupFlags } from "./channel-setup.ts";
 import { askHidden, askLine, canAsk } from "./models-ask.ts";
 
 export interface AddFlags extends SetupFlags {
@@ -22,17 +22,13 @@ export interface AddFlags extends SetupFlags {
 export async function channelsAdd(io: Io, { channel, account, useEnv, ...given }: AddFlags): Promise<number> {
   const adapter = await findAdapter(channel);
   if (!adapter) throw unknownChannel(channel);
-  checkAccount(account);
+  checkAccountName(account);
   const state = await readState(io);
   const isEnough = useEnv === true || (await isThere(state, channel, account));
   const flags = await filledIn(io, channel, given, isEnough);
-  const keys = keysFrom(channel, flags, useEnv === true);
-  const { path, extra } = await placeFor(state, channel, account);
+  const keys = keysFrom(channel, Object.entries(flags), useEnv === true);
   await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
-  await writeConfigValues(state.load, [
-    ...extra,
-    ...[["enabled", true] as const, ...keys].map(([key, value]) => ({ path: [...path, key], value })),
-  ]);
+  await putAccount(state.load, { channel, account }, keys);
   io.out(`${adapter.label} (${account ?? "default"}) is in ${state.load.path}; a running gateway starts it at once.\n`);
   const more = account === undefined ? "" : ` --account ${account}`;
   if (adapter.login) io.out(`Link it: openclaw channels login --channel ${channel}${more}\n`);
@@ -48,11 +44,7 @@ export interface RemoveFlags {
 /** Takes an account out of the config; its keys on disk stay. Throws NOT_FOUND, and USAGE where nobody confirms. */
 export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFlags): Promise<number> {
   const state = await readState(io);
-  const accounts = await accountsIn(state, channel);
-  const name = account ?? (accounts.length === 1 ? accounts[0] : "default");
-  const isAll = accounts.length === 0 ? name === "default" : accounts.length === 1 && accounts[0] === name;
-  const path = isAll ? ["channels", channel] : ["channels", channel, "accounts", name ?? ""];
-  if (valueAt(await fileOf(state), path) === undefined) throw unknownAccount(channel, name ?? "default", accounts);
+  const { name, path } = await findPlace(state.load, { channel, account });
   if (yes !== true && !(await confirmed(io, `Take ${channel} (${name}) out of the config? [y/N] `))) {
     io.err("Nothing was changed.\n");
     return 1;
@@ -91,53 +83,7 @@ function nonEmpty(text: string): string {
   throw new OpenClawError("USAGE", { message: "The token is empty.", fix: "Give one." });
 }
 
-async function isThere(state: State, channel: string, account: string | undefined): Promise<boolean> {
+async function isThere({ load }: State, channel: string, account: string | undefined): Promise<boolean> {
   const path = ["channels", channel, ...(account === undefined ? [] : ["accounts", account])];
-  return valueAt(await fileOf(state), path) !== undefined;
+  return valueAt(await rawConfig(load), path) !== undefined;
 }
-
-async function accountsIn(state: State, channel: string): Promise<readonly string[]> {
-  const listed = valueAt(await fileOf(state), ["channels", channel, "accounts"]);
-  return isRecord(listed) ? Object.keys(listed) : [];
-}
-
-/** As it is written: a token that is missing here must not keep anybody from mending the file. */
-async function fileOf({ load }: State): Promise<unknown> {
-  const text = (await readConfigText(load.path)) ?? "";
-  return text.trim() === "" ? {} : parseConfigText(text, load.path);
-}
-
-/** Where the account stands. The first one that is named leaves the nameless one as `default`. */
-async function placeFor(
-  state: State,
-  channel: string,
-  account: string | undefined,
-): Promise<{ path: KeyPath; extra: readonly { path: KeyPath; value: unknown }[] }> {
-  const base = ["channels", channel];
-  const accounts = await accountsIn(state, channel);
-  if (account === undefined && accounts.length === 0) return { path: base, extra: [] };
-  const path = [...base, "accounts", account ?? "default"];
-  const isNameless = accounts.length === 0 && valueAt(await fileOf(state), base) !== undefined;
-  const keepsDefault = isNameless && account !== undefined && account !== "default";
-  return { path, extra: keepsDefault ? [{ path: [...base, "accounts", "default"], value: {} }] : [] };
-}
-
-function checkAccount(account: string | undefined): void {
-  if (account === undefined || /^[\w-]{1,64}$/.test(account)) return;
-  throw new OpenClawError("USAGE", {
-    message: `"${account}" is no name of an account.`,
-    fix: "Use letters, digits, - and _.",
-  });
-}
-
-const unknownChannel = (channel: string): OpenClawError =>
-  new OpenClawError("CHANNEL_MISSING", {
-    message: `There is no channel "${channel}".`,
-    fix: `Those that there are: ${bundledChannels.join(", ")}.`,
-  });
-
-const unknownAccount = (channel: string, account: string, accounts: readonly string[]): OpenClawError =>
-  new OpenClawError("NOT_FOUND", {
-    message: `The config has no account ${account} of ${channel}.`,
-    fix: accounts.length === 0 ? "See openclaw channels list." : `It has: ${accounts.join(", ")}.`,
-  });

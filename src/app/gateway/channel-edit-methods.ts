@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { OpenClawError } from "../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { unknownChannel } from "../channel-accounts.ts";
+import { isAccountName, putAccount, rawConfig, readAccount, removeAccount, switchAccount } from "../channel-edit.ts";
+import { fieldOf, keysFrom, setupFields } from "../channel-setup.ts";
+import type { LoadOptions } from "../config/load.ts";
+import { ConfigError, isRecord, readPath } from "../config/problem.ts";
+import { resolveSecrets } from "../config/secrets.ts";
+import { bundledChannels, channelSchemas, findAdapter } from "./extensions.ts";
+import type { Parts } from "./parts.ts";
+
+const name = z.string().min(1);
+const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });
+
+const newAccount = oneAccount.extend({
+  /** By the names of `channels.setups`; empty ones count as not given. */
+  values: z.record(z.string(), z.string().max(8192)).default({}),
+  /** Secrets stay in the variables of `channels.setups`. */
+  useEnv: z.boolean().default(false),
+  /** An account that is set up already gets these values. */
+  replace: z.boolean().default(false),
+});
+type NewAccount = z.output<typeof newAccount>;
+
+/** Adding accounts to the config, switching them and taking them out, over the protocol; the watcher applies it. */
+export function channelEditMethods(parts: Parts): readonly Method[] {
+  return [
+    defineMethod({
+      name: "channels.setups",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      run: async () => ({ channels: await Promise.all(bundledChannels.map(setupOf)) }),
+    }),
+    defineMethod({
+      name: "channels.add",
+      scope: "operator.admin",
+      params: newAccount,
+      run: (asked) => told(parts, "added", asked, (load) => add(load, asked)),
+    }),
+    defineMethod({
+      name: "channels.remove",
+      scope: "operator.admin",
+      params: oneAccount,
+      run: (asked) => told(parts, "removed", asked, (load) => removeAccount(load, namesOf(asked))),
+    }),
+    defineMethod({
+      name: "channels.enable",
+      scope: "operator.admin",
+      params: oneAccount.extend({ enabled: z.boolean() }),
+      run: (asked) => {
+        const did = asked.enabled ? "switched on" : "switched off";
+        return told(parts, did, asked, (load) => switchAccount(load, namesOf(asked), asked.enabled));
+      },
+    }),
+  ];
+}
+
+const namesOf = ({ channel, accountId }: z.output<typeof oneAccount>) => ({ channel, account: accountId });
+
+async function setupOf(channel: string) {
+  const adapter = await findAdapter(channel);
+  const facts = { label: adapter?.label ?? channel, login: adapter?.login !== undefined };
+  return { channel, ...facts, fields: setupFields(channel) };
+}
+
+/** Does it to the file, and says so. What the person has to change is refused with `details.field` where one is known. */
+async function told<T>(
+  { live, log }: Parts,
+  did: string,
+  { channel, accountId = "default" }: z.output<typeof oneAccount>,
+  work: (load: LoadOptions) => Promise<T>,
+) {
+  const load = { path: live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
+  try {
+    await work(load);
+  } catch (error) {
+    if (error instanceof OpenClawError) throw refusalOf(error, channel);
+    throw error;
+  }
+  log.info(`channel ${did}`, { channel, account: accountId });
+  const { mode } = live.config.gateway.reload;
+  return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
+}
+
+async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<void> {
+  if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
+  if (accountId !== undefined && !isAccountName(accountId)) throw refused("Use letters, digits, - and _.", "accountId");
+  const of = { channel, account: accountId };
+  const given = Object.entries(values).flatMap(([key, value]) =>
+    value.trim() === "" ? [] : [[key, value.trim()] as const],
+  );
+  const keys = keysFrom(channel, given, useEnv);
+  const before = await readAccount(load, of);
+  if (before && !replace && isSetUp(channel, before)) throw taken(accountId ?? "default");
+  if (!replace) checkRequired(channel, given, useEnv);
+  await checkSecrets(load, channel, keys);
+  await putAccount(load, of, keys);
+}
+
+/** An account without what it is asked for is a beginning that may be gone on with. */
+function isSetUp(channel: string, account: Readonly<Record<string, unknown>>): boolean {
+  if (setupFields(channel).length === 0) return account["enabled"] !== false;
+  return Object.keys(account).some((key) => fieldOf(channel, key) !== undefined);
+}
+
+function checkRequired(channel: string, given: readonly (readonly [string, string])[], useEnv: boolean): void {
+  const names = given.map(([key]) => key);
+  const missing = setupFields(channel).find((field) => field.required && !names.includes(field.name));
+  if (!missing || names.includes("tokenFile") || (useEnv && missing.env !== undefined)) return;
+  throw refused(`${missing.label}: it is missing.`, missing.name);
+}
+
+/** In the gateway's own environment a reference that leads nowhere would keep the whole file from counting. */
+async function checkSecrets(load: LoadOptions, channel: string, keys: ReadonlyMap<string, unknown>): Promise<void> {
+  const file = await rawConfig(load);
+  const { env, secrets } = isRecord(file) ? file : {};
+  const root = { env, secrets, channels: { [channel]: Object.fromEntries(keys) } };
+  const { problems } = await resolveSecrets(root, load.env);
+  const problem = problems.find(({ path }) => path[0] === "channels");
+  if (!problem) return;
+  const key = String(problem.path[2]);
+  const value = keys.get(key);
+  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(channel, key));
+}
+
+const placeOf = ({ source }: Readonly<Record<string, unknown>>): string => (source === "env" ? "useEnv" : "tokenFile");
+
+function refusalOf(error: OpenClawError, channel: string): MethodError {
+  const { code, message, fix } = error;
+  const [problem] = error instanceof ConfigError ? error.problems : [];
+  const field = problem && fieldOf(channel, String(readPath(problem.key).at(-1)));
+  if (problem && field !== undefined) return refused(sentence(problem.message), field);
+  return refused(`${message} ${fix}`, undefined, code);
+}
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.?$/, ".")}`;
+
+function refused(message: string, field?: string, code = "CHANNEL_SETUP"): MethodError {
+  return new MethodError("INVALID_REQUEST", message, { details: { code, ...(field !== undefined && { field }) } });
+}
+
+const taken = (account: string): MethodError =>
+  refused(`There is an account ${account} already: give this one another name.`, "accountId", "CHANNEL_TAKEN");

@@ -6,7 +6,7 @@ import process from "node:process";
 import * as L from "./lib.mjs";
 import { runLoad } from "../test/faults/load.ts";
 import { loadedDiscord, loadedSignal, loadedSlack, loadedTelegram } from "../test/faults/load-platforms.ts";
-import { makeHome } from "../test/walk/gateway.ts";
+import { isUp, makeHome } from "../test/walk/gateway.ts";
 
 const messages = +(process.argv[2] ?? 10000),
   chats = +(process.argv[3] ?? 500);
@@ -26,7 +26,7 @@ async function startCost(open, off) {
     const began = performance.now();
     const gateway = await home.start();
     const listening = performance.now() - began;
-    if (platform) await gateway.logged("channel connected");
+    if (platform) await gateway.logged(isUp(platform.id));
     const connected = performance.now() - began;
     await L.sleep(IDLE_MS);
     rows.push({ listening, connected, rss: L.mem(gateway.pid).rssMiB });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ADA, journalRows, linesOf, readTranscript, textOf, useStage, type Stage } from "./stage.ts";
+import { isUp } from "../walk/gateway.ts";
 
 const stage = useStage({ tools: { exec: { security: "full", ask: "off" } } });
 
@@ -15,7 +16,7 @@ async function expectWhole(at: Stage, said: string): Promise<void> {
 test("(a) killed when the update was offered, at any moment until it is in the journal", async () => {
   for (let ticks = 0; ticks < 4; ticks += 1) {
     const gateway = await stage().start();
-    await gateway.logged("channel connected");
+    await gateway.logged(isUp("telegram"));
     stage().telegram.say(`offered ${ticks}.`);
     for (let tick = 0; tick <= ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
     await gateway.kill("SIGKILL");
@@ -29,7 +30,7 @@ test("(a) killed when the update was offered, at any moment until it is in the j
 
 test("(a) killed with the update in the journal and not acknowledged: it is offered again and answered once", async () => {
   const first = await stage().start();
-  await first.logged("channel connected");
+  await first.logged(isUp("telegram"));
   while (stage().telegram.polls.open === 0) await stage().moment(({ method }) => method === "getUpdates");
   stage().telegram.fail("getUpdates", "hang");
   stage().model.answer(() => "hang");

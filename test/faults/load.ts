@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
-import { makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
+import { isUp, makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
 import {
   FAULTS,
   loadedSignal,
@@ -64,8 +64,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   try {
     await home.writeConfig(configOf(platforms, model));
     const gateway = await home.start();
-    for (const { id } of platforms)
-      await gateway.logged((line) => line["msg"] === "channel connected" && line["channel"] === id);
+    for (const { id } of platforms) await gateway.logged(isUp(id));
     return await new Load({ options, platforms, model, home, gateway, next, counts }).run();
   } finally {
     await home.remove();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { startFakeModel, type FakeModel, type ModelCall, type ModelReply } from "../fakes/model.ts";
-import { makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
+import { isUp, makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
 import { STEPS, type Cell, type Row, type Step } from "./matrix-table.ts";
 import type { KilledPlatform } from "./platforms/platform.ts";
 import { journalRows, readTranscript, textOf } from "./stage.ts";
@@ -110,7 +110,7 @@ export class Matrix {
     const gateway = await this.#home.start(this.#platform.env ? { env: { ...this.#platform.env } } : {});
     this.#gateway = gateway;
     await this.#platform.started?.(gateway);
-    if (this.#platform.channel) await gateway.logged("channel connected", PATIENCE_MS);
+    if (this.#platform.channel) await gateway.logged(isUp(this.#platform.id), PATIENCE_MS);
     await this.#until("listening", () => this.#platform.isListening());
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SOON_MS } from "../walk/gateway.ts";
+import { isUp, SOON_MS } from "../walk/gateway.ts";
 import { linesOf, readTranscript, useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -44,7 +44,7 @@ test("a run that hangs is broken off after the grace and goes on after the next 
 
 test("a message that comes while the gateway stops is not acknowledged and answered after the next start", async () => {
   const first = await stage().start({ OPENCLAW_SHUTDOWN_GRACE_MS: "300" });
-  await first.logged("channel connected");
+  await first.logged(isUp("telegram"));
   stage().model.answer(() => "hang");
   stage().telegram.say("good morning");
   await stage().model.called(1);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ADA, linesOf, openclaw, useStage } from "./stage.ts";
+import { isUp } from "../walk/gateway.ts";
 
 const stage = useStage();
 
@@ -75,7 +76,7 @@ test("Telegram is gone when the reply is ready: it goes out when Telegram is bac
 
 test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s are taken up again", async (fault) => {
   const gateway = await stage().start();
-  await gateway.logged("channel connected");
+  await gateway.logged(isUp("telegram"));
   while (stage().telegram.polls.open === 0) await stage().moment(({ method }) => method === "getUpdates");
   stage().telegram.fail("getUpdates", fault, 3, 0);
   const before = Date.now();
@@ -89,7 +90,7 @@ test.each([["500"], ["409"], ["drop"], ["429"]] as const)("polls that end in %s 
 
 test("401: the account is dead, says how to mend it, and the gateway stays up", async () => {
   const gateway = await stage().start();
-  await gateway.logged("channel connected");
+  await gateway.logged(isUp("telegram"));
   while (stage().telegram.polls.open === 0) await stage().moment(({ method }) => method === "getUpdates");
   stage().telegram.fail("getUpdates", "401", 1000);
   stage().telegram.say("good morning");

@@ -26,6 +26,12 @@ export interface GatewayUnderTest {
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** The line that tells that a channel's account is connected. */
+export const isUp =
+  (channel: string) =>
+  (line: LogLine): boolean =>
+    line["msg"] === "channel connected" && line["channel"] === channel;
+
 /** What a command printed, and how it ended. */
 export interface Ended {
   readonly code: number | NodeJS.Signals;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startFakeModel } from "../../../test/fakes/model.ts";
-import { makeHome } from "../../../test/walk/gateway.ts";
+import { isUp, makeHome } from "../../../test/walk/gateway.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";
 
 let slack: Awaited<ReturnType<typeof startFakeSlack>>;
@@ -37,7 +37,7 @@ const ask = (text: string) => slack.say("C9", `<@${slack.self.userId}> ${text}`,
 
 async function start() {
   const gateway = await home.start();
-  await gateway.logged("channel connected");
+  await gateway.logged(isUp("slack"));
   return gateway;
 }
 

@@ -23,6 +23,7 @@ export class Account implements Room {
   readonly reactions: Reactions;
   readonly typing: Typing;
   readonly streams: Streams;
+  readonly unreadable = new Set<string>();
   #view: View | undefined;
 
   /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */

@@ -14,6 +14,8 @@ export interface Room {
   readonly channelIds: ChannelIds;
   readonly reactions: Reactions;
   readonly streams: Streams;
+  /** What Slack refused to show when it was asked for what was missed, as it was told once. */
+  readonly unreadable: Set<string>;
   /** Undefined until Slack has told who the bot is. */
   self(): Self | undefined;
   threads(): Pick<Threads, "join"> | undefined;

@@ -31,10 +31,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
       user: { id: user, name, real_name: shown, is_bot: isBot, profile: { display_name: "", real_name: shown } },
     };
   },
-  "users.conversations": () => ({
+  "users.conversations": (_slack, { types = "public_channel" }) => ({
     channels: [
-      { id: "D1", is_im: true, user: ADA },
-      ...Object.keys(CHANNELS).map((id) => ({ id, name: CHANNELS[id] })),
+      ...(types.split(",").includes("im") ? [{ id: "D1", is_im: true, user: ADA }] : []),
+      ...(types.includes("public_channel") ? Object.keys(CHANNELS).map((id) => ({ id, name: CHANNELS[id] })) : []),
     ],
     response_metadata: { next_cursor: "" },
   }),

@@ -185,6 +185,23 @@ describe("what comes in", () => {
       ["an answer", "C9", parent],
     ]);
   });
+
+  test("a chat or a kind of chats that Slack refuses to show costs the others nothing, and is told once", async () => {
+    const { fake, link, host } = await begin();
+    fake.say("D1", "alone", {}, true);
+    fake.say("C9", "together", {}, true);
+    const ask = async () => (await link.missedSince?.(Date.now() - 60_000))?.map(({ text }) => text);
+    for (let round = 0; round < 2; round++) {
+      fake.fail("conversations.history", "not_in_channel");
+      expect(await ask()).toEqual(["together"]);
+    }
+    expect(host.lines.filter((line) => line.includes("not_in_channel"))).toHaveLength(1);
+    fake.fail("users.conversations", "missing_scope", 2);
+    expect(await ask()).toEqual(["together"]);
+    expect(host.lines.filter((line) => line.includes("missing_scope") && line.includes("type im"))).toHaveLength(1);
+    fake.fail("conversations.history", "500");
+    await expect(ask()).rejects.toThrow();
+  });
 });
 
 describe("what goes out", () => {

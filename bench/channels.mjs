@@ -6,6 +6,7 @@ import process from "node:process";
 import * as L from "./lib.mjs";
 import { runLoad } from "../test/faults/load.ts";
 import { loadedDiscord, loadedSignal, loadedSlack, loadedTelegram } from "../test/faults/load-platforms.ts";
+import { killedWhatsapp } from "../test/faults/platforms/whatsapp.ts";
 import { isUp, makeHome } from "../test/walk/gateway.ts";
 
 const messages = +(process.argv[2] ?? 10000),
@@ -23,8 +24,9 @@ async function startCost(open, off) {
       off ??
       (platform && { [platform.id]: { enabled: true, dmPolicy: "open", allowFrom: ["*"], ...platform.channel } });
     const home = await makeHome(section ? { channels: section } : {});
+    await platform?.prepare?.(home.stateDir);
     const began = performance.now();
-    const gateway = await home.start();
+    const gateway = await home.start(platform?.env ? { env: { ...platform.env } } : {});
     const listening = performance.now() - began;
     if (platform) await gateway.logged(isUp(platform.id));
     const connected = performance.now() - began;
@@ -53,6 +55,7 @@ const costs = {
   slack: await startCost(loadedSlack),
   discord: await startCost(loadedDiscord),
   signal: await startCost(loadedSignal),
+  whatsapp: await startCost(killedWhatsapp),
 };
 
 const load = await runLoad({ messages, chats, faultShare: 0.05, seed: 11, underway: 100 });

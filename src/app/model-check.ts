@@ -1,6 +1,7 @@
 import type { Credentials } from "../providers/auth/credentials.ts";
 import { createModels } from "../providers/catalog.ts";
 import type { Check, CheckResult } from "../types/check.ts";
+import { modelName } from "../types/model.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveAgents } from "./config/settings.ts";
 
@@ -15,7 +16,7 @@ export function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: 
       return Promise.all(
         agents.map(async (agent): Promise<CheckResult> => {
           const ref = agent.model.primary ?? (await models.choose());
-          const name = `${agent.id}: ${ref.provider}/${ref.id}`;
+          const name = `${agent.id}: ${modelName(ref)}`;
           const found = await models.find(ref);
           if ("missing" in found) return { status: "fail", message: name, fix: found.missing };
           if (found.info.demo)

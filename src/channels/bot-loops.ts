@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../types/message.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** How much of another bot is heard before it rests. */
 export interface BotLoopRules {
@@ -28,8 +29,7 @@ export class BotLoops {
     const rest = isOver ? now + rules.restMs : restsUntil;
     this.#seen.delete(key);
     this.#seen.set(key, { times: isOver ? [] : recent, restsUntil: rest });
-    const oldest = this.#seen.keys().next();
-    if (this.#seen.size > MOST_BOTS && !oldest.done) this.#seen.delete(oldest.value);
+    forgetOldest(this.#seen, MOST_BOTS);
     return now < rest;
   }
 }

@@ -2,6 +2,7 @@ import type { AccountNotes, ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { within } from "../utils/within.ts";
 
 const NOTE = "heard-until";
 /** Clocks of platforms differ from ours, and a note is up to half a minute old. Repeats are found by their event key. */
@@ -71,11 +72,7 @@ export class CatchUp {
 
   /** Resolves when older messages are in, so that live ones come after them; at the latest after a minute. */
   async settled(): Promise<void> {
-    if (!this.#running) return;
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#ports.clock.after(HOLD_MS, late.resolve);
-    await Promise.race([this.#running, late.promise]);
-    cancel();
+    if (this.#running) await within(this.#running, HOLD_MS, this.#ports.clock);
   }
 
   async #fetch(missedSince: Ask): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Check, CheckResult } from "../types/check.ts";
 import { OpenClawError } from "../types/errors.ts";
+import { errorText } from "../utils/error-text.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 
 /** For `openclaw doctor`: each enabled account asks its platform; one whose adapter cannot is told as skipped. */
@@ -22,7 +23,7 @@ export async function checkAccount(account: ConfiguredAccount, signal: AbortSign
     if (error instanceof OpenClawError) return { status: "fail", message: error.message, fix: error.fix };
     return {
       status: "warn",
-      message: error instanceof Error ? error.message : String(error),
+      message: errorText(error),
       fix: "Check the network of this machine.",
     };
   }

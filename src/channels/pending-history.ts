@@ -1,4 +1,5 @@
 import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/message.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
 const MAX_CHATS = 500;
@@ -13,8 +14,7 @@ export class PendingHistory {
     const lines = [...(this.#chats.get(key) ?? []), lineOf(message)].slice(limit > 0 ? -limit : Infinity);
     this.#chats.delete(key);
     if (lines.length > 0) this.#chats.set(key, lines);
-    const oldest = this.#chats.keys().next();
-    if (this.#chats.size > MAX_CHATS && !oldest.done) this.#chats.delete(oldest.value);
+    forgetOldest(this.#chats, MAX_CHATS);
   }
 
   /** The lines of a chat, oldest first; they are gone afterwards. */

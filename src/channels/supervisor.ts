@@ -2,6 +2,9 @@ import type { ChannelHost, ChannelLink, LinkReport } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { backoff } from "../utils/backoff.ts";
+import { errorText } from "../utils/error-text.ts";
+import { within } from "../utils/within.ts";
 import { CatchUp } from "./catch-up.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
@@ -188,11 +191,11 @@ export class Supervisor {
       this.#misconfigured = true;
       return this.#giveUp(error.message, error.fix);
     }
-    this.#again(error instanceof Error ? error.message : String(error));
+    this.#again(errorText(error));
   }
 
   #again(reason: string): void {
-    const ms = restartDelay(this.#restarts++);
+    const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
     this.#troubled(reason, ms);
     // Timers of this life end with it, so that the next one begins after the old link is closed.
     void this.#end().then(() => {
@@ -220,25 +223,14 @@ export class Supervisor {
       () => undefined,
       (error: unknown) => this.#log.warn("a channel closed with an error", { error: String(error) }),
     );
-    this.#ended = this.#within(CLOSE_WITHIN_MS, closed);
+    this.#ended = this.#waitFor(closed);
     return this.#ended;
   }
 
-  async #within(ms: number, work: Promise<void>): Promise<void> {
-    let forget = (): void => undefined;
-    const late = new Promise<void>((resolve) => {
-      forget = this.#ports.clock.after(ms, () => {
-        this.#log.warn("a channel did not close in time and is left behind");
-        resolve();
-      });
-    });
-    await Promise.race([work, late]);
-    forget();
+  async #waitFor(closed: Promise<void>): Promise<void> {
+    const isInTime = await within(closed, CLOSE_WITHIN_MS, this.#ports.clock);
+    if (!isInTime) this.#log.warn("a channel did not close in time and is left behind");
   }
 }
 
 const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);
-
-/** Doubled with each failure in a row, with jitter in its upper half. */
-const restartDelay = (restarts: number): number =>
-  Math.min(LONGEST_RESTART_MS, FIRST_RESTART_MS * 2 ** Math.min(restarts, 16)) * (0.5 + Math.random() / 2);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Log } from "../types/log.ts";
 import type { MediaKind } from "../types/message.ts";
+import { errorText } from "../utils/error-text.ts";
 import type { Transcription } from "./audio-config.ts";
 
 /** A recording that lies in the media store. */
@@ -33,7 +34,7 @@ export function createTranscriber(config: Transcription | undefined, log: Log): 
       const text = said.trim();
       return text === "" ? undefined : { text };
     } catch (error) {
-      log.warn("recording not transcribed", { bytes, error: error instanceof Error ? error.message : String(error) });
+      log.warn("recording not transcribed", { bytes, error: errorText(error) });
       return undefined;
     }
   };

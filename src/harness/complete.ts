@@ -2,6 +2,7 @@ import { callModel } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../types/context-engine.ts";
 import type { ModelRef } from "../types/model.ts";
+import { modelName } from "../types/model.ts";
 import type { SideCost } from "../types/run.ts";
 import { isTold } from "../types/usage.ts";
 
@@ -36,7 +37,7 @@ export async function complete(request: LlmCompletionRequest, ports: CompletionP
 /** Engines of the field tell this case by its words. */
 function chosen(model: string | undefined, candidates: readonly ModelRef[]): readonly ModelRef[] {
   if (model === undefined) return candidates;
-  const found = candidates.filter(({ provider, id }) => `${provider}/${id}` === model);
+  const found = candidates.filter((ref) => modelName(ref) === model);
   if (found.length === 0) throw new Error("Plugin LLM completion cannot override the target model.");
   return found;
 }

@@ -1,6 +1,7 @@
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import type { ProfileTurn, ProfileWish } from "../types/auth.ts";
 import type { ModelRef } from "../types/model.ts";
+import { modelName } from "../types/model.ts";
 import type { Failure, Skipped } from "../types/run.ts";
 import type { Chances, PolicyState } from "./policy.ts";
 
@@ -166,4 +167,4 @@ const MANY = 1000;
 const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>
   turns.filter(({ state }) => state.kind !== "resting");
 
-const restText = ({ ref }: Step): string => `Every key for ${ref.provider}/${ref.id} rests after failures.`;
+const restText = ({ ref }: Step): string => `Every key for ${modelName(ref)} rests after failures.`;

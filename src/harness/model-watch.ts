@@ -1,4 +1,5 @@
 import type { ModelRef } from "../types/model.ts";
+import { modelName } from "../types/model.ts";
 import type { FailureKind } from "../types/run.ts";
 import type { Conversation } from "./request.ts";
 
@@ -35,7 +36,7 @@ export class ModelWatch {
   }
 
   failed(model: ModelRef, kind: FailureKind): void {
-    this.#failures.set(nameOf(model), kind);
+    this.#failures.set(modelName(model), kind);
   }
 
   /**
@@ -49,10 +50,10 @@ export class ModelWatch {
     const before = this.#before;
     if (before && isSame(before, to)) return undefined;
     if (!isSame(to, wanted))
-      return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(nameOf(wanted))) };
+      return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(modelName(wanted))) };
     if (!before || (this.#askedBefore && isSame(this.#askedBefore, before))) return undefined;
     const cameBack = others.some((other) => isSame(other, before));
-    return cameBack ? { from: before, to, text: `↩️ Answered by ${nameOf(to)} again.` } : undefined;
+    return cameBack ? { from: before, to, text: `↩️ Answered by ${modelName(to)} again.` } : undefined;
   }
 }
 
@@ -72,7 +73,5 @@ const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
 /** `because` is unset when the wanted model was not asked at all. */
 function standInText(wanted: ModelRef, to: ModelRef, because: FailureKind | undefined): string {
   const why = because === undefined ? "it rests after failures" : (WHY[because] ?? "it failed");
-  return `↪️ Answered by ${nameOf(to)} in place of ${nameOf(wanted)}: ${why}.`;
+  return `↪️ Answered by ${modelName(to)} in place of ${modelName(wanted)}: ${why}.`;
 }
-
-const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;

@@ -1,6 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
+import { errorText } from "../utils/error-text.ts";
 import { endingOf, errorIn, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, soFar, Growth } from "./call/message.ts";
@@ -68,7 +69,7 @@ class Call {
       for await (const event of this.#wire.watch(() => this.#ask(context))) this.#take(event);
       this.#fail("The stream ended before its last event.");
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : String(error));
+      this.#fail(errorText(error));
     }
   }
 

@@ -2,6 +2,7 @@ import type { AuthProfile, Keyring } from "../types/auth.ts";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { ModelInfo, ModelRef } from "../types/model.ts";
+import { modelName } from "../types/model.ts";
 import type { FailureKind } from "../types/run.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, spotOf } from "./auth/keyring.ts";
@@ -138,7 +139,7 @@ class Catalogue {
 
   async #build(ref: ModelRef): Promise<PiModel | undefined> {
     if (ref.provider === DEMO_MODEL.provider) return DEMO_PI_MODEL;
-    const name = `${ref.provider}/${ref.id}`;
+    const name = modelName(ref);
     const found = this.#built.get(name) ?? (await this.#resolve(ref));
     if (found) this.#built.set(name, found);
     return found;
@@ -178,10 +179,8 @@ class Catalogue {
     const known = (await Promise.all((await this.#catalogueProviders()).map((name) => this.#ofProvider(name)))).flat();
     const local = await this.#findLocal();
     const found = local ? [{ ...plainInfo(local, local.baseUrl), available: true }] : [];
-    const own = new Set(configured.map(({ provider, id }) => `${provider}/${id}`));
-    const others = known.filter(({ provider, id, available }) => {
-      return all ? !own.has(`${provider}/${id}`) : available;
-    });
+    const own = new Set(configured.map(modelName));
+    const others = known.filter((info) => (all ? !own.has(modelName(info)) : info.available));
     return [...configured, ...others, ...found, { ...DEMO_INFO, available: true }];
   }
 

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../types/clock.ts";
 import type { Secret } from "../types/secret.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 import type { AccessOptions, RateLimit } from "./options.ts";
 
 export type Verdict =
@@ -88,17 +89,12 @@ export class Attempts {
       address,
       isOver ? { fails: [], lockedUntil: now + this.#limit.lockoutMs } : { fails, lockedUntil: 0 },
     );
-    this.#bound();
+    // An attacker with ten thousand addresses is past what this can stop.
+    forgetOldest(this.#records, MAX_ADDRESSES);
   }
 
   forget(address: string): void {
     this.#records.delete(address);
-  }
-
-  // The oldest goes first; an attacker with ten thousand addresses is past what this can stop.
-  #bound(): void {
-    const oldest = this.#records.keys().next();
-    if (this.#records.size > MAX_ADDRESSES && !oldest.done) this.#records.delete(oldest.value);
   }
 }
 

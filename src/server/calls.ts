@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { MethodError, type Caller, type Method } from "../types/method.ts";
-import { OpenClawError } from "../types/errors.ts";
+import { OpenClawError, withFix } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 import { errorShape, problemsOf, type Answer, type RequestFrame } from "./frames.ts";
 import { hasScope, missingScope } from "./scopes.ts";
 
@@ -61,15 +62,14 @@ export class Calls {
     const answer = known?.answer ?? run();
     this.#remembered.set(key, { print, answer });
     if (known === undefined) answer.catch(() => this.#remembered.delete(key));
-    const oldest = this.#remembered.keys().next();
-    if (this.#remembered.size > MAX_REMEMBERED && !oldest.done) this.#remembered.delete(oldest.value);
+    forgetOldest(this.#remembered, MAX_REMEMBERED);
     return answer;
   }
 
   #translate(error: unknown, frame: RequestFrame): MethodError {
     if (error instanceof MethodError) return error;
     if (error instanceof OpenClawError) {
-      return new MethodError("UNAVAILABLE", `${error.message} ${error.fix}`, { details: { code: error.code } });
+      return new MethodError("UNAVAILABLE", withFix(error), { details: { code: error.code } });
     }
     this.#log.error("method failed", { method: frame.method, request: frame.id, error });
     return new MethodError("UNAVAILABLE", `${frame.method} failed inside the gateway; its log has the cause`);

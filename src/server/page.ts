@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -66,8 +67,7 @@ class Gzips {
   async of(etag: string, bytes: Buffer): Promise<Buffer> {
     const small = this.#known.get(etag) ?? (await compress(bytes));
     this.#known.set(etag, small);
-    const oldest = this.#known.keys().next();
-    if (this.#known.size > MAX_GZIPS && !oldest.done) this.#known.delete(oldest.value);
+    forgetOldest(this.#known, MAX_GZIPS);
     return small;
   }
 }

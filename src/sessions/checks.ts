@@ -4,6 +4,7 @@ import { setMode } from "../store/disk.ts";
 import type { Check, CheckResult } from "../types/check.ts";
 import { DEFAULT_AGENT } from "../types/ids.ts";
 import type { SessionRow } from "../types/session.ts";
+import { errorText } from "../utils/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { BackReader } from "./back-reader.ts";
 import { parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
@@ -36,7 +37,7 @@ async function checkStore(dir: string): Promise<readonly CheckResult[]> {
     const message = rows ? `sessions.json has ${rows.rows.size} sessions.` : "No sessions yet.";
     return [{ status: "ok", message }, ...left];
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     return [
       {
         status: "fail",

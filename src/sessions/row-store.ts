@@ -4,6 +4,7 @@ import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { SessionEntry } from "../types/session.ts";
+import { errorText } from "../utils/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { loadRows, printRows, readRowsFile, type Rows, rowsPath } from "./rows-file.ts";
 
@@ -98,7 +99,7 @@ export class RowStore {
       }
       this.#rows = theirs;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       log.warn("another program left a sessions.json that cannot be read; ours replaces it", { reason });
     }
   }

@@ -4,6 +4,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import { sessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type { SessionEntry } from "../types/session.ts";
+import { errorText } from "../utils/error-text.ts";
 import { type Fields, isFields } from "../utils/fields.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { setAside } from "./archive.ts";
@@ -43,7 +44,7 @@ export async function loadRows(dir: string, context: RowsContext): Promise<Rows>
     const rebuilt = await rebuildRows(dir);
     context.log.error("sessions.json could not be read; set aside and made anew from the transcripts", {
       code: "SESSIONS_UNREADABLE",
-      reason: error instanceof Error ? error.message : String(error),
+      reason: errorText(error),
       aside,
       rows: rebuilt.rows.size,
       unmapped: rebuilt.unmapped,

@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
+import { errorText } from "../utils/error-text.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { readVersion } from "./database.ts";
 import { fileSize } from "./files.ts";
@@ -33,7 +34,7 @@ async function checkJournal(path: string): Promise<readonly CheckResult[]> {
   try {
     return [inspect(path, size)];
   } catch (error) {
-    return [broken(path, error instanceof Error ? error.message : String(error))];
+    return [broken(path, errorText(error))];
   }
 }
 

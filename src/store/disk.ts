@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
+import { errorText } from "../utils/error-text.ts";
 import { errorCode } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);
@@ -11,7 +12,7 @@ export function diskError(error: unknown, path: string): OpenClawError {
   if (error instanceof OpenClawError) return error;
   if (FULL.has(errorCode(error) ?? "")) return diskFull(path, error);
   return new OpenClawError("DISK_WRITE", {
-    message: `Could not write ${path}: ${error instanceof Error ? error.message : String(error)}.`,
+    message: `Could not write ${path}: ${errorText(error)}.`,
     fix: "Check that the disk is healthy and mounted writable, and that the directory belongs to this user.",
     cause: error,
   });

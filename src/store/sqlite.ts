@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { OpenClawError } from "../types/errors.ts";
+import { errorText } from "../utils/error-text.ts";
 import { diskError, diskFull } from "./disk.ts";
 
 export type Row = Record<string, SQLOutputValue>;
@@ -41,7 +42,7 @@ export function sqliteError(error: unknown, path: string): unknown {
 
 export function brokenJournal(path: string, cause: unknown): OpenClawError {
   return new OpenClawError("JOURNAL_BROKEN", {
-    message: `The journal ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}.`,
+    message: `The journal ${path} cannot be read: ${errorText(cause)}.`,
     fix: `Restore it from a backup, or move it aside (mv ${path} ${path}.broken) and start again; conversations are kept in sessions/.`,
     cause,
   });

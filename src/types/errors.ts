@@ -1,3 +1,4 @@
+import { errorText } from "../utils/error-text.ts";
 /**
  * What the operator must mend. Each code stands in `docs/errors.md` with its cause and fix (a test compares both ways).
  * `exit` is the process's exit code when it reaches the command line: 1 failed, 2 usage, 75 try again, 78 configuration.
@@ -56,5 +57,5 @@ export class OpenClawError extends Error {
 /** What an error says, with the fix where it has one. */
 export function withFix(error: unknown): string {
   if (error instanceof OpenClawError) return `${error.message} ${error.fix}`;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

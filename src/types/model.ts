@@ -6,6 +6,9 @@ export interface ModelRef {
   readonly id: string;
 }
 
+/** `anthropic/claude-sonnet-4-5`: how people write it. */
+export const modelName = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
+
 export interface ModelInfo extends ModelRef {
   readonly name: string;
   /** Tokens. */

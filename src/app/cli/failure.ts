@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import type { Command, CommanderError } from "commander";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { nearest } from "../config/nearest.ts";
 import { cleanText, type Io } from "./io.ts";
 
@@ -13,7 +14,7 @@ export function tellFailure(io: Io, error: unknown): number {
     if (io.verbose && error.stack !== undefined) io.err(`${error.stack}\n`);
     return ERROR_CODES[error.code].exit;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   io.err(`${head(io, "error:")} ${cleanText(message)}\n`);
   const stack = error instanceof Error ? error.stack : undefined;
   io.err(io.verbose ? `${stack ?? "no stack"}\n` : "fix: Run it again with OPENCLAW_DEBUG=1 to see where it failed.\n");

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema.ts";
@@ -50,7 +51,7 @@ async function closeFile(path: string): Promise<void> {
 }
 
 function unusable(paths: StatePaths, cause: unknown): OpenClawError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorText(cause);
   return new OpenClawError("STATE_UNWRITABLE", {
     message: `The gateway token in ${gatewayTokenFile(paths)} cannot be used: ${reason}`,
     fix: "Give this user the right to read and write that file.",

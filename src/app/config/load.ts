@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
 import { locate, parseConfigText } from "./parse.ts";
@@ -57,7 +58,7 @@ export async function readConfigText(path: string): Promise<string | undefined> 
     return await readFile(path, "utf8");
   } catch (error) {
     if (isMissing(error)) return undefined;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new ConfigError("CONFIG_UNREADABLE", {
       message: `${path} cannot be read: ${reason}`,
       fix: "Give this user the right to read it (chmod 600), or point OPENCLAW_CONFIG_PATH to another file.",

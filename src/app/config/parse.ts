@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 import JSON5 from "json5";
+import { errorText } from "../../utils/error-text.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 
 /** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column. */
@@ -14,7 +15,7 @@ export function parseConfigText(text: string, file: string): unknown {
 
 function syntaxError(error: unknown, file: string): ConfigError {
   const { line, column } = positionOf(error);
-  const reason = (error instanceof Error ? error.message : String(error)).replace(/^JSON5: | at \d+:\d+$/g, "");
+  const reason = errorText(error).replace(/^JSON5: | at \d+:\d+$/g, "");
   const text = `${basename(file)}:${line}:${column}: not valid JSON5: ${reason}`;
   return new ConfigError("CONFIG_SYNTAX", {
     message: text,

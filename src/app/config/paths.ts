@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { lockPath } from "../../store/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
 /** Where everything lies; absolute paths. */
@@ -58,7 +59,7 @@ export async function makeStateDirs(paths: StatePaths): Promise<void> {
       if (made !== undefined) await chmod(dir, 0o700);
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new OpenClawError("STATE_UNWRITABLE", {
       message: `The state directory ${stateDir} cannot be written: ${reason}`,
       fix: "Make it writable for this user, or set OPENCLAW_STATE_DIR to a directory that is.",

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { writeAtomic } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
 import { loadConfigText, readConfigText, type LoadOptions } from "./load.ts";
 import { parseConfigText } from "./parse.ts";
@@ -57,7 +58,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
     await writeAtomic(target, after);
   } catch (error) {
     throw new OpenClawError("CONFIG_WRITE", {
-      message: `${options.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+      message: `${options.path} cannot be written: ${errorText(error)}`,
       fix: "Check the rights of the file and its directory, and the free space.",
       cause: error,
     });

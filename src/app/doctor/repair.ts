@@ -1,3 +1,4 @@
+import { errorText } from "../../utils/error-text.ts";
 import type { CheckReport } from "./run-checks.ts";
 
 export interface RepairOptions {
@@ -33,7 +34,7 @@ async function tryRepair(
     await repair.apply();
     return "done";
   } catch (error) {
-    write(`  failed: ${error instanceof Error ? error.message : String(error)}`);
+    write(`  failed: ${errorText(error)}`);
     return "failed";
   }
 }

@@ -1,4 +1,5 @@
 import type { Check, CheckResult } from "../../types/check.ts";
+import { errorText } from "../../utils/error-text.ts";
 
 /** What one check found. */
 export interface CheckReport {
@@ -38,7 +39,7 @@ async function resultsOf(check: Check, timeoutMs: number): Promise<readonly Chec
   try {
     return await Promise.race([start(check, abort.signal), late.promise]);
   } catch (error) {
-    return [{ status: "fail", message: error instanceof Error ? error.message : String(error), ...fixOf(error) }];
+    return [{ status: "fail", message: errorText(error), ...fixOf(error) }];
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
-import { OpenClawError } from "../../types/errors.ts";
+import { OpenClawError, withFix } from "../../types/errors.ts";
 import { isRecord, type KeyPath } from "../config/problem.ts";
 import { writeConfigValues } from "../config/write.ts";
 import type { Parts } from "./parts.ts";
@@ -54,7 +54,7 @@ async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   try {
     await writeConfigValues(options, leaves);
   } catch (error) {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", `${error.message} ${error.fix}`);
+    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
     throw error;
   }
   return { ok: true, changed: leaves.map(({ path }) => path.join(".")) };

@@ -1,4 +1,5 @@
 import type { ModelRef } from "../../types/model.ts";
+import { modelName } from "../../types/model.ts";
 import type { Parts } from "./parts.ts";
 
 /** The model that a new conversation of the default agent gets. */
@@ -10,8 +11,8 @@ export async function defaultModel({ live, core }: Pick<Parts, "live" | "core">)
 export async function describeModel(parts: Pick<Parts, "live" | "core">): Promise<string> {
   const ref = await defaultModel(parts);
   const found = await parts.core.models.find(ref);
-  if ("missing" in found) return `${ref.provider}/${ref.id} (${found.missing})`;
+  if ("missing" in found) return `${modelName(ref)} (${found.missing})`;
   return found.info.demo === true
-    ? `${ref.provider}/${ref.id} (built in; set ANTHROPIC_API_KEY or another key for a real one)`
-    : `${ref.provider}/${ref.id}`;
+    ? `${modelName(ref)} (built in; set ANTHROPIC_API_KEY or another key for a real one)`
+    : modelName(ref);
 }

@@ -1,4 +1,5 @@
 import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { watchConfig, type ConfigEvent } from "../config/watch.ts";
 import type { Parts } from "./parts.ts";
@@ -31,7 +32,7 @@ async function applyAndTell(parts: Parts, event: ConfigEvent, mode: string): Pro
   } catch (error) {
     // One change that cannot be applied must not end the watching: the next one may mend it.
     const fix = error instanceof OpenClawError ? error.fix : "Mend the file; the log has the details.";
-    parts.live.problems = [{ message: error instanceof Error ? error.message : String(error), fix }];
+    parts.live.problems = [{ message: errorText(error), fix }];
     parts.log.error("config not applied", { error });
   }
   const { problems } = parts.live;

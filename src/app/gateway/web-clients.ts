@@ -7,6 +7,7 @@ import type { AgentId } from "../../types/ids.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import type { Session, Sessions } from "../../types/session.ts";
 import type { WebMessage, WebNote, WebRoom } from "../../types/web-room.ts";
+import { errorText } from "../../utils/error-text.ts";
 
 interface WebParts {
   readonly sessions: Sessions;
@@ -64,7 +65,7 @@ export class WebClients implements WebRoom {
       await act(session, id).finally(() => session.release());
       return { kind: "sent", messageId: id };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       return isDiskError(error) ? { kind: "retry", reason } : { kind: "unknown", reason };
     }
   }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { errorText } from "../../utils/error-text.ts";
 
 type Verb = "debug" | "info" | "warn" | "error";
 
@@ -29,8 +30,4 @@ const oneLine = (text: string): string =>
 function show(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
   return /[\s"]/.test(text) && typeof value === "string" ? JSON.stringify(text) : text;
-}
-
-function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
-import type { ModelRef } from "../../types/model.ts";
+import { modelName } from "../../types/model.ts";
 import type { Receipt } from "../../types/run.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
@@ -105,7 +105,7 @@ function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
     ...duringRun(receipt).map((text) => ({ step: "run" as const, text })),
     {
       step: "run",
-      text: `the run ended: ${result}; ${nameOf(model)}, ${calls} call${calls === 1 ? "" : "s"}, ${tokens}, ${cost}, ${durationMs} ms`,
+      text: `the run ended: ${result}; ${modelName(model)}, ${calls} call${calls === 1 ? "" : "s"}, ${tokens}, ${cost}, ${durationMs} ms`,
       at,
     },
   ];
@@ -113,18 +113,17 @@ function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
 
 function duringRun({ tries = [], skipped = [], tools = [], engineDegraded }: Receipt): readonly string[] {
   return [
-    ...skipped.map((one) => `not asked: ${nameOf(one.model)}${keyOf(one)}: ${one.why}`),
+    ...skipped.map((one) => `not asked: ${modelName(one.model)}${keyOf(one)}: ${one.why}`),
     ...tries.map((one) => {
       const words = one.message === undefined ? "" : `: ${one.message}`;
       const then = one.remedy === undefined ? "" : `; then ${one.remedy}`;
-      return `asked ${nameOf(one.model)}${keyOf(one)}: ${one.outcome} after ${one.durationMs} ms${words}${then}`;
+      return `asked ${modelName(one.model)}${keyOf(one)}: ${one.outcome} after ${one.durationMs} ms${words}${then}`;
     }),
     ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
     ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
   ];
 }
 
-const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
 const keyOf = ({ profile }: { profile?: string }): string => (profile === undefined ? "" : ` (key ${profile})`);
 
 const STATES: Readonly<Record<OutboxRow["state"], string>> = {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { errorCode } from "../../utils/missing.ts";
 
 /** Milliseconds. Who holds a lock touches it meanwhile, so that only a dead one's goes stale. */
@@ -35,7 +36,7 @@ async function take(path: string): Promise<() => Promise<void>> {
 
 const refused = (path: string, error: unknown): OpenClawError =>
   new OpenClawError("DISK_WRITE", {
-    message: `${path}.lock cannot be taken: ${error instanceof Error ? error.message : String(error)}.`,
+    message: `${path}.lock cannot be taken: ${errorText(error)}.`,
     fix: "Check that its directory is writable and that no openclaw command hangs; a dead one's lock goes away by itself.",
     cause: error,
   });

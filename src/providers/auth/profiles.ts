@@ -3,6 +3,7 @@ import type { AuthMode, AuthProfile } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
+import { errorText } from "../../utils/error-text.ts";
 import type { AuthConfig } from "../config.ts";
 import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
 import type { PiModel } from "../pi.ts";
@@ -152,7 +153,7 @@ export class Profiles {
       this.#told = undefined;
       return keys ?? NOTHING;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorText(error);
       if (this.#told !== message) log?.warn("the stored keys cannot be used", { error });
       this.#told = message;
       return NOTHING;

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import JSON5 from "json5";
 import { OpenClawError } from "../../../types/errors.ts";
 import { Secret } from "../../../types/secret.ts";
+import { errorText } from "../../../utils/error-text.ts";
 import { parseConfigValue } from "../../config/edit.ts";
 import { loadConfig, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { nearest } from "../../config/nearest.ts";
@@ -69,7 +70,7 @@ export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<
     await mkdir(dirname(load.path), { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new OpenClawError("CONFIG_WRITE", {
-      message: `${dirname(load.path)} cannot be made: ${error instanceof Error ? error.message : String(error)}`,
+      message: `${dirname(load.path)} cannot be made: ${errorText(error)}`,
       fix: "Check the rights of the directory above it.",
       cause: error,
     });

@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
+import { errorText } from "../../../utils/error-text.ts";
 import { callOnce } from "../call-gateway.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { readState } from "../state.ts";
@@ -107,7 +108,7 @@ async function mediaOf(media: readonly string[]): Promise<object> {
 
 async function fileAt(path: string, most: number): Promise<Buffer> {
   const facts = await stat(path).catch((error: unknown) => {
-    throw usage(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, "Check the path.");
+    throw usage(`${path} cannot be read: ${errorText(error)}`, "Check the path.");
   });
   if (!facts.isFile()) throw usage(`${path} is no file.`, "Check the path.");
   if (facts.size <= most) return readFile(path);

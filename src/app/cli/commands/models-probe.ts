@@ -1,6 +1,7 @@
 import type { Models } from "../../../providers/catalog.ts";
 import { classifyFailure, withoutKey } from "../../../providers/failure.ts";
 import type { ModelRef } from "../../../types/model.ts";
+import { modelName } from "../../../types/model.ts";
 import type { FailureKind } from "../../../types/run.ts";
 
 /** A key at a model, as one small call found it. */
@@ -47,7 +48,7 @@ async function probe(models: Models, { ref, profile }: Target, limits: ProbeLimi
   return {
     profileId: profile,
     provider: ref.provider,
-    model: `${ref.provider}/${ref.id}`,
+    model: modelName(ref),
     status: failure?.kind ?? "ok",
     latencyMs: Math.round(performance.now() - begun),
     ...(failure && { error: failure.message }),

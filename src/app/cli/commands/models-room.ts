@@ -53,5 +53,3 @@ export function typedModel(text: string): ModelRef {
     fix: "Write it as provider/model; `openclaw models list` shows those that can be used.",
   });
 }
-
-export const showModel = ({ provider, id }: ModelRef): string => `${provider}/${id}`;

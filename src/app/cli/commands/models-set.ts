@@ -1,10 +1,11 @@
 import { OpenClawError } from "../../../types/errors.ts";
+import { modelName } from "../../../types/model.ts";
 import type { KeyPath } from "../../config/problem.ts";
 import { removeConfigValue } from "../../config/write.ts";
 import { writeJson, type Io } from "../io.ts";
 import { requireState, type State } from "../state.ts";
 import { setInFile } from "./config.ts";
-import { agentOf, openModelRoom, showModel, typedModel } from "./models-room.ts";
+import { agentOf, openModelRoom, typedModel } from "./models-room.ts";
 
 interface Which {
   /** The agent whose own choice is meant; the common one of all agents when unset. */
@@ -24,8 +25,8 @@ export async function modelsSet(io: Io, text: string, which: Which): Promise<num
   }
   const { path, choice } = choiceOf(state, io, which);
   const isPlain = typeof choice === "string";
-  const file = await setInFile(io, isPlain ? path : [...path, "primary"], showModel(ref));
-  io.out(`${showModel(ref)} is asked first now, by ${file}.\n`);
+  const file = await setInFile(io, isPlain ? path : [...path, "primary"], modelName(ref));
+  io.out(`${modelName(ref)} is asked first now, by ${file}.\n`);
   if ("missing" in found) io.err(`It cannot be called yet: ${found.missing}\n`);
   return 0;
 }
@@ -34,7 +35,7 @@ export async function modelsSet(io: Io, text: string, which: Which): Promise<num
 export async function fallbacksList(io: Io, flags: Which & { json?: boolean; plain?: boolean }): Promise<number> {
   const state = await requireState(io);
   const { fallbacks } = agentOf(state, io, flags.agent).model;
-  const names = fallbacks.map(showModel);
+  const names = fallbacks.map(modelName);
   if (flags.json === true) writeJson(io, { fallbacks: names });
   else io.out(names.length > 0 ? `${names.join("\n")}\n` : emptyOr(flags));
   return 0;
@@ -44,7 +45,7 @@ const emptyOr = (flags: { plain?: boolean }): string => (flags.plain === true ? 
 
 /** Puts a model at the end of them; none twice. */
 export async function fallbacksAdd(io: Io, text: string, which: Which): Promise<number> {
-  const name = showModel(typedModel(text));
+  const name = modelName(typedModel(text));
   const { path, choice, fallbacks } = choiceOf(await requireState(io), io, which);
   if (fallbacks.includes(name)) {
     io.out(`${name} is one already.\n`);
@@ -61,7 +62,7 @@ export async function fallbacksAdd(io: Io, text: string, which: Which): Promise<
 
 /** Takes one out. Throws NOT_FOUND when it is none. */
 export async function fallbacksRemove(io: Io, text: string, which: Which): Promise<number> {
-  const name = showModel(typedModel(text));
+  const name = modelName(typedModel(text));
   const state = await requireState(io);
   const { path, fallbacks } = choiceOf(state, io, which);
   const at = fallbacks.indexOf(name);

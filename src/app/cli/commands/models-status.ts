@@ -1,12 +1,13 @@
 import { reportProfiles, type ProfileReport } from "../../../providers/auth/report.ts";
 import { KEYED_PROVIDERS, LOGIN_PROVIDERS } from "../../../providers/keys.ts";
 import type { ModelRef } from "../../../types/model.ts";
+import { modelName } from "../../../types/model.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { writeJson, type Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 import { pairs, showDuration, table } from "../table.ts";
 import { probeAll, type Probe, type ProbeLimits } from "./models-probe.ts";
-import { agentOf, openModelRoom, showModel, type ModelRoom } from "./models-room.ts";
+import { agentOf, openModelRoom, type ModelRoom } from "./models-room.ts";
 
 export interface StatusFlags {
   readonly json?: boolean;
@@ -44,7 +45,7 @@ export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> 
   const room = await openModelRoom(io);
   const status = await gather(io, room, flags);
   if (flags.json === true) writeJson(io, jsonOf(room, status));
-  else if (flags.plain === true) io.out(`${showModel(status.primary)}\n`);
+  else if (flags.plain === true) io.out(`${modelName(status.primary)}\n`);
   else io.out(show(io, room, status));
   return flags.check === true && isBad(status) ? 1 : 0;
 }
@@ -123,9 +124,9 @@ function jsonOf(room: ModelRoom, status: Status): object {
   return {
     configPath: room.state.paths.configPath,
     agentId: agent.id,
-    defaultModel: agent.model.primary ? showModel(agent.model.primary) : null,
-    resolvedDefault: showModel(primary),
-    fallbacks: fallbacks.map(showModel),
+    defaultModel: agent.model.primary ? modelName(agent.model.primary) : null,
+    resolvedDefault: modelName(primary),
+    fallbacks: fallbacks.map(modelName),
     auth: {
       storePath: room.credentials.path,
       missingProvidersInUse: missing,
@@ -143,8 +144,8 @@ export function profileJson({ id, mode, expiresAt, ...others }: ProfileReport): 
 function show(io: Io, room: ModelRoom, { agent, primary, fallbacks, providers, missing, probes }: Status): string {
   const head = pairs(io, [
     ["Agent", agent.id],
-    ["Model", `${showModel(primary)}${agent.model.primary ? "" : " (found out: the config names none)"}`],
-    ["Fallbacks", fallbacks.length > 0 ? fallbacks.map(showModel).join(", ") : "none"],
+    ["Model", `${modelName(primary)}${agent.model.primary ? "" : " (found out: the config names none)"}`],
+    ["Fallbacks", fallbacks.length > 0 ? fallbacks.map(modelName).join(", ") : "none"],
     ["Keys in", room.credentials.path],
     ["No key for", missing.length > 0 ? missing.join(", ") : undefined],
   ]);

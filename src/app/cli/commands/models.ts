@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ModelInfo } from "../../../types/model.ts";
+import { modelName } from "../../../types/model.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
@@ -38,14 +39,14 @@ export async function modelsList(io: Io, flags: ListFlags): Promise<number> {
     (model) => (flags.provider === undefined || model.provider === flags.provider) && isLocal(model),
   );
   if (flags.json === true) writeJson(io, { count: models.length, models });
-  else if (flags.plain === true) io.out(models.map((model) => `${model.provider}/${model.id}\n`).join(""));
+  else if (flags.plain === true) io.out(models.map((model) => `${modelName(model)}\n`).join(""));
   else io.out(models.length === 0 ? "No model.\n" : tableOf(io, models, flags.all === true));
   return 0;
 }
 
 function tableOf(io: Io, models: readonly Model[], all: boolean): string {
   const rows = models.map((model) => [
-    `${model.provider}/${model.id}`,
+    modelName(model),
     model.name,
     `${Math.round(model.contextWindow / 1000)}k`,
     model.reasoning ? "yes" : "",

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
+import { errorText } from "../../../utils/error-text.ts";
 import type { GatewayClient } from "../client.ts";
 import { cleanText, type Io } from "../io.ts";
 import type { Printer } from "./printer.ts";
@@ -57,7 +58,7 @@ export class Permissions {
 
   #tell(error: unknown): void {
     const isElsewhere = error instanceof Error && error.name === "AbortError";
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     this.#printer.note(isElsewhere ? "\nAnswered elsewhere." : `Not answered: ${reason}`);
   }
 }

@@ -1,3 +1,4 @@
+import { modelName } from "../../../types/model.ts";
 import { showDuration } from "../table.ts";
 import type { ShownReceipt } from "./run-shapes.ts";
 
@@ -10,13 +11,11 @@ export function showMs(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : showDuration(ms);
 }
 
-export const nameOf = ({ provider, id }: { provider: string; id: string }): string => `${provider}/${id}`;
-
 /** The model that answered, and the one that was asked for when it is another. */
-export function modelName({ model, candidates }: ShownReceipt): string {
+export function answeredBy({ model, candidates }: ShownReceipt): string {
   const [first] = candidates ?? [];
-  const asked = first && nameOf(first);
-  return asked === undefined || asked === nameOf(model) ? nameOf(model) : `${nameOf(model)} (for ${asked})`;
+  const asked = first && modelName(first);
+  return asked === undefined || asked === modelName(model) ? modelName(model) : `${modelName(model)} (for ${asked})`;
 }
 
 export const count = (tokens: number): string => tokens.toLocaleString("en");

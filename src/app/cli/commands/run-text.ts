@@ -1,6 +1,7 @@
+import { modelName } from "../../../types/model.ts";
 import type { Io } from "../io.ts";
 import { dim, pairs, table } from "../table.ts";
-import { count, figures, modelName, nameOf, showMs, timeOf } from "./run-figures.ts";
+import { answeredBy, count, figures, showMs, timeOf } from "./run-figures.ts";
 import type { RunPart, ShownReceipt, WholeRun } from "./run-shapes.ts";
 
 /** A run for a person: what was asked, what went wrong, what it took, what came in and went out. */
@@ -39,7 +40,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Ended", timeOf(run.at)],
     ["Result", run.result],
     ["Began by", trigger],
-    ["Model", modelName(receipt)],
+    ["Model", answeredBy(receipt)],
     ["Key", profile],
     ["Engine", engineText(receipt)],
     ["Saw", sawText(receipt)],
@@ -81,9 +82,9 @@ function tokensText({ usage }: ShownReceipt): string {
 
 function candidateRows(receipt: ShownReceipt): Rows {
   const { candidates = [], tries = [], skipped = [] } = receipt;
-  const rows = candidates.map(nameOf).map((name) => {
-    const own = tries.filter((one) => nameOf(one.model) === name);
-    const [passed] = skipped.filter((one) => nameOf(one.model) === name);
+  const rows = candidates.map(modelName).map((name) => {
+    const own = tries.filter((one) => modelName(one.model) === name);
+    const [passed] = skipped.filter((one) => modelName(one.model) === name);
     const last = own.at(-1);
     if (last) return [name, own.length === 1 ? last.outcome : `${last.outcome}, at attempt ${own.length}`];
     return [name, passed ? `not asked: ${passed.why}` : "not needed"];
@@ -94,7 +95,7 @@ function candidateRows(receipt: ShownReceipt): Rows {
 function attemptRows({ tries = [] }: ShownReceipt): Rows {
   const rows = tries.map((one, index) => [
     String(index + 1),
-    nameOf(one.model),
+    modelName(one.model),
     one.profile ?? "",
     one.thinking,
     count(one.messages),
@@ -109,7 +110,7 @@ function attemptRows({ tries = [] }: ShownReceipt): Rows {
 
 const skippedRows = ({ skipped = [] }: ShownReceipt): Rows => [
   ["MODEL", "KEY", "WHY"],
-  ...skipped.map(({ model, profile = "", why }) => [nameOf(model), profile, why]),
+  ...skipped.map(({ model, profile = "", why }) => [modelName(model), profile, why]),
 ];
 
 const partRows = (parts: readonly RunPart[] = []): Rows => [
@@ -126,7 +127,7 @@ const besideRows = ({ beside = [] }: ShownReceipt): Rows => [
   ["FOR", "MODEL", "CALLS", "IN", "OUT", "COST"],
   ...beside.map(({ what, model, calls, usage }) => {
     const { input, output, cost } = figures({ usage });
-    return [what, nameOf(model), String(calls), input, output, cost];
+    return [what, modelName(model), String(calls), input, output, cost];
   }),
 ];
 

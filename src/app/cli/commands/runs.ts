@@ -1,6 +1,6 @@
 import { writeJson, type Io } from "../io.ts";
 import { table } from "../table.ts";
-import { figures, modelName, showMs, timeOf } from "./run-figures.ts";
+import { figures, answeredBy, showMs, timeOf } from "./run-figures.ts";
 import { promptText } from "./run-prompt-text.ts";
 import type { RunLine } from "./run-shapes.ts";
 import { readPrompt, readRun, readRuns, type RunsAsked } from "./run-source.ts";
@@ -21,7 +21,7 @@ export async function runsList(io: Io, flags: RunListFlags): Promise<number> {
 
 function cells({ at, runId, sessionKey, result, receipt }: RunLine): readonly string[] {
   const { input, output, cost } = figures(receipt);
-  return [timeOf(at), runId, sessionKey, modelName(receipt), result, showMs(receipt.durationMs), input, output, cost];
+  return [timeOf(at), runId, sessionKey, answeredBy(receipt), result, showMs(receipt.durationMs), input, output, cost];
 }
 
 export interface RunShowFlags {

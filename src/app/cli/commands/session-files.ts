@@ -5,6 +5,7 @@ import { readRowsFile, rowsPath } from "../../../sessions/rows-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { AgentId, SessionKey } from "../../../types/ids.ts";
 import type { SessionEntry } from "../../../types/session.ts";
+import { errorText } from "../../../utils/error-text.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import type { State } from "../state.ts";
 
@@ -30,7 +31,7 @@ export async function readStoredSessions(state: State): Promise<readonly StoredS
     }));
   } catch (error) {
     throw new OpenClawError("SESSIONS_UNREADABLE", {
-      message: `${rowsPath(sessionsDir)} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      message: `${rowsPath(sessionsDir)} cannot be read: ${errorText(error)}.`,
       fix: "Run: openclaw doctor",
       cause: error,
     });

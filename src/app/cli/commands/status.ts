@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { modelName } from "../../../types/model.ts";
 import { hasGateway } from "../address.ts";
 import { withGateway } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
@@ -83,7 +84,7 @@ function readyText({ ok, problems = [] }: NonNullable<GatewayStatus["ready"]>): 
 function modelText({ model }: GatewayStatus): string | undefined {
   if (!model) return undefined;
   const remark = model.problem ?? (model.demo === true ? "the built-in demo" : undefined);
-  return `${model.provider}/${model.id}${remark === undefined ? "" : ` (${remark})`}`;
+  return `${modelName(model)}${remark === undefined ? "" : ` (${remark})`}`;
 }
 
 const channelsText = ({ channels }: GatewayStatus): string | undefined =>

@@ -1,4 +1,5 @@
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import { isSameModel } from "../types/model.ts";
 import type {
   FailureKind,
   PromptPart,
@@ -81,8 +82,7 @@ export class Account {
 /** One line for each model and purpose. */
 export function addCost(costs: readonly SideCost[], cost: SideCost): readonly SideCost[] {
   const { what, model, calls, usage } = cost;
-  const isSame = (one: SideCost) =>
-    one.what === what && one.model.provider === model.provider && one.model.id === model.id;
+  const isSame = (one: SideCost) => one.what === what && isSameModel(one.model, model);
   if (!costs.some(isSame)) return [...costs, cost];
   return costs.map((one) =>
     isSame(one) ? { ...one, calls: one.calls + calls, usage: addUsage(one.usage, usage) } : one,

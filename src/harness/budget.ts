@@ -1,10 +1,11 @@
 import { once } from "../history/once.ts";
-import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
+import { estimateAll, estimateTextTokens } from "../sessions/tokens.ts";
 import { toolSchema } from "../tools/schema.ts";
 import type { ChatMessage, ModelInfo } from "../types/model.ts";
 import type { TokenBudget } from "../types/run.ts";
 import type { AgentSettings, CompactionSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** Figures of the field; tokens, and milliseconds. */
 export const COMPACTION: CompactionSettings = {
@@ -46,7 +47,7 @@ export function splitBudget(window: number, parts: BudgetParts, settings: Settin
   const reserveTools = toolTokens(parts.tools);
   const available = window - reserveResponse - reserveTools;
   const systemPrompt = promptTokens(parts.systemPrompt);
-  const event = (parts.event ?? []).reduce((sum, message) => sum + estimateTokens(message), 0);
+  const event = estimateAll(parts.event ?? []);
   const history = Math.max(0, available - systemPrompt - event);
   return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
 }
@@ -69,7 +70,6 @@ function promptTokens(text: string): number {
   const tokens = prompts.get(text) ?? estimateTextTokens(text);
   prompts.delete(text);
   prompts.set(text, tokens);
-  const [oldest] = prompts.keys();
-  if (prompts.size > KNOWN_PROMPTS && oldest !== undefined) prompts.delete(oldest);
+  forgetOldest(prompts, KNOWN_PROMPTS);
   return tokens;
 }

@@ -1,3 +1,4 @@
+import { textOf } from "../history/parts.ts";
 import { callModel } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../types/context-engine.ts";
@@ -66,7 +67,7 @@ async function ask(
     return message.errorMessage ?? message.stopReason;
   const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;
   return {
-    text: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
+    text: textOf(message),
     provider: info.provider,
     model: info.id,
     ...(request.agentId !== undefined && { agentId: request.agentId }),

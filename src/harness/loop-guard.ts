@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** Turns of the model that are looked back upon, and in how many of them one call may have one result. */
 const REMEMBERED = 60;
@@ -53,8 +54,7 @@ export class LoopGuard {
   #keep(pair: string, times: readonly number[]): void {
     this.#pairs.delete(pair);
     this.#pairs.set(pair, times);
-    const [oldest] = this.#pairs.keys();
-    if (this.#pairs.size > MOST_PAIRS && oldest !== undefined) this.#pairs.delete(oldest);
+    forgetOldest(this.#pairs, MOST_PAIRS);
   }
 }
 

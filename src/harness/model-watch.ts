@@ -1,5 +1,5 @@
 import type { ModelRef } from "../types/model.ts";
-import { modelName } from "../types/model.ts";
+import { isSameModel, modelName } from "../types/model.ts";
 import type { FailureKind } from "../types/run.ts";
 import type { Conversation } from "./request.ts";
 
@@ -31,7 +31,7 @@ export class ModelWatch {
     if (!this.#now) this.#before = last;
     const had = this.#now ?? last;
     this.#now = model;
-    if (!had || isSame(had, model)) return;
+    if (!had || isSameModel(had, model)) return;
     await this.#conversation.append({ type: "model_change", provider: model.provider, modelId: model.id });
   }
 
@@ -48,16 +48,14 @@ export class ModelWatch {
     const to = this.#now;
     if (!wanted || !to) return undefined;
     const before = this.#before;
-    if (before && isSame(before, to)) return undefined;
-    if (!isSame(to, wanted))
+    if (before && isSameModel(before, to)) return undefined;
+    if (!isSameModel(to, wanted))
       return { from: wanted, to, text: standInText(wanted, to, this.#failures.get(modelName(wanted))) };
-    if (!before || (this.#askedBefore && isSame(this.#askedBefore, before))) return undefined;
-    const cameBack = others.some((other) => isSame(other, before));
+    if (!before || (this.#askedBefore && isSameModel(this.#askedBefore, before))) return undefined;
+    const cameBack = others.some((other) => isSameModel(other, before));
     return cameBack ? { from: before, to, text: `↩️ Answered by ${modelName(to)} again.` } : undefined;
   }
 }
-
-const isSame = (a: ModelRef, b: ModelRef): boolean => a.provider === b.provider && a.id === b.id;
 
 const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
   auth: "its key was refused",

@@ -3,6 +3,7 @@ import { withFix } from "../types/errors.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { CompactionEvent } from "../types/events.ts";
+import { isSameModel } from "../types/model.ts";
 import type { Failure, SideCost } from "../types/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
 import { costOf, type RunLog } from "./log.ts";
@@ -96,7 +97,7 @@ export class RunMemory {
   async #home(asked: ModelHandle): Promise<ModelHandle> {
     const { deps, request } = this.#parts;
     const [first] = request().candidates;
-    if (!first || isSame(first, asked)) return asked;
+    if (!first || isSameModel(first, asked.info)) return asked;
     const found = await deps.models.find(first);
     return "missing" in found ? asked : found;
   }
@@ -106,7 +107,7 @@ export class RunMemory {
     const { log, request } = this.#parts;
     const { candidates, facts } = request();
     const [first] = candidates;
-    const isStandIn = first !== undefined && !isSame(first, handle);
+    const isStandIn = first !== undefined && !isSameModel(first, handle.info);
     if (this.#madeRoom || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory") return false;
     this.#madeRoom = await this.#compactHere("overflow", (event) => log.emit(event), {
       asked: handle,
@@ -204,5 +205,3 @@ const limited = ({ settings, window }: ReturnType<typeof sizesFor>, mostMs: numb
   window,
   settings: { ...settings, timeoutMs: Math.min(settings.timeoutMs, mostMs) },
 });
-
-const isSame = (ref: ModelRef, { info }: ModelHandle): boolean => info.provider === ref.provider && info.id === ref.id;

@@ -1,4 +1,5 @@
 import type { Complete } from "../history/compaction/summarise.ts";
+import { textOf } from "../history/parts.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import { classifyFailure, withoutKey } from "../providers/failure.ts";
@@ -139,7 +140,7 @@ export class Scribe {
     }
     this.#parts.models?.keys.succeeded(info, writer.profile.id);
     this.#author = writer;
-    return message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+    return textOf(message);
   }
 
   #wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../types/model.ts";
 import type { PruneRules } from "../types/settings.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 import { prune, type Pruned } from "./prune.ts";
 
 export interface PruneTurn {
@@ -44,7 +45,6 @@ export class PruneMemory {
   #keep(sessionId: string, pruned: Pruned): void {
     this.#known.delete(sessionId);
     this.#known.set(sessionId, pruned);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > this.#limit && oldest !== undefined) this.#known.delete(oldest);
+    forgetOldest(this.#known, this.#limit);
   }
 }

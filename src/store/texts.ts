@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../types/clock.ts";
 import type { Texts } from "../types/journal.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 import { text as textIn } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 
@@ -27,8 +28,7 @@ export function createTexts(commits: Commits, clock: Clock): Texts {
         );
       });
       touched.set(key, now);
-      const [oldest] = touched.keys();
-      if (touched.size > MOST_KNOWN && oldest !== undefined) touched.delete(oldest);
+      forgetOldest(touched, MOST_KNOWN);
       return key;
     },
     get: (key) =>

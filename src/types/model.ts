@@ -9,6 +9,9 @@ export interface ModelRef {
 /** `anthropic/claude-sonnet-4-5`: how people write it. */
 export const modelName = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
 
+export const isSameModel = (one: ModelRef, other: ModelRef): boolean =>
+  one.provider === other.provider && one.id === other.id;
+
 export interface ModelInfo extends ModelRef {
   readonly name: string;
   /** Tokens. */

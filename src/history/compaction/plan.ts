@@ -1,4 +1,4 @@
-import { estimateTextTokens, estimateTokens } from "../../sessions/tokens.ts";
+import { estimateAll, estimateTextTokens, estimateTokens } from "../../sessions/tokens.ts";
 import type { ChatMessage } from "../../types/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import { callsOf } from "../parts.ts";
@@ -34,7 +34,7 @@ export function cutAt(rows: readonly Row[], { keepTokens, keepFrom, mostTurn }: 
   let kept = 0;
   for (let end = rows.length; starts.length > 0; end = at) {
     const start = starts.pop() ?? 0;
-    const turn = rows.slice(start, end).reduce((sum, row) => sum + estimateTokens(row.message), 0);
+    const turn = estimateAll(messages.slice(start, end));
     if (at !== undefined && kept + turn > keepTokens) break;
     at = start;
     kept += turn;
@@ -51,7 +51,7 @@ const turnStarts = (messages: readonly ChatMessage[]): number[] =>
 
 /** Where the steps of the last turn begin, when it is larger than that. */
 function stepsOf(messages: readonly ChatMessage[], turn: number, most: number): number[] {
-  const tokens = messages.slice(turn).reduce((sum, message) => sum + estimateTokens(message), 0);
+  const tokens = estimateAll(messages.slice(turn));
   if (tokens <= most) return [];
   return startsOf(messages, (message) => message.role === "assistant").filter((at) => at > turn);
 }
@@ -96,7 +96,7 @@ const OVERSIZED = 0.5;
 /** The part of the window that one chunk may take: the larger the messages, the smaller. */
 export function chunkRatio(messages: readonly ChatMessage[], window: number): number {
   if (messages.length === 0) return BASE_RATIO;
-  const average = messages.reduce((sum, message) => sum + estimateTokens(message), 0) / messages.length / window;
+  const average = estimateAll(messages) / messages.length / window;
   return average <= BIG_AVERAGE ? BASE_RATIO : Math.max(LEAST_RATIO, BASE_RATIO - 2 * average);
 }
 
@@ -118,7 +118,7 @@ export function chunk(
   let size = 0;
   for (const group of groupsOf(messages)) {
     const shown = group.map((message) => noted(message, (window * OVERSIZED) / group.length));
-    const tokens = shown.reduce((sum, message) => sum + estimateTokens(message), 0);
+    const tokens = estimateAll(shown);
     const last = chunks.at(-1);
     if (last && size + tokens <= most) {
       last.push(...shown);

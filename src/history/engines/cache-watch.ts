@@ -1,5 +1,7 @@
 import type { PromptCacheFacts } from "../../types/context-engine.ts";
 import type { ModelInfo, Usage } from "../../types/model.ts";
+import { modelName } from "../../types/model.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
 
 type Observation = NonNullable<PromptCacheFacts["observation"]>;
 
@@ -19,13 +21,12 @@ export class CacheWatch {
   readonly #seen = new Map<string, Seen>();
 
   /** Undefined at the first turn of a session. */
-  observe(sessionId: string, { provider, id }: ModelInfo, { cacheRead }: Usage): Observation | undefined {
+  observe(sessionId: string, info: ModelInfo, { cacheRead }: Usage): Observation | undefined {
     const before = this.#seen.get(sessionId);
-    const model = `${provider}/${id}`;
+    const model = modelName(info);
     this.#seen.delete(sessionId);
     this.#seen.set(sessionId, { model, cacheRead });
-    const [oldest] = this.#seen.keys();
-    if (this.#seen.size > MOST_SESSIONS && oldest !== undefined) this.#seen.delete(oldest);
+    forgetOldest(this.#seen, MOST_SESSIONS);
     if (!before) return undefined;
     const loss = before.cacheRead - cacheRead;
     const isOther = before.model !== model;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
-import { THINK_LEVELS } from "../../types/model.ts";
+import { modelName, THINK_LEVELS } from "../../types/model.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
 import type { Hub } from "../hub.ts";
 import type { ServerOptions } from "../options.ts";
@@ -52,7 +52,7 @@ async function modelPatch(model: string | null | undefined, { models }: Ports): 
   if (model === undefined) return {};
   if (model === null) return { providerOverride: undefined, modelOverride: undefined };
   const known = await models();
-  const found = known.find(({ provider, id }) => id === model || `${provider}/${id}` === model);
+  const found = known.find((info) => info.id === model || modelName(info) === model);
   if (found !== undefined) return { providerOverride: found.provider, modelOverride: found.id };
   const [provider, ...rest] = model.split("/");
   const id = rest.join("/");

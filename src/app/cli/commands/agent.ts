@@ -1,10 +1,11 @@
 import { text as readAll } from "node:stream/consumers";
 import { OpenClawError } from "../../../types/errors.ts";
 import { THINK_LEVELS, type ThinkLevel } from "../../../types/model.ts";
+import { canAsk } from "../ask.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { askGateway } from "./agent-gateway.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
-import { askAtTerminal, canAsk } from "./permission.ts";
+import { askAtTerminal } from "./permission.ts";
 import { Printer } from "./printer.ts";
 
 /** Sends one message and prints the answer, as it comes on a terminal. 1 when the run failed. */

@@ -8,9 +8,9 @@ import { askedFlag, isSecret, keysFrom, type SetupFlags } from "../../channel-se
 import { valueAt } from "../../config/problem.ts";
 import { removeConfigValue } from "../../config/write.ts";
 import { findAdapter } from "../../gateway/extensions.ts";
+import { askHidden, canAsk, confirmed } from "../ask.ts";
 import type { Io } from "../io.ts";
 import { readState, type State } from "../state.ts";
-import { askHidden, askLine, canAsk } from "./models-ask.ts";
 
 export interface AddFlags extends SetupFlags {
   readonly channel: string;
@@ -45,7 +45,7 @@ export interface RemoveFlags {
 export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFlags): Promise<number> {
   const state = await readState(io);
   const { name, path } = await findPlace(state.load, { channel, account });
-  if (yes !== true && !(await confirmed(io, `Take ${channel} (${name}) out of the config? [y/N] `))) {
+  if (yes !== true && !(await isConfirmed(io, `Take ${channel} (${name}) out of the config?`))) {
     io.err("Nothing was changed.\n");
     return 1;
   }
@@ -54,8 +54,8 @@ export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFl
   return 0;
 }
 
-async function confirmed(io: Io, question: string): Promise<boolean> {
-  if (canAsk(io)) return /^y(es)?$/i.test((await askLine(question)).trim());
+async function isConfirmed(io: Io, question: string): Promise<boolean> {
+  if (canAsk(io)) return confirmed(question);
   throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --yes." });
 }
 

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { Check } from "../../../types/check.ts";
 import { nearest } from "../../config/nearest.ts";
@@ -6,6 +5,7 @@ import { applyRepairs } from "../../doctor/repair.ts";
 import { formatReport, reportJson } from "../../doctor/report.ts";
 import { runChecks, worst, type CheckReport } from "../../doctor/run-checks.ts";
 import { accountCheck } from "../account-check.ts";
+import { canAsk, confirmed } from "../ask.ts";
 import type { Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 
@@ -45,18 +45,12 @@ async function repair(io: Io, reports: readonly CheckReport[], flags: DoctorFlag
     await applyRepairs(reports, { write });
     return;
   }
-  if (process.stdin.isTTY !== true || !io.isErrTerminal) {
+  if (!canAsk(io)) {
     write("Nobody can be asked here, so nothing is changed; add --yes to do this:");
     await applyRepairs(reports, { write, ask: async () => false });
     return;
   }
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const ask = async (question: string) => /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
-    await applyRepairs(reports, { write, ask });
-  } finally {
-    prompt.close();
-  }
+  await applyRepairs(reports, { write, ask: confirmed });
 }
 
 /** By id (`app.config`) or room (`app`). Throws `USAGE` on a name that fits none. */

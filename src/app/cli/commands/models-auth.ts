@@ -3,9 +3,9 @@ import type { Credential } from "../../../providers/auth/credential.ts";
 import { reportProfiles, type ProfileReport } from "../../../providers/auth/report.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { Secret } from "../../../types/secret.ts";
+import { askHidden, canAsk } from "../ask.ts";
 import { writeJson, type Io } from "../io.ts";
 import { table } from "../table.ts";
-import { askHidden, canAsk, nobodyToAsk } from "./models-ask.ts";
 import { openModelRoom, type ModelRoom } from "./models-room.ts";
 import { profileJson, profileRow } from "./models-status.ts";
 
@@ -98,6 +98,13 @@ async function readSecret(io: Io, question: string): Promise<Secret> {
     fix: "Paste it, or pipe it in: openclaw models auth paste-token --provider anthropic < file",
   });
 }
+
+/** For whoever waits for an answer where nobody sits. */
+export const nobodyToAsk = (why: string): OpenClawError =>
+  new OpenClawError("USAGE", {
+    message: `${why} There is nobody to ask here.`,
+    fix: "Run it in a terminal, or pipe a token into: openclaw models auth paste-token --provider <id>",
+  });
 
 async function readPiped(): Promise<string> {
   if (process.stdin.isTTY === true) throw nobodyToAsk("A key is needed.");

@@ -1,8 +1,8 @@
 import { loginNames, loginOf, loginProvider, type LoginTalk } from "../../../providers/auth/renew.ts";
 import { OpenClawError } from "../../../types/errors.ts";
+import { askLine, canAsk } from "../ask.ts";
 import { cleanText, type Io } from "../io.ts";
-import { askLine, canAsk, nobodyToAsk } from "./models-ask.ts";
-import { checkId } from "./models-auth.ts";
+import { checkId, nobodyToAsk } from "./models-auth.ts";
 import { openModelRoom } from "./models-room.ts";
 
 export interface LoginFlags {

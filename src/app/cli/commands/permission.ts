@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
 import { errorText } from "../../../utils/error-text.ts";
+import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
 import { cleanText, type Io } from "../io.ts";
 import type { Printer } from "./printer.ts";
@@ -62,9 +63,6 @@ export class Permissions {
     this.#printer.note(isElsewhere ? "\nAnswered elsewhere." : `Not answered: ${reason}`);
   }
 }
-
-/** Somebody sits there who can read the question and type an answer. */
-export const canAsk = (io: Io): boolean => io.isErrTerminal && process.stdin.isTTY === true;
 
 /** Anything but a clear yes is a no. Rejects when `signal` aborts. */
 export async function askAtTerminal(command: string, signal: AbortSignal): Promise<Decision> {

@@ -1,9 +1,9 @@
 import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { OpenClawError } from "../../../types/errors.ts";
-import { canAsk } from "./permission.ts";
+import type { Io } from "./io.ts";
 
-export { canAsk };
+/** Somebody sits there who can read a question and type an answer. */
+export const canAsk = (io: Io): boolean => io.isErrTerminal && process.stdin.isTTY === true;
 
 /** What somebody types, unseen: a key must not stay in the terminal's scrollback. Ctrl-C ends the process as everywhere. */
 export async function askHidden(question: string): Promise<string> {
@@ -28,13 +28,12 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   }
 }
 
+/** Anything but a clear yes is a no. */
+export async function confirmed(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await askLine(`${question} [y/N] `)).trim());
+}
+
 function answerOf(prompt: Interface, question: string, signal?: AbortSignal): Promise<string> {
   prompt.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   return signal ? prompt.question(question, { signal }) : prompt.question(question);
 }
-
-export const nobodyToAsk = (why: string): OpenClawError =>
-  new OpenClawError("USAGE", {
-    message: `${why} There is nobody to ask here.`,
-    fix: "Run it in a terminal, or pipe a token into: openclaw models auth paste-token --provider <id>",
-  });

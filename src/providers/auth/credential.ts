@@ -42,8 +42,8 @@ const shape = z.discriminatedUnion("type", [
 export function readCredential(value: unknown): Credential | undefined {
   const found = shape.safeParse(value).data;
   if (!found) return undefined;
-  const { provider, email, displayName } = found;
-  const whose = { provider, ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
+  const { provider } = found;
+  const whose = { provider, ...namesOf(found) };
   if (found.type === "api_key") return { ...whose, type: "api_key", key: new Secret(found.key) };
   if (found.type === "token") {
     const { token, expires } = found;
@@ -55,9 +55,8 @@ export function readCredential(value: unknown): Credential | undefined {
 
 /** The same as it is written. The only place besides the model call where the secret is shown. */
 export function writeCredential(credential: Credential): Record<string, unknown> {
-  const { provider, email, displayName, type } = credential;
-  const whose = { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
-  const head = { type, provider, ...whose };
+  const { provider, type } = credential;
+  const head = { type, provider, ...namesOf(credential) };
   if (credential.type === "api_key") return { ...head, key: credential.key.reveal() };
   if (credential.type === "token") {
     const { token, expires } = credential;
@@ -65,6 +64,12 @@ export function writeCredential(credential: Credential): Record<string, unknown>
   }
   const { access, refresh, expires, more } = credential;
   return { ...more, ...head, access: access.reveal(), refresh: refresh.reveal(), expires };
+}
+
+/** Whose it is, as far as it is known. */
+export function namesOf(owner: { readonly email?: string | undefined; readonly displayName?: string | undefined }) {
+  const { email, displayName } = owner;
+  return { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
 }
 
 /** When it ends, epoch milliseconds; undefined when it does not by itself. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { isMissing } from "../../utils/missing.ts";
+import { errorCode, isMissing } from "../../utils/missing.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
 import { lockFile } from "./lock-file.ts";
 
@@ -18,7 +18,7 @@ export interface StoredKeys {
 }
 
 const NAME = "auth-profiles.json";
-const NOTHING: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
+export const NO_KEYS: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
 
 const shape = z.looseObject({
   version: z.number().optional(),
@@ -45,7 +45,7 @@ export class Credentials {
 
   async read(): Promise<StoredKeys> {
     const stamp = await stampOf(this.path);
-    if (stamp === undefined) return NOTHING;
+    if (stamp === undefined) return NO_KEYS;
     if (this.#seen?.stamp === stamp) return this.#seen.keys;
     const keys = keysOf(await this.#content());
     this.#seen = { stamp, keys };
@@ -107,8 +107,7 @@ export class Credentials {
 
   async #content(): Promise<Content> {
     const text = await readFile(this.path, "utf8").catch((error: unknown) => {
-      const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-      throw broken(this.path, `cannot be read (${reason})`, error);
+      throw broken(this.path, `cannot be read (${errorCode(error) ?? "unknown"})`, error);
     });
     const found = shape.safeParse(parse(text, this.path));
     if (found.success) return found.data;

@@ -8,8 +8,9 @@ import type { AuthConfig } from "../config.ts";
 import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
 import type { PiModel } from "../pi.ts";
 import type { ProviderSettings } from "../settings.ts";
-import { expiryOf, fitsMode, isOver, type Credential } from "./credential.ts";
+import { type Credential, expiryOf, fitsMode, isOver, namesOf } from "./credential.ts";
 import type { Credentials, StoredKeys } from "./credentials.ts";
+import { NO_KEYS } from "./credentials.ts";
 import { freshLogin, loginKey, type NoKey } from "./renew.ts";
 
 /** A key ready to be sent, and the model at the address where it counts. */
@@ -40,7 +41,6 @@ export interface ProfileSources {
   readonly log?: Log | undefined;
 }
 
-const NOTHING: StoredKeys = { profiles: new Map(), order: {}, odd: [] };
 /** The SDK wants a key that is not empty, also where there is none. */
 const NO_SECRET = "none";
 /** Logins before tokens before keys: what is paid by the month goes before what is paid by the word. */
@@ -92,15 +92,14 @@ export class Profiles {
   }
 
   #found(id: string, credential: Credential): Found {
-    const { email, displayName } = { ...credential, ...definedOf(this.#from.auth.profiles[id]) };
     const expires = expiryOf(credential);
     return {
       profile: {
         id,
         provider: credential.provider,
         mode: credential.type,
-        ...(email !== undefined && { email }),
-        ...(displayName !== undefined && { displayName }),
+        ...namesOf(credential),
+        ...namesOf(this.#from.auth.profiles[id] ?? {}),
       },
       ...(expires !== undefined && { expires }),
       mark: markOf(secretOf(credential)),
@@ -151,12 +150,12 @@ export class Profiles {
     try {
       const keys = await credentials?.read();
       this.#told = undefined;
-      return keys ?? NOTHING;
+      return keys ?? NO_KEYS;
     } catch (error) {
       const message = errorText(error);
       if (this.#told !== message) log?.warn("the stored keys cannot be used", { error });
       this.#told = message;
-      return NOTHING;
+      return NO_KEYS;
     }
   }
 }
@@ -178,8 +177,3 @@ export const keyless = (provider: string, apiKey: string): Found =>
   plain({ id: `${provider}:none`, provider, mode: "none" }, apiKey);
 
 export const isOnThisMachine = (baseUrl: string): boolean => /^https?:\/\/(127\.|localhost\b|\[::1\])/.test(baseUrl);
-
-function definedOf(declared: { email?: string | undefined; displayName?: string | undefined } | undefined) {
-  const { email, displayName } = declared ?? {};
-  return { ...(email !== undefined && { email }), ...(displayName !== undefined && { displayName }) };
-}

@@ -2,6 +2,7 @@ import type { OAuthCredentials, OAuthLoginCallbacks, OAuthProviderInterface } fr
 import type { Clock } from "../../types/clock.ts";
 import { Secret } from "../../types/secret.ts";
 import type { LoginCredential } from "./credential.ts";
+import { namesOf } from "./credential.ts";
 import type { Credentials } from "./credentials.ts";
 import type { PiModel } from "../pi.ts";
 
@@ -89,12 +90,10 @@ export function loginOf(
   whose: Pick<LoginCredential, "provider" | "email" | "displayName">,
   { access, refresh, expires, ...more }: OAuthCredentials,
 ): LoginCredential {
-  const { provider, email, displayName } = whose;
   return {
     type: "oauth",
-    provider,
-    ...(email !== undefined && { email }),
-    ...(displayName !== undefined && { displayName }),
+    provider: whose.provider,
+    ...namesOf(whose),
     access: new Secret(access),
     refresh: new Secret(refresh),
     expires,

@@ -18,6 +18,8 @@ export interface Auth {
    */
   keep(id: string, content: Uint8Array): void;
   kept(id: string): Uint8Array | undefined;
+  /** Epoch milliseconds at which a message was first kept; undefined when that is longer ago than it is kept. */
+  keptAt(id: string): number | undefined;
   /** Forgets everything; the next connection begins with new keys. */
   forget(): void;
   close(): void;
@@ -75,10 +77,17 @@ function open(file: string): DatabaseSync {
   }
 }
 
-function sentMessages(db: DatabaseSync): Pick<Auth, "keep" | "kept"> {
+function sentMessages(db: DatabaseSync): Pick<Auth, "keep" | "kept" | "keptAt"> {
   return {
     keep(id, content) {
-      db.prepare("INSERT OR REPLACE INTO sent (id, at, content) VALUES (?, ?, ?)").run(id, Date.now(), content);
+      // The readers count from the first time that a message came.
+      db.prepare(
+        "INSERT INTO sent (id, at, content) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content",
+      ).run(id, Date.now(), content);
+    },
+    keptAt(id) {
+      const row = db.prepare("SELECT at FROM sent WHERE id = ?").get(id);
+      return typeof row?.["at"] === "number" ? row["at"] : undefined;
     },
     kept(id) {
       const row = db.prepare("SELECT content FROM sent WHERE id = ?").get(id);

@@ -23,7 +23,7 @@ export async function connect(config: WhatsAppConfig, host: ChannelHost): Promis
     throw error;
   }
   return {
-    ...sender({ connection, config, host }),
+    ...sender({ connection, config, host, sentAt: (id) => auth.keptAt(id) }),
     download: (item) => download(host, config, item),
     close: () => connection.close(),
   };

@@ -12,7 +12,6 @@ import type { WhatsAppConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";
 import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
 import { attempt } from "./outcome.ts";
-import { Recent } from "./recent.ts";
 import type { WaSocket } from "./port.ts";
 import { fileContent } from "./upload.ts";
 
@@ -21,10 +20,14 @@ const READY_MS = 3000;
 /** WhatsApp shows changes for 15 minutes after the message; what comes later is lost (faq.whatsapp.com, "edit messages"). */
 const EDITABLE_MS = 14 * 60_000;
 
+const NOT_CONNECTED: SendResult = { kind: "retry", reason: "WhatsApp is not connected" };
+
 export interface Sending {
   readonly connection: Connection;
   readonly config: WhatsAppConfig;
   readonly host: ChannelHost;
+  /** Epoch milliseconds at which a message of ours was sent, by this connection or one before; undefined when it is days ago. */
+  sentAt(messageId: string): number | undefined;
 }
 
 type Link = Pick<ChannelLink, "send"> & Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
@@ -32,18 +35,15 @@ type Link = Pick<ChannelLink, "send"> & Required<Pick<ChannelLink, "edit" | "rem
 /** What a link does towards WhatsApp. Never rejects. */
 export function sender(sending: Sending): Link {
   const { connection, host } = sending;
-  const sentAt = new Recent<number>(1000);
 
   /** One message; its id is the same whenever the seed is. */
   async function post(to: Peer, content: AnyMessageContent, seed: string, quote?: Quote): Promise<SendResult> {
     const socket = await connection.ready(READY_MS);
-    if (!socket) return { kind: "retry", reason: "WhatsApp is not connected" };
+    if (!socket) return NOT_CONNECTED;
     const chat = addressOf(to.chat.id);
     const messageId = ownId(`${host.account}\n${chat}\n${seed}`);
     await markRead(sending, socket, to);
-    const result = await attempt(messageId, () => socket.send(chat, content, { messageId, ...quote }));
-    if (result.kind === "sent") sentAt.set(messageId, sentAt.get(messageId) ?? Date.now());
-    return result;
+    return attempt(messageId, () => socket.send(chat, content, { messageId, ...quote }));
   }
 
   /** Something about a message that is there. A repeat is harmless, so that each has an id of its own. */
@@ -66,10 +66,9 @@ export function sender(sending: Sending): Link {
       });
     },
     async edit(to, messageId, part) {
-      const at = sentAt.get(messageId);
-      if (at === undefined || Date.now() - at > EDITABLE_MS) {
-        return { kind: "refused", reason: "WhatsApp lets nobody change a message that old" };
-      }
+      if (!(await connection.ready(READY_MS))) return NOT_CONNECTED;
+      const whyNot = whyFixed(sending, messageId);
+      if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
       return about(to, messageId, (edit) => ({ ...textContent(part, to), edit }));
     },
     remove: (to, messageId) => about(to, messageId, (key) => ({ delete: key })),
@@ -83,6 +82,14 @@ export function sender(sending: Sending): Link {
       });
     },
   };
+}
+
+/** Why a message cannot be changed: nobody would see it, and nobody tell us. Undefined when it can. */
+function whyFixed({ sentAt }: Sending, messageId: string): string | undefined {
+  if (!isOwnId(messageId)) return "it is not a message of ours";
+  const at = sentAt(messageId);
+  const isYoung = at !== undefined && Date.now() - at <= EDITABLE_MS;
+  return isYoung ? undefined : "WhatsApp lets nobody change a message that old";
 }
 
 /** A chat counts as read when the gateway turns to it, not when a stranger's message arrives. */

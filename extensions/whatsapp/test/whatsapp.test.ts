@@ -2,16 +2,19 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { proto } from "@whiskeysockets/baileys";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { text } from "../../../test/contracts/running.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import { isOwnId } from "../jid.ts";
+import { isOwnId, ownId } from "../jid.ts";
 import { GROUP } from "./fake-whatsapp.ts";
 import { Person } from "./person.ts";
 import { whatsappPlatform } from "./platform.ts";
 
-afterEach(stopAll);
+afterEach(async () => {
+  await stopAll();
+  vi.useRealTimers();
+});
 
 const KEY = { idempotencyKey: "reply-1" };
 
@@ -320,10 +323,28 @@ describe("sending", () => {
     expect(fake.arrived).toHaveLength(4);
   });
 
-  test("what nobody knows the age of is not changed", async () => {
+  test("what was sent before a restart is changed for a quarter of an hour, and removed after it", async () => {
     const { link, platform } = await begin();
-    const edited = await link.edit?.(platform.direct, "3EB0AAAAAAAAAAAAAAAAAA", text("too late"));
-    expect(edited).toMatchObject({ kind: "refused" });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const sent = await link.send(platform.direct, text("half"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    vi.setSystemTime(Date.now() + 10 * 60_000);
+    expect(await link.send(platform.direct, text("half"), KEY)).toEqual(sent);
+    await link.close();
+    const { link: next } = await start(platform);
+    expect(await next.edit?.(platform.direct, sent.messageId, text("whole"))).toEqual(sent);
+    vi.setSystemTime(Date.now() + 5 * 60_000);
+    expect(await next.edit?.(platform.direct, sent.messageId, text("late"))).toMatchObject({ kind: "refused" });
+    expect(platform.shown(platform.direct)).toEqual(["whole"]);
+    expect(await next.remove?.(platform.direct, sent.messageId)).toEqual(sent);
+    expect(platform.shown(platform.direct)).toEqual([]);
+  });
+
+  test("what is not ours, or older than anybody remembers, is not changed", async () => {
+    const { link, platform } = await begin();
+    for (const id of ["3EB0AAAAAAAAAAAAAAAAAA", ownId("of another year")]) {
+      expect(await link.edit?.(platform.direct, id, text("too late"))).toMatchObject({ kind: "refused" });
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 import type { AuthMode } from "../../types/auth.ts";
 import type { AuthConfig } from "../config.ts";
-import { expiryOf, fitsMode, type Credential } from "./credential.ts";
+import { type Credential, expiryOf, fitsMode, namesOf } from "./credential.ts";
 import type { StoredKeys } from "./credentials.ts";
 import type { Found } from "./profiles.ts";
 import type { Rests, SavedRests } from "./rests.ts";
@@ -60,15 +60,14 @@ const restsOf = (id: string, rests: SavedRests["rests"], now: number): ProfileRe
     .map(({ provider, model, until, reason }) => ({ model: `${provider}/${model}`, until, because: reason }));
 
 function leftOut(id: string, credential: Credential, facts: Facts): ProfileReport {
-  const { provider, type, email, displayName } = credential;
+  const { provider, type } = credential;
   const expiresAt = expiryOf(credential);
   return {
     id,
     provider,
     mode: type,
     ...whyNot(id, credential, facts),
-    ...(email !== undefined && { email }),
-    ...(displayName !== undefined && { displayName }),
+    ...namesOf(credential),
     ...(expiresAt !== undefined && { expiresAt }),
     rests: [],
   };

@@ -24,6 +24,8 @@ export async function missedSince(since: number, room: Room): Promise<readonly I
   const directs = room.directs.entries().map(([, channel]): Where => ({ channel }));
   const lively = room.places.since(after).filter(({ guildId }) => guildId !== undefined);
   const channels = lively.map(({ id, guildId }): Where => ({ channel: id, guildId }));
+  const left = Math.max(0, directs.length - MOST_CHANNELS) + Math.max(0, channels.length - MOST_CHANNELS);
+  if (left > 0) room.host.log.warn("more channels have something new than are asked for what was missed", { left });
   const wheres = [...directs.toReversed().slice(0, MOST_CHANNELS), ...channels.slice(0, MOST_CHANNELS)];
   const members = new Map<string, APIGuildMember | undefined>();
   const found: InboundMessage[] = [];
@@ -46,8 +48,9 @@ async function messagesIn({ channel }: Where, after: string, room: Room): Promis
     const ordered = some.toSorted((a, b) => (isLater(a.id, b.id) ? 1 : -1));
     all.push(...ordered);
     from = ordered.at(-1)?.id ?? from;
-    if (some.length < PAGE) break;
+    if (some.length < PAGE) return all;
   }
+  room.host.log.warn("more was missed in a channel than is asked for", { channel, asked: all.length });
   return all;
 }
 

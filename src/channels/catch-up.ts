@@ -14,6 +14,12 @@ const HOLD_MS = 60_000;
 
 type Ask = NonNullable<ChannelLink["missedSince"]>;
 
+/** A time of which the platform was not asked, since it is too long ago; epoch milliseconds. */
+export interface Unasked {
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface CatchUpPorts {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   readonly notes: AccountNotes;
@@ -28,10 +34,16 @@ export class CatchUp {
   #gaps = 0;
   #asked = 0;
   #isFirst = false;
+  #unasked: Unasked | undefined;
   #running: Promise<void> | undefined;
 
   constructor(ports: CatchUpPorts) {
     this.#ports = ports;
+  }
+
+  /** The part of the latest gap that was not asked for. */
+  get unasked(): Unasked | undefined {
+    return this.#unasked;
   }
 
   /** Before the first connection: from here on a restart asks for what came, also when it was killed at once. Never rejects. */
@@ -83,9 +95,11 @@ export class CatchUp {
       const noted = Number(await notes.get(NOTE));
       // A first start has no gap.
       if (noted > 0 && !this.#isFirst) {
-        const missed = await missedSince(Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS));
+        const since = Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS);
+        const missed = await missedSince(since);
         if (missed.length > 0) await receive(missed);
         log.info("asked for missed messages", { found: missed.length });
+        if (noted < since) this.#leave({ from: noted, until: since });
       }
       this.#asked = gaps;
       this.#isFirst = false;
@@ -93,6 +107,16 @@ export class CatchUp {
     } catch (error) {
       log.warn("missed messages not fetched", { error: String(error) });
     }
+  }
+
+  #leave(unasked: Unasked): void {
+    this.#unasked = unasked;
+    const { from, until } = unasked;
+    this.#ports.log.warn("an outage was longer than is asked for: what came in its first part is not known", {
+      from: new Date(from).toISOString(),
+      until: new Date(until).toISOString(),
+      hours: Math.round((until - from) / 3_600_000),
+    });
   }
 
   async #note(heardUntil: number): Promise<void> {

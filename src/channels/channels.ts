@@ -2,6 +2,7 @@ import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
+import type { Unasked } from "./catch-up.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { Lifecycle } from "./supervisor.ts";
 
@@ -28,6 +29,8 @@ export interface ChannelStatus {
   /** Failures in a row. */
   readonly reconnectAttempts: number;
   readonly lastError: string | null;
+  /** Its latest outage was longer than the platform is asked for: what came in this part of it is not known. */
+  readonly unasked?: Unasked;
   readonly self?: { readonly id: string; readonly name: string };
 }
 
@@ -113,6 +116,7 @@ function statusOf({ account, state, times, link }: Supervisor, now: number): Cha
     lastTransportActivityAt: times.transport ?? null,
     reconnectAttempts: state.attempts,
     lastError: state.problem ?? null,
+    ...(state.unasked && { unasked: state.unasked }),
     ...(state.self && { self: state.self }),
   };
 }

@@ -5,7 +5,7 @@ import type { InboundMessage } from "../types/message.ts";
 import { backoff } from "../utils/backoff.ts";
 import { errorText } from "../utils/error-text.ts";
 import { within } from "../utils/within.ts";
-import { CatchUp } from "./catch-up.ts";
+import { CatchUp, type Unasked } from "./catch-up.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
 import type { Times } from "./link.ts";
@@ -78,6 +78,8 @@ export class Supervisor {
     readonly configured: boolean;
     readonly attempts: number;
     readonly self: { id: string; name: string } | undefined;
+    /** The part of its latest outage that its platform was not asked for. */
+    readonly unasked: Unasked | undefined;
   } {
     return {
       lifecycle: this.#lifecycle,
@@ -87,6 +89,7 @@ export class Supervisor {
       configured: !this.#misconfigured,
       attempts: this.#attempts,
       self: this.#self,
+      unasked: this.#catchUp.unasked,
     };
   }
 

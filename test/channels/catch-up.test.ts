@@ -149,6 +149,21 @@ test("a gap that ends while an earlier one is asked about is asked about too", a
   expect(asked).toHaveLength(2);
 });
 
+test("of an outage of days a day is asked for, and the rest is told", async () => {
+  const values = memoryValues();
+  const first = stage(values);
+  const left = first.clock.now();
+  await first.clock.pass(1);
+  await first.channels.close();
+  await first.clock.pass(72 * 60 * MINUTE);
+  const { channels, asked, clock } = stage(values, first.clock);
+  expect(channels.status()[0]?.unasked).toBeUndefined();
+  const until = clock.now() - 24 * 60 * MINUTE;
+  await clock.pass(1);
+  expect(asked).toEqual([until]);
+  expect(channels.status()[0]?.unasked).toEqual({ from: left, until });
+});
+
 test("live messages wait no longer than a minute", async () => {
   const { toy, clock, received, answer } = stage(memoryValues());
   await clock.pass(1);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { hasGateway } from "./address.ts";
 import { callOnce } from "./call-gateway.ts";
-import { channelsShape } from "./commands/channels.ts";
+import { channelsShape, unaskedText } from "./commands/channels.ts";
 import type { Io } from "./io.ts";
 import { readState } from "./state.ts";
 import { showDuration } from "./table.ts";
@@ -28,13 +28,21 @@ function judge({ channelAccounts = {} }: Told): CheckResult[] {
   const accounts = Object.entries(channelAccounts)
     .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
     .filter((one) => one.enabled !== false);
-  const bad = accounts.flatMap(trouble);
+  const bad = [...accounts.flatMap(trouble), ...accounts.flatMap(leftOut)];
   const all =
     accounts.length === 1
       ? "The one account hears from its platform."
       : `All ${accounts.length} accounts hear from their platforms.`;
   const good = accounts.length === 0 ? "No channel is switched on." : all;
   return bad.length > 0 ? bad : [{ status: "ok", message: good }];
+}
+
+/** An outage that was longer than a platform is asked for. */
+function leftOut({ name, ...account }: Account): CheckResult[] {
+  const left = unaskedText(account);
+  if (left === undefined) return [];
+  const fix = "Look into the chats of that time; it is told until the gateway starts anew.";
+  return [{ status: "warn", message: `${name} was ${left}.`, fix }];
 }
 
 function trouble({ name, lifecycle, silentMs, lastError }: Account): CheckResult[] {

@@ -175,6 +175,15 @@ test("the doctor tells of connections what only the gateway knows", async () => 
       },
     ],
   });
+  const unasked = { from: Date.UTC(2026, 0, 2, 3, 4), until: Date.UTC(2026, 0, 3, 4, 5) };
+  expect(await looked({ ...running, unasked })).toMatchObject({
+    results: [
+      {
+        status: "warn",
+        message: "whatsapp/default was not asked for what came from 2026-01-02T03:04 to 2026-01-03T04:05 UTC.",
+      },
+    ],
+  });
 });
 
 const STEPS = [

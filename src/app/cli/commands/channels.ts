@@ -16,6 +16,7 @@ const account = z.looseObject({
   silentMs: z.number().nullish(),
   lastInboundAt: z.number().nullish(),
   lastError: z.string().nullish(),
+  unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
 });
 
 export const channelsShape = z.looseObject({
@@ -114,11 +115,18 @@ export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string
       describe(one),
       ago(one.silentMs),
       lastHeard(one),
-      one.lastError ?? "",
+      [one.lastError, unaskedText(one)].filter(Boolean).join("; "),
     ]),
   );
   if (rows.length === 0) return "No channel is switched on.\n";
   return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST SIGN", "LAST MESSAGE", "LAST ERROR"], rows);
+}
+
+/** Undefined when all of its latest outage was asked for. */
+export function unaskedText({ unasked }: z.infer<typeof account>): string | undefined {
+  if (!unasked) return undefined;
+  const [from, until] = [unasked.from, unasked.until].map((at) => new Date(at).toISOString().slice(0, 16));
+  return `not asked for what came from ${from} to ${until} UTC`;
 }
 
 function describe(one: z.infer<typeof account>): string {

@@ -1,7 +1,7 @@
 import type { APIAttachment, APIMessage } from "discord-api-types/v10";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
-import { outcomeOf } from "./failures.ts";
+import { outcomeOf, reasonOf } from "./failures.ts";
 import type { Room } from "./room.ts";
 import { snapshotsOf } from "./text.ts";
 
@@ -50,7 +50,7 @@ function kindOf(mime: string | undefined): MediaKind {
   return group === "image" || group === "audio" || group === "video" ? group : "document";
 }
 
-/** Fetches a file that Discord holds. Its address is good for a day; after that Discord is asked for a new one. */
+/** Fetches a file that Discord holds. Throws as `ChannelLink.download`. Its address is good for a day; after that Discord is asked for a new one. */
 export async function download(room: Room, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on Discord");
   const [url = "", where] = file.source.ref.split("#");
@@ -59,7 +59,8 @@ export async function download(room: Room, file: MediaItem): Promise<FetchedFile
     return await fetchFrom(room, url);
   } catch (error) {
     const isTooLarge = error instanceof OpenClawError && error.code === "MEDIA_TOO_LARGE";
-    const fresh = isTooLarge || where === undefined ? undefined : await newUrl(room, where);
+    const isAddress = !isTooLarge && !(error instanceof NotNow);
+    const fresh = isAddress && where !== undefined ? await newUrl(room, where) : undefined;
     if (fresh === undefined || fresh === url) throw error;
     return fetchFrom(room, fresh);
   }
@@ -81,7 +82,8 @@ async function newUrl(room: Room, where: string): Promise<string | undefined> {
     return all.find(({ id }) => id === attachment)?.url;
   } catch (error) {
     const outcome = outcomeOf(error);
-    throw unavailable(outcome.kind === "sent" ? "" : outcome.reason);
+    if (outcome.kind === "refused") throw unavailable(outcome.reason);
+    throw new NotNow(reasonOf(error), { afterMs: outcome.kind === "retry" ? outcome.afterMs : undefined });
   }
 }
 

@@ -37,6 +37,7 @@ export interface CallError {
 }
 const USER = -1;
 const UNTRUSTED = -4;
+const IO = -3;
 const RATE_LIMIT = -5;
 export const METHOD_NOT_FOUND = -32_601;
 /** The request itself was not understood: -32600 to -32602. */
@@ -58,6 +59,9 @@ export function outcomeOf({ code, message, report }: CallError): Unsent {
   }
   return UNREACHED.test(message) ? { kind: "retry", reason } : { kind: "unknown", reason };
 }
+
+/** Asked again, signal-cli may give what it could not give now. */
+export const isPassing = (error: CallError): boolean => error.code === IO || outcomeOf(error).kind === "retry";
 
 /** For a send that reached nobody; undefined when it reached somebody. */
 export function outcomeOfResults(results: readonly RecipientResult[]): Unsent | undefined {

@@ -1,9 +1,9 @@
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import type { Slack } from "./api.ts";
 import type { SlackConfig } from "./config.ts";
 import type { SlackFile } from "./events.ts";
-import { reasonOf } from "./failures.ts";
+import { outcomeOf, reasonOf } from "./failures.ts";
 
 /** Modes without bytes: deleted, hidden by the workspace's plan, or kept by somebody else. */
 const WITHOUT_BYTES = new Set(["tombstone", "hidden_by_limit", "external"]);
@@ -44,7 +44,7 @@ export interface Downloader {
   readonly host: ChannelHost;
 }
 
-/** Fetches a file that Slack holds. Throws `OpenClawError`; the token goes to Slack and to the configured API alone. */
+/** Fetches a file that Slack holds. Throws as `ChannelLink.download`; the token goes to Slack and to the configured API alone. */
 export async function download({ slack, config, host }: Downloader, media: MediaItem): Promise<FetchedFile> {
   if (media.source.at !== "platform") throw unavailable("it is not on Slack");
   const maxBytes = config.mediaMaxMb * 1_048_576;
@@ -61,7 +61,9 @@ export async function download({ slack, config, host }: Downloader, media: Media
 
 async function placeOf({ calls }: Slack, id: string): Promise<{ url: string; size?: number; mimetype?: string }> {
   const { file = {} } = await calls.files.info({ file: id }).catch((error: unknown) => {
-    throw unavailable(reasonOf(error));
+    const outcome = outcomeOf(error);
+    if (outcome.kind === "refused") throw unavailable(outcome.reason);
+    throw new NotNow(reasonOf(error), { afterMs: outcome.kind === "retry" ? outcome.afterMs : undefined });
   });
   const url = file.url_private_download ?? file.url_private;
   if (url === undefined) throw unavailable("Slack gives no address for it");

@@ -1,26 +1,35 @@
 import fs from "node:fs/promises";
 import path from "node:path";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { isPassingStatus, NotNow, OpenClawError, retryAfterMs } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
+import type { Failure } from "./failures.ts";
 
 type Settings = Pick<TelegramConfig, "mediaMaxMb" | "timeoutSeconds" | "apiRoot" | "trustedLocalFileRoots">;
 
-/** Fetches a file that Telegram holds. Throws `OpenClawError`; the address, which holds the token, is never told. */
+/** Fetches a file that Telegram holds. Throws as `ChannelLink.download`; the address, which holds the token, is never told. */
 export async function download(bot: Bot, config: Settings, item: MediaItem): Promise<FetchedFile> {
   if (item.source.at !== "platform") throw unavailable("it is not on Telegram");
   const limit = config.mediaMaxMb * 1_048_576;
   if ((item.bytes ?? 0) > limit) throw tooLarge(config);
   const file = await bot.calls.getFile({ file_id: item.source.ref }).catch((error: unknown) => {
-    const { text } = failureOf(error);
-    throw /file is too big/i.test(text) ? tooLarge(config) : unavailable(text);
+    throw whyNoPath(failureOf(error), config);
   });
   if ((file.file_size ?? 0) > limit) throw tooLarge(config);
   if (file.file_path === undefined) throw unavailable("Telegram gives no path for it");
   if (path.isAbsolute(file.file_path)) return { bytes: await readLocal(file.file_path, config) };
   return { bytes: await fetchBytes(bot, file.file_path, config) };
+}
+
+/** Telegram says "temporarily unavailable" of what it cannot find as well. */
+function whyNoPath(failure: Failure, config: Settings): Error {
+  const { text } = failure;
+  if (failure.kind !== "answered") return new NotNow(text);
+  if (/file is too big/i.test(text)) return tooLarge(config);
+  const isPassing = isPassingStatus(failure.code) || /temporarily/i.test(text);
+  return isPassing ? new NotNow(`Telegram: ${text}`, { afterMs: failure.retryAfterMs }) : unavailable(text);
 }
 
 /** A Bot API server with `--local` gives paths of its own machine. */
@@ -45,19 +54,27 @@ async function fetchBytes({ wire, token }: Bot, file: string, config: Settings):
   try {
     const url = `${config.apiRoot}/file/bot${token}/${file}`;
     const answer = await wire.get(url, AbortSignal.timeout(config.timeoutSeconds * 1000));
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of answer.body) {
-      size += chunk.length;
-      if (size > config.mediaMaxMb * 1_048_576) throw tooLarge(config);
-      chunks.push(chunk);
-    }
-    if (answer.status !== 200) throw unavailable(`Telegram answers ${answer.status}`);
-    return Buffer.concat(chunks);
+    const bytes = await readAll(answer.body, config);
+    const { status, retryAfter } = answer;
+    const reason = `Telegram answers ${status}`;
+    if (isPassingStatus(status)) throw new NotNow(reason, { afterMs: retryAfterMs(retryAfter) });
+    if (status !== 200) throw unavailable(reason);
+    return bytes;
   } catch (error) {
-    if (error instanceof OpenClawError) throw error;
-    throw unavailable(error instanceof Error ? error.name : "the download failed");
+    if (error instanceof OpenClawError || error instanceof NotNow) throw error;
+    throw new NotNow(failureOf(error).text);
   }
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>, config: Settings): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > config.mediaMaxMb * 1_048_576) throw tooLarge(config);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 const unavailable = (reason: string): OpenClawError =>

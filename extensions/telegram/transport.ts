@@ -21,7 +21,14 @@ interface Answer {
 /** The road to Telegram: straight, or through a proxy. Both calls throw what the network throws. */
 export interface Wire {
   post(url: string, call: Call): Promise<Answer>;
-  get(url: string, signal: AbortSignal): Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> }>;
+  get(url: string, signal: AbortSignal): Promise<Got>;
+}
+
+interface Got {
+  readonly status: number;
+  /** The header, as it came. */
+  readonly retryAfter: string | undefined;
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** Throws when the proxy's address cannot be read. */
@@ -45,7 +52,8 @@ async function post(url: string, { method, headers, body, agent, signal }: Call)
 
 const get: Wire["get"] = async (url, signal) => {
   const answer = await fetch(url, { signal });
-  return { status: answer.status, body: answer.body ?? nothing() };
+  const retryAfter = answer.headers.get("retry-after") ?? undefined;
+  return { status: answer.status, retryAfter, body: answer.body ?? nothing() };
 };
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
@@ -68,7 +76,8 @@ async function throughProxy(proxy: string): Promise<Wire> {
     },
     async get(url, signal) {
       const answer = await request(url, { ...patient, signal });
-      return { status: answer.statusCode, body: answer.body };
+      const { "retry-after": wait } = answer.headers;
+      return { status: answer.statusCode, retryAfter: typeof wait === "string" ? wait : undefined, body: answer.body };
     },
   };
 }

@@ -56,7 +56,7 @@ function item(kind: MediaKind, info: Info, file: WhatsAppFile): readonly MediaIt
 const BLOCK = 16;
 const MAC = 10;
 
-/** Fetches and decrypts a file. Throws `OpenClawError`; neither its address nor its key is told. */
+/** Fetches and decrypts a file. Throws as `ChannelLink.download`; neither its address nor its key is told. */
 export async function download(host: ChannelHost, config: WhatsAppConfig, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on WhatsApp");
   const limit = config.mediaMaxMb * 1_048_576;

@@ -34,6 +34,7 @@ export type { WebMessage, WebNote, WebRoom } from "../types/web-room.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";
+export { NotNow } from "../types/not-now.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
 export { accountInputs, readAccounts } from "../channels/config.ts";
@@ -50,6 +51,6 @@ export type {
   ContextEngineInfo,
   ContextEngineRuntimeContext,
 } from "../types/context-engine.ts";
-export { answeredOutcome, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
+export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
 export type { RefusedCall } from "../channels/outcome.ts";
 export { backoff, wait } from "../utils/backoff.ts";

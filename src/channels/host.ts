@@ -2,7 +2,9 @@ import type { AccountNotes, ChannelHost, FetchedFile, FetchRequest, LinkReport }
 import { OpenClawError } from "../types/errors.ts";
 import type { InboundMessage, MediaItem } from "../types/message.ts";
 import type { Log } from "../types/log.ts";
+import { NotNow } from "../types/not-now.ts";
 import { FetchRefused } from "../utils/safe-fetch.ts";
+import { isPassingStatus, retryAfterMs } from "./outcome.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 
 /** What a supervisor hears from its adapter. */
@@ -56,7 +58,8 @@ async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint
   });
 }
 
-async function fetchFile(
+/** As the `fetch` of a host, for a request with its limit. */
+export async function fetchFile(
   url: string,
   request: FetchRequest & { maxBytes: number },
   signal: AbortSignal,
@@ -65,12 +68,21 @@ async function fetchFile(
   try {
     return await safeFetch(url, { ...request, signal });
   } catch (error) {
-    if (!(error instanceof FetchRefused)) throw error;
-    const tooLarge = error.because === "too-large";
-    throw new OpenClawError(tooLarge ? "MEDIA_TOO_LARGE" : "MEDIA_UNAVAILABLE", {
-      message: `The file cannot be had: ${error.message}.`,
-      fix: tooLarge ? "Raise mediaMaxMb of the channel, or send a smaller file." : "Send the file again.",
-      cause: error,
-    });
+    throw error instanceof FetchRefused ? whyNot(error) : error;
   }
 }
+
+function whyNot(refused: FetchRefused): Error {
+  const { because, message, retryAfter, cause = refused } = refused;
+  if (isPassing(refused)) return new NotNow(message, { afterMs: retryAfterMs(retryAfter), cause });
+  const tooLarge = because === "too-large";
+  return new OpenClawError(tooLarge ? "MEDIA_TOO_LARGE" : "MEDIA_UNAVAILABLE", {
+    message: `The file cannot be had: ${message}.`,
+    fix: tooLarge ? "Raise mediaMaxMb of the channel, or send a smaller file." : "Send the file again.",
+    cause: refused,
+  });
+}
+
+/** The network, and what servers answer that are busy, limit their callers or are down. */
+const isPassing = ({ because, status = 0 }: FetchRefused): boolean =>
+  because === "network" || (because === "status" && isPassingStatus(status));

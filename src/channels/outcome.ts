@@ -42,6 +42,10 @@ export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): Se
   };
 }
 
+/** What was asked for may be had later: the server was busy, limits its callers, or is down. */
+export const isPassingStatus = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500;
+
 /** What a thrown network error means for a send: `retry` when the request certainly never left, else `unknown`. */
 export function thrownOutcome(error: unknown, platform: string): SendResult {
   const code = codeOf(error);

@@ -109,7 +109,10 @@ export interface ChannelLink {
   find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
   /** A command of the menu or a pressed button gets no answer: what shows that it waits for one can go. */
   unanswered?(message: InboundMessage): Promise<void>;
-  /** Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
+  /**
+   * Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE` where it never
+   * can be had; after anything else it is asked again, after `NotNow` not sooner than that says.
+   */
   download?(item: MediaItem): Promise<FetchedFile>;
   /**
    * What came since an epoch millisecond, oldest first, for platforms that do not deliver it by themselves. Called after
@@ -175,7 +178,10 @@ export interface ChannelHost {
   report(state: LinkReport): void;
   /** Reads bytes that a `MediaItem` at the store points to. */
   openMedia(item: MediaItem): Promise<Uint8Array>;
-  /** Reads a file over the guard: no private address, pinned DNS, limited size. Throws `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE`. */
+  /**
+   * Reads a file over the guard: no private address, pinned DNS, limited size. Throws `MEDIA_UNAVAILABLE`, `MEDIA_TOO_LARGE`,
+   * or `NotNow` for what passes.
+   */
   fetch(url: string, request?: FetchRequest): Promise<FetchedFile>;
   readonly notes: AccountNotes;
   /** A private folder of this account (0700), for keys of the platform's SDK. Throws `CHANNEL_CONFIG` where there is none. */

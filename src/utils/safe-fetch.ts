@@ -11,11 +11,18 @@ export class FetchRefused extends Error {
   readonly because: RefusedBecause;
   /** What the server answered, when it refused. */
   readonly status: number | undefined;
+  /** The header of that answer. */
+  readonly retryAfter: string | undefined;
 
-  constructor(because: RefusedBecause, message: string, more: { cause?: unknown; status?: number } = {}) {
+  constructor(
+    because: RefusedBecause,
+    message: string,
+    more: { cause?: unknown; status?: number; retryAfter?: string } = {},
+  ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.because = because;
     this.status = more.status;
+    this.retryAfter = more.retryAfter;
   }
 }
 
@@ -155,7 +162,11 @@ async function read(answer: Dispatcher.ResponseData, url: URL, hop: Hop): Promis
     await body.dump({ limit: 0 });
     return parse(location, url);
   }
-  if (status !== 200) throw new FetchRefused("status", `${url.origin} answered ${status}`, { status });
+  if (status !== 200) {
+    const retryAfter = headers["retry-after"];
+    const more = { status, ...(typeof retryAfter === "string" && { retryAfter }) };
+    throw new FetchRefused("status", `${url.origin} answered ${status}`, more);
+  }
   const bytes = await readLimited(body, Number(headers["content-length"] ?? 0), hop.maxBytes);
   const mime = await mimeOf(bytes, headers["content-type"]);
   const name = nameOf(headers["content-disposition"], url);

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fetchFile } from "../../src/channels/host.ts";
 import type {
   AccountNotes,
   ChannelHost,
@@ -11,7 +12,6 @@ import type {
 } from "../../src/types/channel.ts";
 import { accountId } from "../../src/types/ids.ts";
 import type { InboundMessage, MediaItem } from "../../src/types/message.ts";
-import { safeFetch } from "../../src/utils/safe-fetch.ts";
 
 function emptyNotes(): AccountNotes {
   const notes = new Map<string, string>();
@@ -51,7 +51,8 @@ export class Host implements ChannelHost {
     this.routes.set(path, answer);
   }
 
-  fetch = async (url: string, request: FetchRequest = {}) => safeFetch(url, { maxBytes: 50 * 1_048_576, ...request });
+  fetch = async (url: string, request: FetchRequest = {}) =>
+    fetchFile(url, { maxBytes: 50 * 1_048_576, ...request }, this.signal);
 
   async clean(): Promise<void> {
     if (this.#folder) await rm(await this.#folder, { recursive: true, force: true });

@@ -27,6 +27,7 @@ export interface FakeTelegram {
   /** The first call, made or to come, that fits. Rejects after `timeoutMs` (30 s). */
   waitFor(fits: (call: TelegramCall) => boolean, timeoutMs?: number): Promise<TelegramCall>;
   /** The next `count` calls of a method (`*`: any but polls) fail. `lost`: done, but the connection drops before the answer. */
+  /** `file` is the download of a file. */
   fail(method: string, mode: Fault, count?: number, retryAfter?: number): void;
   /** Update ids that no poll has acknowledged yet. */
   readonly pending: readonly number[];
@@ -553,6 +554,9 @@ class Fake implements FakeTelegram {
   }
 
   #giveFile(token: string, path: string, response: http.ServerResponse): void {
+    const fault = this.#takeFault("file");
+    if (fault?.mode === "drop") return void response.destroy();
+    if (fault) return void response.writeHead(Number(fault.mode), { "retry-after": fault.retryAfter }).end();
     const bytes = this.#files.get(path.replace("files/", ""))?.bytes;
     if (token !== TOKEN || !bytes) return void response.writeHead(404).end();
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(bytes);

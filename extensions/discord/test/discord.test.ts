@@ -303,6 +303,15 @@ describe("files", () => {
     expect((await link.download?.(media[0]!))?.bytes).toEqual(new Uint8Array([7]));
   });
 
+  test("one whose new address cannot be asked for now may be had later", async () => {
+    const { link, platform, group, fake, world, host } = await begin();
+    platform.attach?.(group, "file", { kind: "image", bytes: new Uint8Array([7]), name: "a.png" });
+    const { media } = await host.heard("file");
+    world.files.clear();
+    fake.fail("500", { count: 9, fits: /GET .*messages/ });
+    await expect(link.download?.(media[0]!)).rejects.toMatchObject({ name: "NotNow" });
+  });
+
   test("one that is gone or too large is told as such", async () => {
     const { link, platform, group, world, host } = await begin({ mediaMaxMb: 0.00001 });
     platform.attach?.(group, "big", { kind: "image", bytes: new Uint8Array(100), name: "a.png" });

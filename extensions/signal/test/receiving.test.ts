@@ -93,6 +93,16 @@ describe("a message", () => {
     });
   });
 
+  test.each(["network", "500", "drop"] as const)("has files that may be had later (%s)", async (how) => {
+    const { fake, host, link } = await begin();
+    fake.attachments.set("a.png", Buffer.from("dot"));
+    fake.say("see", { attachments: [{ contentType: "image/png", filename: "a.png", id: "a.png", size: 3 }] });
+    const [file] = (await host.heard("see")).media;
+    fake.fail("getAttachment", how);
+    await expect(link.download?.(file!)).rejects.toMatchObject({ name: "NotNow" });
+    expect(Buffer.from((await link.download!(file!)).bytes).toString()).toBe("dot");
+  });
+
   test("whose files are not loaded says so", async () => {
     const { fake, host } = await begin({ ignoreAttachments: true });
     fake.say("see", { attachments: [{ contentType: "image/png", filename: "a.png", id: "a.png", size: 9 }] });

@@ -330,6 +330,15 @@ describe("files", () => {
     expect(await link.find?.(topic, part, { idempotencyKey: "never" })).toMatchObject({ kind: "retry" });
   });
 
+  test.each(["drop", "500"])("that cannot be asked for (%s) may be had later", async (how) => {
+    const { link, fake } = await begin();
+    const { id } = fake.upload(new Uint8Array([7]), { name: "a.txt" });
+    const get = () => link.download!({ kind: "document", source: { at: "platform", ref: String(id) } });
+    fake.fail("files.info", how);
+    await expect(get()).rejects.toMatchObject({ name: "NotNow" });
+    expect([...(await get()).bytes]).toEqual([7]);
+  });
+
   test.each(["drop", "500"])("whose upload fails (%s) may be sent again", async (how) => {
     const { link, fake, direct } = await withFile();
     fake.fail("files.getUploadURLExternal", how);

@@ -165,6 +165,25 @@ describe("receiving", () => {
     expect(lost).toMatchObject({ code: "MEDIA_UNAVAILABLE" });
     expect(String(lost)).not.toContain(fake.token);
   });
+
+  test.each([
+    ["getFile", "429", 4000],
+    ["getFile", "500", undefined],
+    ["getFile", "drop", undefined],
+    ["file", "429", 4000],
+    ["file", "500", undefined],
+    ["file", "drop", undefined],
+  ] as const)("a file may be had later when %s fails with %s", async (call, how, afterMs) => {
+    const { link, fake } = await begin();
+    fake.file("f1", new Uint8Array([1, 2, 3]));
+    const fetched = () => link.download!({ kind: "document", source: { at: "platform", ref: "f1" } });
+    fake.fail(call, how, 1, 4);
+    const error = await fetched().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "NotNow" });
+    if (afterMs !== undefined) expect(error).toMatchObject({ afterMs });
+    expect(String(error)).not.toContain(fake.token);
+    expect([...(await fetched()).bytes]).toEqual([1, 2, 3]);
+  });
 });
 
 describe("polling", () => {

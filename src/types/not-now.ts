@@ -1,0 +1,11 @@
+/** It cannot be had now, and may be later: the network, a limit, an outage. Its message is for people and holds no secret. */
+export class NotNow extends Error {
+  override readonly name = "NotNow";
+  /** Milliseconds that the other side asks to be left alone for. */
+  readonly afterMs: number | undefined;
+
+  constructor(message: string, more: { afterMs?: number | undefined; cause?: unknown } = {}) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.afterMs = more.afterMs;
+  }
+}

@@ -10,7 +10,7 @@ import { identify, receive } from "./receive.ts";
 import type { Room } from "./room.ts";
 import { openDaemon, USUAL_URL } from "./rpc.ts";
 import { findSelf } from "./self.ts";
-import { Outgoing, quoted, signs, target, written } from "./send.ts";
+import { Outgoing, signs } from "./send.ts";
 import { sendFile } from "./upload.ts";
 
 /** Begins to listen. Throws `OpenClawError` when signal-cli is not there or does not know the account. */
@@ -65,14 +65,15 @@ function openRoom(
 const accountOf = ({ self }: Room, { account }: SignalConfig): string | undefined =>
   account ?? self?.number ?? self?.uuid;
 
-function speaking(room: Room): Pick<ChannelLink, "send" | "edit" | "remove" | "react" | "typing"> {
+function speaking(room: Room): Pick<ChannelLink, "send" | "edit" | "grow" | "remove" | "react" | "typing"> {
   const outgoing = new Outgoing(room);
   return {
     async send(to, part, options) {
       if (part.kind === "media") return sendFile(room, outgoing, to, { part, options });
-      return outgoing.send("send", { ...target(to), ...written(part), ...quoted(room, options) });
+      return outgoing.say(to, part, options);
     },
     edit: (to, messageId, part) => outgoing.edit(to, messageId, part),
+    grow: (to, options) => outgoing.grow(to, options),
     remove: (to, messageId) => outgoing.remove(to, messageId),
     ...signs(room, outgoing),
   };

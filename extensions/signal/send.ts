@@ -1,4 +1,13 @@
-import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type {
+  ChannelLink,
+  Growth,
+  GrowOptions,
+  OutboundPart,
+  Peer,
+  SendOptions,
+  SendResult,
+} from "openclaw/plugin-sdk";
+import { Edits } from "./edits.ts";
 import { outcomeOf, outcomeOfResults, remediesOf, sendReport } from "./failures.ts";
 import type { SendReport, Unsent } from "./failures.ts";
 import { addressOf, readRef, Recent, recipientOf } from "./people.ts";
@@ -8,9 +17,6 @@ import type { Answer } from "./rpc.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Params = Readonly<Record<string, unknown>>;
-
-/** The apps' own limit is 100 revisions of one message (Signal-iOS, EditManagerImpl `maxReceiveEdits`); some are kept back. */
-const MOST_EDITS = 90;
 
 /** What signal-cli's `send` calls the chat. */
 export const target = ({ chat }: Peer): Params =>
@@ -32,10 +38,13 @@ export function quoted({ self = {}, texts }: Room, { replyTo }: Pick<SendOptions
   return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage: texts.get(replyTo ?? "") ?? "" };
 }
 
+/** What stands in the chat needs nothing to stay there; timers hold 24 days. */
+const NO_REST_MS = 24 * 3_600_000;
+
 /** Calls that people see something of. None rejects. */
 export class Outgoing {
   readonly #room: Room;
-  readonly #edits = new Recent<number>(1000);
+  readonly #edits = new Edits();
   /** Nobody knows what became of the last send. */
   #mayBeOffline = false;
 
@@ -81,15 +90,46 @@ export class Outgoing {
     for (const { problem, fix } of remediesOf(report, account)) host.log.warn(problem, { fix });
   }
 
+  /** A message of text. */
+  async say(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
+    const words = written(part);
+    const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#room, options) });
+    if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(words));
+    return result;
+  }
+
   async edit(to: Peer, messageId: string, part: TextPart): Promise<SendResult> {
     const ref = readRef(messageId);
     if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
-    const edits = (this.#edits.get(messageId) ?? 0) + 1;
-    if (edits > MOST_EDITS) return { kind: "refused", reason: "Signal's apps take no more edits of one message" };
-    const result = await this.send("send", { ...target(to), ...written(part), editTimestamp: ref.timestamp });
+    const words = written(part);
+    const shown = JSON.stringify(words);
+    if (this.#edits.says(messageId, shown)) return { kind: "sent", messageId };
+    const whyNot = this.#edits.whyNot(ref.timestamp);
+    if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
+    const result = await this.send("send", { ...target(to), ...words, editTimestamp: ref.timestamp });
+    if (result.kind === "unknown") this.#edits.edited(messageId);
     if (result.kind !== "sent") return result;
-    this.#edits.set(messageId, edits);
+    this.#edits.edited(messageId, shown);
     return { kind: "sent", messageId };
+  }
+
+  /** An answer while it is written: one message, whose last edits stay for the final. */
+  grow(to: Peer, { replyTo }: Pick<GrowOptions, "replyTo">): Growth {
+    let messageId: string | undefined;
+    return {
+      isMessage: true,
+      restMs: NO_REST_MS,
+      show: async (part) => {
+        if (messageId !== undefined && !this.#edits.hasRoom(messageId)) {
+          return { kind: "retry", reason: "the last edits of this message stay for its final" };
+        }
+        if (messageId !== undefined) return this.edit(to, messageId, part);
+        const result = await this.say(to, part, replyTo === undefined ? {} : { replyTo });
+        if (result.kind === "sent") messageId = result.messageId;
+        return result;
+      },
+      again: async () => ({ kind: "sent", messageId: messageId ?? "" }),
+    };
   }
 
   async remove(to: Peer, messageId: string): Promise<SendResult> {

@@ -41,13 +41,51 @@ describe("a message", () => {
     ]);
   });
 
-  test("is edited by its timestamp, and no more often than the apps take", async () => {
+  test("is edited by its timestamp, no more often than the apps take", async () => {
     const { link, fake } = await begin();
     const sent = await link.send(DIRECT, plain("0"), KEY);
     const id = sent.kind === "sent" ? sent.messageId : "";
-    for (let n = 1; n <= 90; n += 1) expect((await link.edit?.(DIRECT, id, plain(`${n}`)))?.kind).toBe("sent");
-    expect(await link.edit?.(DIRECT, id, plain("91"))).toMatchObject({ kind: "refused" });
-    expect(fake.shown(ADA.uuid)).toEqual(["90"]);
+    for (let n = 1; n <= 95; n += 1) expect((await link.edit?.(DIRECT, id, plain(`${n}`)))?.kind).toBe("sent");
+    expect(await link.edit?.(DIRECT, id, plain("96"))).toMatchObject({ kind: "refused" });
+    expect(fake.shown(ADA.uuid)).toEqual(["95"]);
+    expect((await link.remove?.(DIRECT, id))?.kind).toBe("sent");
+  });
+
+  test("that grows leaves edits for its final, which is not sent where it says nothing new", async () => {
+    const { link, fake } = await begin();
+    const growth = link.grow?.(DIRECT, { key: "preview:1", replyTo: `5:${ADA.uuid}` });
+    const first = await growth?.show(plain("0"), "0");
+    const id = first?.kind === "sent" ? first.messageId : "";
+    for (let n = 1; n <= 80; n += 1) expect(await growth?.show(plain(`${n}`), `${n}`)).toEqual(first);
+    expect(await growth?.show(plain("81"), "81")).toMatchObject({ kind: "retry" });
+    expect(fake.shown(ADA.uuid)).toEqual(["80"]);
+    expect(await link.edit?.(DIRECT, id, plain("all"))).toEqual(first);
+    expect(await link.edit?.(DIRECT, id, plain("all"))).toEqual(first);
+    expect(fake.shown(ADA.uuid)).toEqual(["all"]);
+    expect(fake.messages[0]).toMatchObject({ edits: 81, params: { quoteAuthor: ADA.uuid } });
+  });
+
+  test("of an earlier connection, and one whose edits are lost, get no more edits than the apps take", async () => {
+    const { link, fake, platform } = await begin();
+    const sent = await link.send(DIRECT, plain("half"), KEY);
+    const id = sent.kind === "sent" ? sent.messageId : "";
+    await link.close();
+    const { link: next } = await start(platform);
+    expect(await next.edit?.(DIRECT, id, plain("whole"))).toEqual(sent);
+    fake.fail("send", "lost");
+    expect((await next.edit?.(DIRECT, id, plain("other")))?.kind).toBe("unknown");
+    expect(await next.edit?.(DIRECT, id, plain("whole"))).toEqual(sent);
+    expect(fake.shown(ADA.uuid)).toEqual(["whole"]);
+    const kinds: (string | undefined)[] = [];
+    for (let n = 0; n < 10; n += 1) kinds.push((await next.edit?.(DIRECT, id, plain(`${n}`)))?.kind);
+    expect(kinds.lastIndexOf("sent")).toBe(6);
+    expect(new Set(kinds.slice(7))).toEqual(new Set(["refused"]));
+  });
+
+  test("of two days ago is not edited any more", async () => {
+    const { link } = await begin();
+    const long = String(Date.now() - 49 * 3_600_000);
+    expect(await link.edit?.(DIRECT, long, plain("late"))).toMatchObject({ kind: "refused" });
   });
 
   test("of somebody else is neither edited nor removed", async () => {

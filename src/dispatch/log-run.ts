@@ -1,6 +1,6 @@
 import { logCompaction } from "../harness/compact.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
-import type { ModelRef } from "../types/model.ts";
+import { modelName } from "../types/model.ts";
 import type { Log } from "../types/log.ts";
 
 /** One line per decision of a run that an operator would ask about. */
@@ -16,7 +16,7 @@ function logEvent(event: RunEvent, log: Log): void {
       return;
     case "attempt_start":
       log.info("model call", {
-        model: nameOf(event.model),
+        model: modelName(event.model),
         ...(event.profile !== undefined && { key: event.profile }),
         thinking: event.thinking,
         messages: event.messages,
@@ -36,7 +36,7 @@ function logEvent(event: RunEvent, log: Log): void {
       log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });
       return;
     case "model_change":
-      log.warn("another model answered", { model: nameOf(event.to), wanted: nameOf(event.from) });
+      log.warn("another model answered", { model: modelName(event.to), wanted: modelName(event.from) });
       return;
     case "compaction":
       logCompaction(event, log);
@@ -51,8 +51,6 @@ function logEvent(event: RunEvent, log: Log): void {
       return;
   }
 }
-
-const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
 
 function logEnd(event: Extract<RunEvent, { type: "run_end" }>, log: Log): void {
   const { receipt, result } = event;

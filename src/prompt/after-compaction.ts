@@ -1,4 +1,5 @@
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
+import { isInside } from "../tools/paths.ts";
 
 export interface SectionLimits {
   /** Headings, in any case of letters. */
@@ -81,8 +82,3 @@ const isOwn = (path: string, workspace: string): boolean =>
 const shortName = (path: string, workspace: string): string =>
   // A name may hold anything; it must not begin a line of its own.
   (isInside(path, workspace) ? relative(workspace, path) : path).replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
-
-function isInside(path: string, directory: string): boolean {
-  const way = relative(directory, path);
-  return way !== "" && !way.startsWith("..") && !isAbsolute(way);
-}

@@ -1,5 +1,5 @@
 import type { RunRecord } from "../../types/journal.ts";
-import type { ModelRef } from "../../types/model.ts";
+import { modelName } from "../../types/model.ts";
 import type { Receipt } from "../../types/run.ts";
 
 /** What became of a run, in one line. `isOwner`: the failure in the provider's own words too. */
@@ -7,14 +7,14 @@ export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): s
   const { input, output, cacheRead, cacheWrite, cost } = receipt.usage;
   const read = (input + cacheRead + cacheWrite).toLocaleString("en");
   const tokens = `${read} tokens in, ${output.toLocaleString("en")} out, $${cost.total.toFixed(4)}`;
-  return `Last run: ${modelName(receipt)}, ${outcome(result, receipt, isOwner)}, ${tokens}`;
+  return `Last run: ${answeredBy(receipt)}, ${outcome(result, receipt, isOwner)}, ${tokens}`;
 }
 
-const nameOf = ({ provider, id }: ModelRef): string => `${provider}/${id}`;
-
-function modelName({ model, candidates }: Receipt): string {
+function answeredBy({ model, candidates }: Receipt): string {
   const [asked] = candidates ?? [];
-  return asked && nameOf(asked) !== nameOf(model) ? `${nameOf(model)} for ${nameOf(asked)}` : nameOf(model);
+  return asked && modelName(asked) !== modelName(model)
+    ? `${modelName(model)} for ${modelName(asked)}`
+    : modelName(model);
 }
 
 /** `failed:rate_limit` of the journal as words. */

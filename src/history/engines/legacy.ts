@@ -3,7 +3,7 @@ import type { ContextEngine } from "../../types/context-engine.ts";
 import { LEGACY } from "./open-engine.ts";
 import type { RuntimeCompact } from "./compaction-desk.ts";
 
-/** The engine that ships: the transcript is its memory, the built-in compaction its own. */
+/** What `BuiltInTurn` does in runs, in the shape of an engine: for whoever wants one under this name. */
 export function legacyEngine(compact: RuntimeCompact): ContextEngine {
   return {
     info: { id: LEGACY, name: "Built in", ownsCompaction: false },

@@ -25,8 +25,8 @@ export async function putAccount(
   const section = valueAt(await rawConfig(load), ["channels", channel]);
   const base = ["channels", channel];
   const named = namesIn(section);
-  const isNameless = account === undefined && named.length === 0;
   const name = account ?? "default";
+  const isNameless = name === "default" && named.length === 0;
   // The first one that is named leaves the nameless one as `default`.
   const keepsDefault = named.length === 0 && section !== undefined && name !== "default";
   const path = isNameless ? base : [...base, "accounts", name];

@@ -131,7 +131,7 @@ export class FakeGateway {
       }
       const own = this.answers.get(method);
       if (own) {
-        const reply = (payload: unknown) => client.send(JSON.stringify({ type: "res", id, ok: true, payload }));
+        const reply = (answer: unknown) => client.send(JSON.stringify({ type: "res", id, ...outcome(answer) }));
         void Promise.resolve(own(params)).then(reply);
         return;
       }
@@ -216,6 +216,23 @@ export class FakeGateway {
     if (isNew) this.write({ ...said("user", String(params["message"])) }, sessionKey);
     return { runId, status: isNew ? "started" : "ok" };
   }
+}
+
+/** An answer of a test that refuses; `field` names the answer of a form that is wrong. */
+export class Refusal {
+  readonly message: string;
+  readonly field: string;
+
+  constructor(message: string, field: string) {
+    this.message = message;
+    this.field = field;
+  }
+}
+
+function outcome(answer: unknown): Json {
+  if (!(answer instanceof Refusal)) return { ok: true, payload: answer };
+  const { message, field } = answer;
+  return { ok: false, error: { code: "INVALID_REQUEST", message, details: { code: "CHANNEL_SETUP", field } } };
 }
 
 /** A transcript message of one text. */

@@ -39,7 +39,8 @@ async function shrunk(file: File): Promise<Blob | undefined> {
   return canvas.convertToBlob({ type: "image/jpeg", quality: QUALITY });
 }
 
-function base64(blob: Blob): Promise<string> {
+/** The bytes of a file. Rejects when it cannot be read. */
+export function base64(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => {

@@ -1,4 +1,5 @@
-import { fields, list, text, word, words } from "./json.ts";
+import { size } from "./format.ts";
+import { fields, list, number, text, word, words } from "./json.ts";
 
 /** Asks the gateway for something beside the chat. Rejects as `Connection.request` does. */
 export type Ask = (method: string, params: Record<string, unknown>) => Promise<unknown>;
@@ -17,31 +18,41 @@ export interface ChannelAccount {
   /** Milliseconds since the platform gave a sign. */
   readonly silentMs?: number | undefined;
   readonly error: string;
+  /** It stands in the config: it can be changed, switched and taken out. */
+  readonly configured: boolean;
   /** It can be linked by a code. */
   readonly login: boolean;
+  /** What it can do: a name and a few words each. */
+  readonly abilities: readonly Ability[];
 }
 
-/** Every account, in the gateway's order. */
+/** One thing that an account can do, or how much of it. */
+export type Ability = readonly [name: string, words: string];
+
+/** Every account: those of the gateway in its order, then those of the config that it has not started. */
 export async function readChannels(ask: Ask): Promise<readonly ChannelAccount[]> {
   const status = fields(await ask("channels.status", {}));
   const able = list(fields(await ask("channels.capabilities", {}))["channels"]).map(fields);
-  const linkable = new Set(able.filter((row) => row["login"] === true).map((row) => text(row["channel"])));
   const accounts = fields(status["channelAccounts"]);
   const labels = fields(status["channelLabels"]);
-  return words(status["channelOrder"]).flatMap((channel) =>
-    list(accounts[channel]).map((row) =>
-      readAccount(fields(row), { channel, label: text(labels[channel], channel), login: linkable.has(channel) }),
-    ),
+  const known = words(status["channelOrder"]).flatMap((channel) =>
+    list(accounts[channel]).map((item) => {
+      const row = fields(item);
+      const own = able.find((one) => one["channel"] === channel && one["accountId"] === row["accountId"]);
+      return { ...readAccount(row), channel, label: text(labels[channel], channel), ...readAbilities(own) };
+    }),
   );
+  const resting = able.filter(
+    (one) =>
+      one["accountId"] !== undefined &&
+      !known.some(({ channel, account }) => channel === one["channel"] && account === one["accountId"]),
+  );
+  return [...known, ...resting.map(readResting)];
 }
 
-function readAccount(
-  row: Record<string, unknown>,
-  of: Pick<ChannelAccount, "channel" | "label" | "login">,
-): ChannelAccount {
+function readAccount(row: Record<string, unknown>) {
   const count = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
   return {
-    ...of,
     account: text(row["accountId"]),
     state: row["enabled"] === false ? "off" : text(row["lifecycle"], "unknown"),
     connected: row["connected"] === true,
@@ -52,17 +63,31 @@ function readAccount(
   };
 }
 
-/** Sends a test message; what became of it, in words. */
-export async function sendTest(ask: Ask, { channel, account }: ChannelAccount, to: string): Promise<string> {
-  const idempotencyKey = crypto.randomUUID();
-  const message = "A test message of openclaw.";
-  const params = { to, message, channel, accountId: account, idempotencyKey, tellFailure: true };
-  const sent = fields(await ask("send", params));
-  if (sent["state"] === "sent") return "Sent.";
-  const reason = word(sent["reason"]);
-  if (sent["state"] === "failed") return `Not sent: ${reason ?? "unknown"}.`;
-  return `It waits: ${reason ?? "the platform has not answered yet"}.`;
+function readResting(able: Record<string, unknown>): ChannelAccount {
+  const channel = text(able["channel"]);
+  const row = { accountId: able["accountId"], enabled: false };
+  return { ...readAccount(row), channel, label: text(able["label"], channel), ...readAbilities(able) };
 }
+
+function readAbilities(able: Record<string, unknown> | undefined) {
+  if (able === undefined) return { configured: false, login: false, abilities: [] };
+  const limits = fields(able["limits"]);
+  const { text: most, media, caption, album = 1, format } = limits;
+  const yes = (value: unknown): string => (value === true ? "yes" : "no");
+  const abilities: readonly Ability[] = [
+    ["Format", text(format, "plain")],
+    ["One message", characters(most)],
+    ["One file", size(number(media))],
+    ["Text below a file", caption === undefined ? "no" : characters(caption)],
+    ["Files in one message", String(number(album, 1))],
+    ["Without a sound", yes(able["silent"])],
+    ["Linked by a code", yes(able["login"])],
+    ["Its connection", able["methods"] === undefined ? "not connected" : words(able["methods"]).join(", ")],
+  ];
+  return { configured: true, login: able["login"] === true, abilities };
+}
+
+const characters = (value: unknown): string => `${number(value).toLocaleString("en")} characters`;
 
 /** How a login stands: the latest thing to show, and the end. */
 export interface LoginView {

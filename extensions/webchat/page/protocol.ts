@@ -1,9 +1,13 @@
 import { fields, isRecord, list, moment, number, text, word, words } from "./json.ts";
 
-/** What the gateway says when it refuses a request; `detail` is `details.code`, which is finer than `code`. */
+/**
+ * What the gateway says when it refuses a request; `detail` is `details.code`, which is finer than `code`, and `field` the
+ * answer of a form that has to be another one.
+ */
 export interface Refusal {
   readonly code: string;
   readonly detail: string;
+  readonly field?: string | undefined;
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
 }
@@ -122,6 +126,7 @@ function readRefusal(value: unknown): Refusal {
   return {
     code: text(error["code"], "UNKNOWN"),
     detail: text(details["code"]),
+    field: word(details["field"]),
     message: text(error["message"], "The gateway refused without saying why."),
     retryAfterMs: typeof retry === "number" ? retry : undefined,
   };

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 /** The time in milliseconds since 1970, renewed at the given interval while it is wanted. */
 export function useNow(interval: number, wanted = true): number {
@@ -22,4 +22,16 @@ export function useNarrow(): boolean {
     return () => query.removeEventListener("change", changed);
   }, []);
   return narrow;
+}
+
+/** Takes the keyboard to an element when it comes, into a form to its first field, and back to where it was when it goes. */
+export function useFocus(to: { readonly current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    const field = to.current?.querySelector<HTMLElement>("select, input");
+    (field ?? to.current)?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, [to]);
 }

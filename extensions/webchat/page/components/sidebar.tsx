@@ -63,7 +63,7 @@ export function Sidebar(props: SidebarProps): VNode {
           Channels
         </button>
       )}
-      {channels && <Channels chat={chat} close={() => setChannels(false)} />}
+      {channels && <Channels chat={chat} hello={state.hello} close={() => setChannels(false)} />}
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
   );

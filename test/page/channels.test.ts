@@ -1,0 +1,177 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { letterProblem, sendLetter } from "../../extensions/webchat/page/channel-send.ts";
+import {
+  fieldsFor,
+  problemOf,
+  readSetups,
+  setupParams,
+  sourcesOf,
+} from "../../extensions/webchat/page/channel-setup.ts";
+import { readChannels, type ChannelAccount } from "../../extensions/webchat/page/channels.ts";
+import { setupFields } from "../../src/app/channel-setup.ts";
+
+const setups = readSetups({
+  channels: ["discord", "signal", "slack", "telegram", "whatsapp"].map((channel) => ({
+    channel,
+    label: channel,
+    login: channel === "whatsapp",
+    fields: setupFields(channel),
+  })),
+});
+const setupOf = (channel: string) => setups.find((one) => one.channel === channel)!;
+const namesFor = (channel: string, source: "typed" | "file" | "env") =>
+  fieldsFor(setupOf(channel), source).map(({ name }) => name);
+
+describe("what a form asks for", () => {
+  test("depends on where the secrets lie", () => {
+    expect(setups.map(sourcesOf)).toEqual([
+      ["typed", "file", "env"],
+      [],
+      ["typed", "file", "env"],
+      ["typed", "file", "env"],
+      [],
+    ]);
+    expect(namesFor("slack", "typed")).toEqual(["botToken", "appToken", "secret"]);
+    expect(namesFor("slack", "file")).toEqual(["appToken", "secret", "tokenFile"]);
+    expect(namesFor("slack", "env")).toEqual(["secret"]);
+    expect(namesFor("signal", "typed")).toEqual(["signalNumber", "httpUrl", "cliPath"]);
+    expect(namesFor("whatsapp", "typed")).toEqual([]);
+  });
+
+  test("is asked in dots where it is secret", () => {
+    const open = setups.flatMap(({ fields }) => fields.filter(({ secret }) => !secret).map(({ name }) => name));
+    expect([...new Set(open)]).toEqual(["tokenFile", "signalNumber", "httpUrl", "cliPath"]);
+  });
+
+  test("is sent without what was left empty", () => {
+    const values = new Map([
+      ["token", "1:a"],
+      ["tokenFile", ""],
+    ]);
+    const answers = { channel: "telegram", account: "", source: "typed", values, replace: false } as const;
+    expect(setupParams(answers)).toEqual({ channel: "telegram", values: { token: "1:a" } });
+    expect(setupParams({ ...answers, account: "work", source: "env", replace: true })).toMatchObject({
+      accountId: "work",
+      useEnv: true,
+      replace: true,
+    });
+  });
+
+  test("knows which answer was refused", () => {
+    const cause = { refusal: { field: "token" } };
+    expect(problemOf(new Error("No.", { cause }))).toEqual({ message: "No.", field: "token" });
+    expect(problemOf(new Error("Lost."))).toEqual({ message: "Lost.", field: undefined });
+  });
+});
+
+test("an account that is switched off stands behind those that the gateway has started", async () => {
+  const limits = { text: 2000, media: 10_485_760, format: "discord", album: 10 };
+  const answers: Record<string, unknown> = {
+    "channels.status": {
+      channelOrder: ["webchat", "discord"],
+      channelLabels: { webchat: "Web chat", discord: "Discord" },
+      channelAccounts: {
+        webchat: [{ accountId: "default", enabled: true, connected: true, lifecycle: "running" }],
+        discord: [{ accountId: "default", enabled: true, connected: false, lifecycle: "dead", lastError: "No token." }],
+      },
+    },
+    "channels.capabilities": {
+      channels: [
+        { channel: "discord", accountId: "default", label: "Discord", limits, methods: ["edit", "react"] },
+        { channel: "telegram", accountId: "work", label: "Telegram", limits },
+        { channel: "slack", label: "Slack", limits },
+      ],
+    },
+  };
+  const rows = await readChannels(async (method) => answers[method]);
+  expect(rows.map(({ label, account, state, configured }) => [label, account, state, configured])).toEqual([
+    ["Web chat", "default", "running", false],
+    ["Discord", "default", "dead", true],
+    ["Telegram", "work", "off", true],
+  ]);
+  expect(Object.fromEntries(rows[1]?.abilities ?? [])).toMatchObject({
+    Format: "discord",
+    "One message": "2,000 characters",
+    "One file": "10.0 MB",
+    "Text below a file": "no",
+    "Files in one message": "10",
+    "Its connection": "edit, react",
+  });
+});
+
+describe("a message into a chat", () => {
+  const from: ChannelAccount = {
+    channel: "telegram",
+    label: "Telegram",
+    account: "work",
+    state: "running",
+    connected: true,
+    name: "",
+    error: "",
+    configured: true,
+    login: false,
+    abilities: [],
+  };
+  const file = (size: number) => ({ name: "a.txt", size, read: async () => "YQ==" });
+  const letter = { to: "42", message: "hello", files: [file(1)], replyTo: "7" };
+
+  test.each([
+    [{ state: "sent" }, "Sent."],
+    [{ state: "sent", possibleRepeat: true }, "Sent. It may be there twice."],
+    [{ state: "queued" }, "It waits: the platform has not answered yet."],
+    [{ state: "queued", reason: "rate limit" }, "It waits: rate limit."],
+    [{ state: "failed", reason: "blocked" }, "Not sent: blocked."],
+  ])("%j is told as %j", async (answer, words) => {
+    expect(await sendLetter(async () => answer, from, letter, "k")).toBe(words);
+  });
+
+  test("is asked of the account with its file, and only with what was given", async () => {
+    const asked: unknown[] = [];
+    const ask = async (method: string, params: Record<string, unknown>) => {
+      asked.push([method, params]);
+      return { state: "sent" };
+    };
+    await sendLetter(ask, from, letter, "key-1");
+    await sendLetter(ask, from, { ...letter, message: " ", replyTo: "" }, "key-2");
+    const same = { channel: "telegram", accountId: "work", to: "42", tellFailure: true };
+    const files = [{ buffer: "YQ==", filename: "a.txt" }];
+    expect(asked).toEqual([
+      ["send", { ...same, files, message: "hello", replyToId: "7", idempotencyKey: "key-1" }],
+      ["send", { ...same, files, idempotencyKey: "key-2" }],
+    ]);
+  });
+
+  test("that cannot be sent is told before it is", () => {
+    const most = 26_214_400;
+    expect(letterProblem({ ...letter, to: "" }, most)).toBe("Say who gets it.");
+    expect(letterProblem({ ...letter, message: " ", files: [] }, most)).toBe("Write something, or choose a file.");
+    expect(letterProblem({ ...letter, files: Array.from({ length: 11 }, () => file(1)) }, most)).toContain(
+      "At most 10",
+    );
+    expect(letterProblem({ ...letter, files: [file(20_000_000)] }, most)).toBe(
+      "Too large: files of 18.7 MB go at once.",
+    );
+    expect(letterProblem(letter, most)).toBeUndefined();
+  });
+
+  test("that is let through fits into one frame", () => {
+    const most = 20_000;
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 300 }),
+        fc.array(fc.nat(9000), { maxLength: 10 }),
+        (text, sizes) => {
+          const files = sizes.map((size) => ({ name: "a".repeat(60), size, read: async () => "" }));
+          fc.pre(letterProblem({ to: "42", message: `x${text}`, files, replyTo: "" }, most) === undefined);
+          const buffers = sizes.map((size) => ({
+            buffer: "A".repeat(Math.ceil(size / 3) * 4),
+            filename: "a".repeat(60),
+          }));
+          const frame = JSON.stringify({ method: "send", params: { to: "42", message: `x${text}`, files: buffers } });
+          expect(Buffer.byteLength(frame)).toBeLessThanOrEqual(most);
+        },
+      ),
+    );
+  });
+});

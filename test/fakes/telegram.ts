@@ -556,7 +556,7 @@ class Fake implements FakeTelegram {
   #giveFile(token: string, path: string, response: http.ServerResponse): void {
     const fault = this.#takeFault("file");
     if (fault?.mode === "drop") return void response.destroy();
-    if (fault) return void response.writeHead(Number(fault.mode), { "retry-after": fault.retryAfter }).end();
+    if (fault) return void response.writeHead(Number(fault.mode), { "retry-after": String(fault.retryAfter) }).end();
     const bytes = this.#files.get(path.replace("files/", ""))?.bytes;
     if (token !== TOKEN || !bytes) return void response.writeHead(404).end();
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(bytes);

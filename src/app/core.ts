@@ -40,6 +40,8 @@ export interface Core {
 /** What only the daemon has. */
 export interface Surroundings {
   readonly links: Links;
+  /** See `DispatchPorts`. */
+  linkComes?(to: Peer): boolean;
   /** The channels' accounts; there are none when unset, and no tool acts in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
@@ -86,6 +88,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     settings: createRules(live),
     gate: (message) => around.gate(message),
     link: (to) => around.links.link(to),
+    linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.noRoom && { noRoom: around.noRoom }),
     tools: (agent, scene) => toolsFor(agent, live, { rules: journal.approvals, extra: toolsOfChat(agent, scene) }),
     systemPrompt: createPrompting(live, log),

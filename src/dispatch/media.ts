@@ -1,11 +1,16 @@
-import type { AttachedFile } from "../prompt/draft.ts";
+import type { AttachedFile, MissingFile } from "../prompt/draft.ts";
 import type { InboxRow } from "../types/journal.ts";
-import type { InboundMessage, MediaItem, MediaKind, Peer } from "../types/message.ts";
+import type { InboundMessage, MediaItem, MediaKind } from "../types/message.ts";
 import type { ImageContent } from "../types/model.ts";
+import type { FileFate } from "../types/run.ts";
+import { fetchFile, type FetchPorts, type FileEnd, type StoredFile } from "./fetch-file.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 export interface FetchedMedia {
   readonly files: readonly AttachedFile[];
+  readonly missing: readonly MissingFile[];
+  /** What became of each file. */
+  readonly fates: readonly FileFate[];
   readonly images: readonly ImageContent[];
   /** What was said in the recordings of a message, by the id of its row. */
   readonly spoken: ReadonlyMap<InboxRow["id"], readonly string[]>;
@@ -15,15 +20,22 @@ export interface FetchedMedia {
 const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 
-/** Fetches what lies beside the messages. A file that cannot be had is told to the log; the text is answered all the same. */
-export async function fetchMedia(rows: readonly InboxRow[], ports: DispatchPorts): Promise<FetchedMedia> {
+export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
+
+/**
+ * Fetches what lies beside the messages, side by side. A file that cannot be had is told to the log and to the model;
+ * the text is answered all the same. Throws as `fetchFile`.
+ */
+export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
   const items = rows.flatMap((row) => row.message.media.map((item) => ({ item, row })));
   const fetched = await Promise.all(
-    items.map(async ({ item, row }) => ({ row: row.id, ...(await fetchItem(item, row.message.from, ports)) })),
+    items.map(async ({ item, row }) => ({ row: row.id, ...(await fetchItem(item, row, ports)) })),
   );
   const said = fetched.flatMap(({ row, words }) => (words === undefined ? [] : [{ row, words }]));
   return {
     files: fetched.flatMap(({ file }) => file ?? []),
+    missing: fetched.flatMap(({ missing }) => missing ?? []),
+    fates: fetched.map(({ fate }) => fate),
     images: fetched.flatMap(({ image }) => image ?? []),
     spoken: new Map([...Map.groupBy(said, ({ row }) => row)].map(([row, own]) => [row, own.map(({ words }) => words)])),
   };
@@ -37,28 +49,37 @@ export function withSpoken({ id, message }: InboxRow, { spoken }: FetchedMedia):
 }
 
 interface Fetched {
+  readonly fate: FileFate;
   readonly file?: AttachedFile;
+  readonly missing?: MissingFile;
   readonly image?: ImageContent;
   readonly words?: string;
 }
 
-async function fetchItem(item: MediaItem, from: Peer, ports: DispatchPorts): Promise<Fetched> {
-  try {
-    const stored = await store(item, from, ports);
-    const { kind, durationSeconds } = item;
-    const file = {
-      path: stored.path,
-      mime: stored.mime,
-      kind,
-      ...(durationSeconds !== undefined && { durationSeconds }),
-    };
-    const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
-    if (said) return { file: { ...file, transcribed: true }, words: spokenLine(item, said.text) };
-    return { file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
-  } catch (error) {
-    ports.log.warn("media not fetched", { channel: from.channel, kind: item.kind, error });
-    return {};
+async function fetchItem(item: MediaItem, row: InboxRow, ports: MediaPorts): Promise<Fetched> {
+  const end = await fetchFile(item, row.message.from, ports);
+  const fate = fateOf(item, row, end);
+  if (end.kind === "lost") {
+    const { channel } = row.message.from;
+    ports.log.warn("media not fetched", { channel, ...fate, error: end.error });
+    const mime = item.mime === undefined ? {} : { mime: item.mime };
+    return { fate, missing: { ...nameOf(item), ...mime, ...lengthOf(item), kind: item.kind, why: end.why } };
   }
+  const { file: stored } = end;
+  const { kind } = item;
+  const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item) };
+  const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
+  if (said) return { fate, file: { ...file, transcribed: true }, words: spokenLine(item, said.text) };
+  return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
+}
+
+const nameOf = ({ name }: MediaItem) => (name === undefined ? {} : { name });
+const lengthOf = ({ durationSeconds }: MediaItem) => (durationSeconds === undefined ? {} : { durationSeconds });
+
+function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
+  const { tries, ms: durationMs } = end;
+  const what = end.kind === "stored" ? { bytes: end.file.bytes.byteLength } : { why: end.why };
+  return { inboxId: row.id, kind: item.kind, ...nameOf(item), tries, durationMs, ...what };
 }
 
 const isSpeech = (kind: MediaKind): boolean => kind === "voice" || kind === "audio";
@@ -70,22 +91,7 @@ function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string 
   return `[${name}${length}] ${text}`;
 }
 
-async function store(item: MediaItem, from: Peer, ports: DispatchPorts) {
-  if (item.source.at === "store") {
-    const bytes = await ports.media.read(item.source.id);
-    return { bytes, path: ports.media.path(item.source.id), mime: item.mime ?? "application/octet-stream" };
-  }
-  const link = ports.link(from);
-  if (!link?.download) throw new Error("the channel cannot fetch files now");
-  const got = await link.download(item);
-  const kept = await ports.media.put(got.bytes, {
-    ...(got.mime && { mime: got.mime }),
-    ...(got.name && { name: got.name }),
-  });
-  return { bytes: got.bytes, path: kept.path, mime: kept.mime };
-}
-
-const isShown = (stored: { bytes: Uint8Array; mime: string }, item: MediaItem): boolean =>
+const isShown = (stored: StoredFile, item: MediaItem): boolean =>
   (item.kind === "image" || item.kind === "sticker") &&
   IMAGE_TYPES.test(stored.mime) &&
   stored.bytes.length <= MOST_IMAGE_BYTES;

@@ -88,6 +88,8 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   settings(): DispatchSettings;
   gate(message: InboundMessage): Promise<Verdict>;
   link(to: Peer): ChannelLink | undefined;
+  /** Without a link now, and to get one: its account is being connected. Never when unset. */
+  linkComes?(to: Peer): boolean;
   /** The words of a recording, where the config says how they are had; undefined leaves it a file. Never rejects. */
   transcribe?(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */

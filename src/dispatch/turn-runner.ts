@@ -168,7 +168,9 @@ export class TurnRunner {
   }
 
   async #keepRecord(prepared: PreparedTurn, session: Session, end: RunEnd): Promise<void> {
-    const { receipt, result } = end;
+    const { result } = end;
+    const { files } = prepared;
+    const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
     await session.update(chatFacts(prepared.message));
     await this.#keepCounters(session, end);
     await this.#ports.journal.runs.record({

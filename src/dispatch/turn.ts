@@ -12,7 +12,7 @@ import { runId, type RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
-import type { RunFacts } from "../types/run.ts";
+import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -28,6 +28,7 @@ export interface PreparedTurn {
   readonly agent: AgentSettings;
   readonly turn: UserTurn;
   readonly body: Body;
+  readonly files: readonly FileFate[];
 }
 
 /** The transcript id of a turn: the same at every boot. */
@@ -66,7 +67,7 @@ export async function prepareTurn(
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
   };
-  return { facts, rows: waiting.rows, message: first.message, agent, turn, body };
+  return { facts, rows: waiting.rows, message: first.message, agent, turn, body, files: media.fates };
 }
 
 /** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
@@ -102,6 +103,7 @@ function bodyFor(
     abortedLastRun: session.entry.abortedLastRun === true,
     systemEvents: eventsFor(session, ports),
     media: media.files,
+    missing: media.missing,
     hasMessageTool: ports.tools(agent, sceneOf(waiting.rows, ports)).some(isMessageTool),
   });
 }
@@ -124,7 +126,7 @@ const saidIn = ({ pending }: Waiting, { timezone }: AgentSettings, { clock }: Di
   now: clock.now(),
 });
 
-const NO_MEDIA: FetchedMedia = { files: [], images: [], spoken: new Map() };
+const NO_MEDIA: FetchedMedia = { files: [], missing: [], fates: [], images: [], spoken: new Map() };
 
 /** A message without files as it joins a running turn. News of the gateway wait for a turn of their own. */
 export function joiningTurn(waiting: Waiting, row: InboxRow, agent: AgentSettings, ports: DispatchPorts): UserTurn {

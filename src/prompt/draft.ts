@@ -14,6 +14,16 @@ export interface AttachedFile {
   readonly transcribed?: boolean;
 }
 
+/** A file that came with the turn and cannot be had. */
+export interface MissingFile {
+  readonly kind: MediaKind;
+  readonly name?: string;
+  readonly mime?: string;
+  readonly durationSeconds?: number;
+  /** What is in the way, for the model. */
+  readonly why: string;
+}
+
 /** Everything that the stages may look at. Plain data, so that one context always makes one body. */
 export interface BodyContext {
   readonly message: InboundMessage;
@@ -31,6 +41,7 @@ export interface BodyContext {
   /** Earlier messages of the thread, one a line. */
   readonly threadHistory?: string;
   readonly media: readonly AttachedFile[];
+  readonly missing?: readonly MissingFile[];
   readonly hasMessageTool: boolean;
   /** IANA name; UTC when it is unknown. */
   readonly timezone: string;

@@ -1,4 +1,5 @@
 import type { AgentId, RunId, SessionKey } from "./ids.ts";
+import type { MediaKind } from "./message.ts";
 import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
 
 /** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
@@ -168,6 +169,22 @@ export interface SideCost {
   readonly usage: Usage;
 }
 
+/** What became of a file that came with a message of a run. */
+export interface FileFate {
+  /** Row of the inbox. */
+  readonly inboxId: number;
+  readonly kind: MediaKind;
+  /** As its sender says. */
+  readonly name?: string;
+  /** How often it was asked for. */
+  readonly tries: number;
+  readonly durationMs: number;
+  /** Of what was had. */
+  readonly bytes?: number;
+  /** Why it was not had. */
+  readonly why?: string;
+}
+
 /** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
 export interface Receipt {
   readonly model: ModelRef;
@@ -185,6 +202,8 @@ export interface Receipt {
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
   readonly compactions?: number;
+  /** In the order of the messages that it began with. */
+  readonly files?: readonly FileFate[];
   /** The part of `calls` and `usage` that was not the conversation's own. */
   readonly beside?: readonly SideCost[];
   /** What each message that joined the run on its way was made of. */

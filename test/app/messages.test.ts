@@ -121,6 +121,32 @@ describe("openclaw why", () => {
     expect(shown.out).toMatch(/^2026-11-2\d \d\d:\d\d:\d\d {2}received {3}message 55/);
   });
 
+  it("tells what became of the message's own files", async () => {
+    const [said, other] = [await accept("look", "1", { id: "56" }), await accept("and this", "1", { id: "57" })];
+    await claim(said.id, other.id);
+    const photo = {
+      inboxId: said.id,
+      kind: "image",
+      name: "dot\n.png",
+      tries: 3,
+      durationMs: 1700,
+      bytes: 68,
+    } as const;
+    const big = { inboxId: said.id, kind: "document", tries: 1, durationMs: 4, why: "larger than 20 MB" } as const;
+    const files = [photo, big, { ...photo, inboxId: other.id, name: "other.png", tries: 1 }];
+    const record = { runId: runId("run-one"), sessionKey: KEY, at: now + 1500, result: "replied" };
+    await journal.runs.record({ ...record, receipt: { ...receipt, files } });
+    expect((await steps("56")).filter(([step]) => step === "file")).toEqual([
+      ["file", "dot .png (image): fetched, 68 bytes, 3 tries in 1700 ms"],
+      ["file", "document: not available, 4 ms: larger than 20 MB"],
+    ]);
+    expect((await steps("57")).filter(([step]) => step === "file")).toEqual([
+      ["file", "other.png (image): fetched, 68 bytes, 1700 ms"],
+    ]);
+    const shown = await cli("runs", "show", "run-one");
+    expect(shown.out).toMatch(/Files that came with it:\n.*\n.*document +1 +4 ms +larger than 20 MB/s);
+  });
+
   it("does not call a message answered alone whose answer the platform refused", async () => {
     const said = await accept("x", "1", { id: "e" });
     await claim(said.id);

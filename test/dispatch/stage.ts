@@ -53,6 +53,8 @@ export interface Hall {
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
   chatTools?: (boot: Pick<DispatchPorts, "outbox" | "media" | "clock">) => DispatchPorts["tools"];
+  /** False while the platform is being connected to. */
+  isLinked: boolean;
   /** What the platform takes. */
   limits: ChannelLimits;
   rules: Rules;
@@ -100,6 +102,7 @@ export async function openHall(): Promise<Hall> {
     log,
     dir: place.dir,
     tools: [],
+    isLinked: true,
     limits: LIMITS,
     rules: {},
     gate: async () => ({ kind: "pass", pending: [] }),
@@ -141,7 +144,8 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     log,
     settings: () => settings(hall),
     gate: (asked) => hall.gate(asked),
-    link: () => platform,
+    link: () => (hall.isLinked ? platform : undefined),
+    linkComes: () => !hall.isLinked,
     transcribe: async (recording) => hall.transcribe?.(recording),
     tools: (agent, scene) => [...hall.tools, ...(chatTools?.(agent, scene) ?? [])],
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),

@@ -208,6 +208,21 @@ describe("the body", () => {
     );
   });
 
+  it("names the files that cannot be had, and why", () => {
+    const big = { kind: "document", name: "big]\n.pdf", mime: "application/pdf", why: "larger than 20 MB" } as const;
+    const voice = { kind: "voice", mime: "audio/ogg", durationSeconds: 7.2, why: "Telegram answers [502]" } as const;
+    const lines =
+      "[media not available: big) .pdf (document, application/pdf): larger than 20 MB]\n" +
+      "[media not available: voice (audio/ogg, 7 s): Telegram answers (502)]";
+    const given = { media: [], missing: [big, voice], hasMessageTool: true };
+    expect(buildBody({ ...operator("see"), ...given }).text).toBe(`${lines}\n\nsee`);
+    expect(buildBody({ ...operator(""), ...given }).text).toBe(lines);
+    const photo = { path: "/m/photo.jpg", kind: "image" } as const;
+    expect(buildBody({ ...operator(""), missing: [big], media: [photo] }).text).toMatch(
+      /^\[media attached: \/m\/photo\.jpg\]\n\[media not available: big/,
+    );
+  });
+
   it("takes a thinking level off the user's own words, whatever stands before them", () => {
     const given = context({ message: message({ text: "high  prove\n  it" }), abortedLastRun: true });
     const body = buildBody(given);

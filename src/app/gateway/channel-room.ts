@@ -47,11 +47,19 @@ export class ChannelRoom {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
       },
+      linkComes: (to) => this.#comes(to),
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),
     };
+  }
+
+  /** Also while an account is started anew: only what is off, or waits for a person, gets no link by itself. */
+  #comes({ channel, account }: Peer): boolean {
+    return this.status().some(
+      (row) => row.channel === channel && row.accountId === account && row.enabled && row.lifecycle !== "dead",
+    );
   }
 
   /** The platform's limits, or less where the config says so. */

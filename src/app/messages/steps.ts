@@ -1,14 +1,24 @@
 import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { modelName } from "../../types/model.ts";
-import type { Receipt } from "../../types/run.ts";
+import type { FileFate, Receipt } from "../../types/run.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
 
 /** One thing that happened to a message. Without a time: while the step before it lasted. */
 export interface Step {
   readonly at?: number;
-  readonly step: "received" | "offered" | "admission" | "session" | "queue" | "run" | "reply" | "end" | "again";
+  readonly step:
+    | "received"
+    | "offered"
+    | "admission"
+    | "session"
+    | "queue"
+    | "file"
+    | "run"
+    | "reply"
+    | "end"
+    | "again";
   readonly text: string;
 }
 
@@ -20,6 +30,7 @@ export function tellSteps(facts: Facts): readonly Step[] {
     ...offered(facts),
     ...session(facts.row),
     ...queue(facts),
+    ...files(facts),
     ...runSteps(facts),
     ...facts.replies.map(reply),
     end(facts),
@@ -86,6 +97,20 @@ function queue({ row, others }: Facts): readonly Step[] {
   if (others.length === 0) return [];
   const named = others.map(({ id, outcome: end }) => `${id}${end?.kind === "steered" ? " (steered)" : ""}`);
   return [{ step: "queue", text: `its turn has the messages of other rows too: ${named.join(", ")}` }];
+}
+
+/** What became of its own files, of which its run's receipt tells. */
+function files({ row, run }: Facts): readonly Step[] {
+  const own = (run?.receipt.files ?? []).filter(({ inboxId }) => inboxId === row.id);
+  return own.map((file) => ({ step: "file", text: tellFile(file) }));
+}
+
+function tellFile({ kind, name, bytes, tries, durationMs, why }: FileFate): string {
+  const what = name === undefined ? kind : `${name.replaceAll(/[\s\p{Cc}]+/gu, " ")} (${kind})`;
+  const effort = `${tries === 1 ? "" : `${tries} tries in `}${durationMs} ms`;
+  return why === undefined
+    ? `${what}: fetched, ${bytes} bytes, ${effort}`
+    : `${what}: not available, ${effort}: ${why}`;
 }
 
 function runSteps({ row, run }: Facts): readonly Step[] {

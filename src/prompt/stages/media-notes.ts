@@ -1,4 +1,4 @@
-import { prepend, type AttachedFile, type BodyStage } from "../draft.ts";
+import { prepend, type AttachedFile, type BodyStage, type MissingFile } from "../draft.ts";
 
 const SEND_BACK =
   "To send an image back, prefer the message tool: give it the file as media, path or filePath. A path written " +
@@ -12,15 +12,26 @@ function plain(text: string): string {
     .replaceAll("]", ")");
 }
 
-function describe(file: AttachedFile): string {
+function factsOf(file: AttachedFile | MissingFile, kind?: string): string {
   const length = file.durationSeconds === undefined ? undefined : `${Math.round(file.durationSeconds)} s`;
-  const facts = [file.mime, length].filter((fact) => fact !== undefined);
-  const about = facts.length === 0 ? "" : ` (${plain(facts.join(", "))})`;
+  const facts = [kind, file.mime, length].filter((fact) => fact !== undefined);
+  return facts.length === 0 ? "" : ` (${plain(facts.join(", "))})`;
+}
+
+function describe(file: AttachedFile): string {
+  const about = factsOf(file);
   const url = file.url === undefined ? "" : ` | ${plain(file.url)}`;
   return `${plain(file.path)}${about}${url}`;
 }
 
+function missingLine(file: MissingFile): string {
+  const { name, kind, why } = file;
+  const what = name === undefined ? `${kind}${factsOf(file)}` : `${plain(name)}${factsOf(file, kind)}`;
+  return `[media not available: ${what}: ${plain(why)}]`;
+}
+
 function noteLines(files: readonly AttachedFile[]): string[] {
+  if (files.length === 0) return [];
   const [first] = files;
   if (files.length === 1 && first !== undefined) {
     return [`[media attached: ${describe(first)}]`];
@@ -29,16 +40,14 @@ function noteLines(files: readonly AttachedFile[]): string[] {
   return [`[media attached: ${files.length} files]`, ...each];
 }
 
-/** Which files came along. Speech that was already written down is left out. */
+/** Which files came along, and which of them cannot be had. Speech that was already written down is left out. */
 export const mediaNotes: BodyStage = {
   name: "mediaNotes",
   source: "the message's files",
   apply(draft, context) {
     const files = context.media.filter((file) => file.transcribed !== true);
-    if (files.length === 0) {
-      return draft;
-    }
-    const hint = context.hasMessageTool ? [SEND_BACK] : [];
-    return prepend(draft, [...noteLines(files), ...hint].join("\n"));
+    const lines = [...noteLines(files), ...(context.missing ?? []).map(missingLine)];
+    const hint = files.length > 0 && context.hasMessageTool ? [SEND_BACK] : [];
+    return prepend(draft, [...lines, ...hint].join("\n"));
   },
 };

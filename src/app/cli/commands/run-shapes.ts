@@ -24,6 +24,15 @@ const skipped = z.looseObject({ model, profile: z.string().optional(), why: z.st
 const tool = z.looseObject({ name: z.string(), calls: z.number(), failed: z.number(), ms: z.number() });
 const part = z.looseObject({ name: z.string(), source: z.string(), tokens: z.number(), text: z.string().optional() });
 
+const file = z.looseObject({
+  kind: z.string(),
+  name: z.string().optional(),
+  tries: z.number(),
+  durationMs: z.number(),
+  bytes: z.number().optional(),
+  why: z.string().optional(),
+});
+
 const receipt = z.looseObject({
   model,
   usage,
@@ -38,6 +47,7 @@ const receipt = z.looseObject({
   skipped: z.array(skipped).optional(),
   tools: z.array(tool).optional(),
   compactions: z.number().optional(),
+  files: z.array(file).optional(),
   beside: z.array(z.looseObject({ what: z.string(), model, calls: z.number(), usage })).optional(),
   steered: z.array(z.array(part)).optional(),
   prompt: z

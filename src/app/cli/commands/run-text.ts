@@ -15,6 +15,7 @@ export function runText(io: Io, whole: WholeRun): string {
     block(io, "The user's turn", partRows(receipt.prompt?.bodyParts)),
     block(io, "Messages that joined it", partRows(receipt.steered?.flat())),
     block(io, "The system prompt", partRows(receipt.prompt?.systemParts)),
+    block(io, "Files that came with it", fileRows(receipt)),
     block(io, "Tools", toolRows(receipt)),
     block(io, "Of its cost, not the conversation's own", besideRows(receipt)),
     block(io, "Came in", inRows(whole)),
@@ -116,6 +117,18 @@ const skippedRows = ({ skipped = [] }: ShownReceipt): Rows => [
 const partRows = (parts: readonly RunPart[] = []): Rows => [
   ["PART", "SOURCE", "TOKENS"],
   ...parts.map(({ name, source, tokens }) => [name, source, count(tokens)]),
+];
+
+const fileRows = ({ files = [] }: ShownReceipt): Rows => [
+  ["FILE", "KIND", "BYTES", "TRIES", "TOOK", "WHY NOT"],
+  ...files.map(({ name = "", kind, bytes, tries, durationMs, why = "" }) => [
+    name,
+    kind,
+    bytes === undefined ? "" : count(bytes),
+    String(tries),
+    showMs(durationMs),
+    why,
+  ]),
 ];
 
 const toolRows = ({ tools = [] }: ShownReceipt): Rows => [

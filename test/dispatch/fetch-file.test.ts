@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/fetch-file.ts";
+import { Stopped } from "../../src/harness/until-stopped.ts";
+import { diskFull } from "../../src/store/disk.ts";
+import { openMediaStore } from "../../src/store/media.ts";
+import type { FetchedFile } from "../../src/types/channel.ts";
+import { OpenClawError, type ErrorCode } from "../../src/types/errors.ts";
+import { mediaId } from "../../src/types/ids.ts";
+import type { MediaItem } from "../../src/types/message.ts";
+import { NotNow } from "../../src/types/not-now.ts";
+import { PNG } from "../contracts/media.ts";
+import { type HandClock, handClock, listen, type Lines, peer, Platform, quiet } from "../outbox/stage.ts";
+
+const PHOTO: MediaItem = { kind: "image", source: { at: "platform", ref: "p" } };
+const FILE: FetchedFile = { bytes: PNG, mime: "image/png" };
+
+let dir: string;
+let clock: HandClock;
+let log: Lines;
+let stop: AbortController;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "fetch-"));
+  clock = handClock();
+  log = listen();
+  stop = new AbortController();
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+/** A platform that gives what `next` gives, one for each time that it is asked. */
+function giving(...next: (FetchedFile | Error)[]): Platform & { asked: () => number } {
+  let asked = 0;
+  const download = async (): Promise<FetchedFile> => {
+    const answer = next[Math.min(asked, next.length - 1)];
+    asked += 1;
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error("nothing to give");
+    return answer;
+  };
+  return Object.assign(new Platform(), { download, asked: () => asked });
+}
+
+const portsWith = (more: Partial<FetchPorts>): FetchPorts => ({
+  media: openMediaStore(dir),
+  link: () => undefined,
+  clock,
+  log,
+  stopping: stop.signal,
+  ...more,
+});
+
+/** Lets the time pass as it is waited for. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const done = work.finally(() => (isOver = true));
+  done.catch(() => undefined);
+  while (!isOver) {
+    await quiet();
+    const [first] = clock.waits;
+    if (first !== undefined) clock.pass(first);
+  }
+  return done;
+}
+
+const get = (more: Partial<FetchPorts>, item = PHOTO) => inTime(fetchFile(item, peer("1"), portsWith(more)));
+const refusal = (code: ErrorCode) => new OpenClawError(code, { message: "It is gone.", fix: "Send it again." });
+
+test("waits for an account that is being connected", async () => {
+  const begun = clock.now();
+  const platform = giving(FILE);
+  const link = () => (clock.now() - begun > 3000 ? platform : undefined);
+  const end = await get({ link, linkComes: () => true });
+  expect(end).toMatchObject({ kind: "stored", tries: 1, file: { mime: "image/png" } });
+  expect(end.ms).toBeGreaterThanOrEqual(3000);
+  expect(end.ms).toBeLessThan(3500);
+});
+
+test("waits no longer than a minute, and not at all for one that is off", async () => {
+  const lost = { kind: "lost", why: "telegram/default is not connected", tries: 0 };
+  const late = await get({ linkComes: () => true });
+  expect(late).toMatchObject(lost);
+  expect(late.ms).toBeGreaterThan(FETCH_WITHIN_MS - 1000);
+  expect(late.ms).toBeLessThanOrEqual(FETCH_WITHIN_MS);
+  expect(await get({ linkComes: () => false })).toMatchObject({ ...lost, ms: 0 });
+  expect(await get({})).toMatchObject({ ...lost, ms: 0 });
+});
+
+test.each([
+  ["an error of no kind", new Error("socket hang up")],
+  ["what passes", new NotNow("Telegram answers 502")],
+])("asks again after %s", async (_what, error) => {
+  const platform = giving(error, error, FILE);
+  const end = await get({ link: () => platform });
+  expect(end).toMatchObject({ kind: "stored", tries: 3 });
+  expect(log.lines.filter((line) => line.includes("media not fetched yet"))).toHaveLength(2);
+});
+
+test("leaves a platform alone for as long as it asks", async () => {
+  const platform = giving(new NotNow("too many requests", { afterMs: 17_000 }), FILE);
+  const end = await get({ link: () => platform });
+  expect(end).toMatchObject({ kind: "stored", tries: 2, ms: 17_000 });
+});
+
+test("goes on without at once where it would have to wait for too long, or nothing helps", async () => {
+  const busy = giving(new NotNow("too many requests", { afterMs: 90_000 }));
+  expect(await get({ link: () => busy })).toMatchObject({ kind: "lost", why: "too many requests", tries: 1, ms: 0 });
+  for (const code of ["MEDIA_UNAVAILABLE", "MEDIA_TOO_LARGE"] as const) {
+    const gone = giving(refusal(code));
+    expect(await get({ link: () => gone })).toMatchObject({ kind: "lost", why: "It is gone", tries: 1, ms: 0 });
+  }
+  const mute = new Platform();
+  expect(await get({ link: () => mute })).toMatchObject({ kind: "lost", why: "its channel gives no files" });
+  const nowhere: MediaItem = { kind: "image", source: { at: "store", id: mediaId(`${"a".repeat(26)}.png`) } };
+  expect(await get({}, nowhere)).toMatchObject({ kind: "lost", tries: 1, ms: 0 });
+});
+
+test("never tries for longer than a minute, whatever passes", async () => {
+  const pauses = fc.array(fc.option(fc.integer({ min: 0, max: 70_000 }), { nil: undefined }), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(pauses, fc.boolean(), async (waits, comes) => {
+      const errors = waits.map((afterMs) => new NotNow("not now", { afterMs }));
+      const platform = giving(...errors, ...(comes ? [FILE] : [new NotNow("not now")]));
+      const end = await get({ link: () => platform });
+      expect(end.ms).toBeLessThanOrEqual(FETCH_WITHIN_MS);
+      expect(end.tries).toBe(platform.asked());
+      if (end.kind === "stored") expect(end.ms).toBeGreaterThanOrEqual(sumOf(waits));
+      else expect(comes && end.tries > waits.length).toBe(false);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+const sumOf = (waits: readonly (number | undefined)[]) => waits.reduce<number>((sum, ms = 0) => sum + ms, 0);
+
+test("stops asking when nobody waits any more", async () => {
+  const platform = giving(new NotNow("not now"));
+  const end = fetchFile(PHOTO, peer("1"), portsWith({ link: () => platform }));
+  await quiet();
+  stop.abort();
+  await expect(end).rejects.toThrow(Stopped);
+  expect(clock.waits).toEqual([]);
+  expect(platform.asked()).toBe(1);
+});
+
+test("a full disk is the turn's to wait for", async () => {
+  const platform = giving(FILE);
+  const put = async () => Promise.reject(diskFull(dir, undefined));
+  const full = portsWith({ link: () => platform, media: { ...openMediaStore(dir), put } });
+  await expect(fetchFile(PHOTO, peer("1"), full)).rejects.toMatchObject({ code: "DISK_FULL" });
+});

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { FetchedFile } from "../../src/types/channel.ts";
+import { OpenClawError } from "../../src/types/errors.ts";
+import type { MediaItem } from "../../src/types/message.ts";
+import { NotNow } from "../../src/types/not-now.ts";
+import { PNG } from "../contracts/media.ts";
+import { until } from "../outbox/stage.ts";
+import { type Hall, message, openHall } from "./stage.ts";
+
+let hall: Hall;
+let asked: string[];
+beforeEach(async () => {
+  hall = await openHall();
+  asked = [];
+});
+afterEach(() => hall.close());
+
+const photo = (ref: string, more: Partial<MediaItem> = {}): MediaItem => ({
+  kind: "image",
+  name: `${ref}.png`,
+  source: { at: "platform", ref },
+  ...more,
+});
+
+/** The platform gives files of these refs; the first so many times not yet. */
+function give(answer: (ref: string, time: number) => FetchedFile | Error): void {
+  const download = async ({ source }: MediaItem): Promise<FetchedFile> => {
+    const ref = source.at === "platform" ? source.ref : "";
+    asked.push(ref);
+    const got = answer(ref, asked.filter((one) => one === ref).length);
+    if (got instanceof Error) throw got;
+    return got;
+  };
+  Object.assign(hall.platform, { download });
+}
+
+const png = (): FetchedFile => ({ bytes: PNG, mime: "image/png" });
+
+test("a photo that was in the journal at the start is fetched once its account is connected", async () => {
+  give(png);
+  hall.isLinked = false;
+  const first = await hall.boot();
+  await first.journal.inbox.accept([message("what is on it?", "1", { media: [photo("a")] })]);
+  await first.stop();
+
+  const second = await hall.boot();
+  const [row] = await second.journal.inbox.open();
+  await second.recover();
+  await until(async () => (await second.journal.inbox.ofRun((await open(second))?.runId ?? "")).length === 1);
+  expect(asked).toEqual([]);
+  hall.isLinked = true;
+  expect(await second.outcome(row!)).toEqual({ kind: "replied" });
+  expect(asked).toEqual(["a"]);
+  expect(hall.model.calls.map(({ said }) => said.includes("[media attached: "))).toEqual([true]);
+});
+
+const open = async (boot: Awaited<ReturnType<Hall["boot"]>>) => (await boot.journal.inbox.open())[0];
+
+test("a photo that its platform cannot give at once is asked for again, and their order stays", async () => {
+  give((ref, time) => (ref === "a" && time === 1 ? new NotNow("Telegram answers 502") : png()));
+  const boot = await hall.boot();
+  const names = ["a", "b", "c"];
+  const row = await boot.tell("look", "1", {
+    media: names.map((ref, at) => photo(ref, { kind: "document", durationSeconds: at + 1 })),
+  });
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  expect(asked).toEqual(["a", "b", "c", "a"]);
+  const notes = hall.model.calls[0]?.said.match(/\[media attached \d\/3: [^\n]+ \(image\/png, (\d) s\)\]/g) ?? [];
+  expect(notes.map((note) => note.slice(-6))).toEqual(["1 s)]", "2 s)]", "3 s)]"].map((end) => ` ${end}`));
+});
+
+test("a stop ends a turn that waits for its photo", async () => {
+  give(() => new NotNow("Telegram answers 502", { afterMs: 30_000 }));
+  const boot = await hall.boot();
+  const row = await boot.tell("look", "1", { media: [photo("a")] });
+  await until(() => asked.length === 1);
+  await boot.tell("/stop");
+  expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+  expect(hall.model.calls).toEqual([]);
+  expect(asked).toHaveLength(1);
+});
+
+test("a file that cannot be had is told to the model, the log and the receipt, also where it is all of the message", async () => {
+  const problem = { message: "A file on Telegram is larger than 20 MB.", fix: "Ask for a smaller file." };
+  give((ref) => (ref === "big" ? new OpenClawError("MEDIA_TOO_LARGE", problem) : png()));
+  const boot = await hall.boot();
+  const big = photo("big", { kind: "voice", mime: "audio/ogg", durationSeconds: 7 });
+  const row = await boot.tell("", "1", { media: [big] });
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  expect(hall.model.calls[0]?.said).toContain(
+    "[media not available: big.png (voice, audio/ogg, 7 s): A file on Telegram is larger than 20 MB]",
+  );
+  expect(hall.log.lines.join("\n")).toMatch(/warn media not fetched.*larger than 20 MB/);
+  const next = await boot.tell("see", "1", { media: [photo("dot"), big] });
+  expect(await boot.outcome(next)).toEqual({ kind: "replied" });
+  const record = await boot.journal.runs.last(boot.keyOf("1"));
+  expect(record?.receipt.files).toMatchObject([
+    { inboxId: next.id, kind: "image", name: "dot.png", tries: 1, bytes: PNG.length },
+    { inboxId: next.id, kind: "voice", name: "big.png", tries: 1, why: "A file on Telegram is larger than 20 MB" },
+  ]);
+});

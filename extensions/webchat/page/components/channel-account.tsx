@@ -84,7 +84,7 @@ function Actions(props: ActionsProps): VNode {
   return (
     <p class="channel-actions">
       {choice("send", "Send a message", { disabled: isOff })}
-      {choice("test", "Test", { disabled: !account.connected })}
+      {choice("test", "Test", { disabled: isOff })}
       {account.login && choice("login", "Link")}
       {account.login && choice("forget", "Forget", { danger: true })}
       {account.configured && setup && (

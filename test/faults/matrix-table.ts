@@ -6,6 +6,8 @@ export const STEPS = [
   "admitted",
   "run started",
   "tool run",
+  "preview sent",
+  "preview shown",
   "first block sent",
   "last block sent",
   "row marked",
@@ -16,31 +18,33 @@ export type Step = (typeof STEPS)[number];
 export type Cell = "once" | "labelled" | "n.a.";
 export type Row = Readonly<Record<Step, Cell>>;
 
-const ONCE: Row = {
+const USUAL: Row = {
   "update received": "once",
   committed: "once",
   acknowledged: "once",
   admitted: "once",
   "run started": "once",
   "tool run": "once",
+  "preview sent": "labelled",
+  "preview shown": "once",
   "first block sent": "once",
   "last block sent": "once",
   "row marked": "once",
 };
 
 export const MATRIX = {
-  telegram: { ...ONCE, "last block sent": "labelled" },
-  slack: ONCE,
-  discord: { ...ONCE, acknowledged: "n.a." },
-  signal: { ...ONCE, acknowledged: "n.a.", "last block sent": "labelled" },
-  whatsapp: ONCE,
-  webchat: { ...ONCE, "row marked": "n.a." },
+  telegram: { ...USUAL, "last block sent": "labelled" },
+  slack: USUAL,
+  discord: { ...USUAL, acknowledged: "n.a." },
+  signal: { ...USUAL, acknowledged: "n.a.", "last block sent": "labelled" },
+  whatsapp: USUAL,
+  webchat: { ...USUAL, "preview sent": "n.a.", "preview shown": "n.a.", "row marked": "n.a." },
 } as const satisfies Readonly<Record<string, Row>>;
 export type PlatformId = keyof typeof MATRIX;
 
 export const WHY_NOT: readonly string[] = [
   "Discord and Signal: events are not acknowledged one by one; the next connection names the last one that is in the journal.",
-  "Web chat: the transcript is the delivery, so there is no row to mark.",
+  "Web chat: the transcript is the delivery, so there is no row to mark; what grows on the page is no message, and goes with its connection.",
 ];
 
 const cells = (words: readonly string[]): string => `| ${words.join(" | ")} |`;

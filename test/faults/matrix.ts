@@ -20,13 +20,20 @@ interface Said {
 }
 
 /** What the chat must show of a message. In parts where the answer has several blocks. */
-function piecesOf({ mark, step }: Said): readonly string[] {
+function piecesOf(said: Said): readonly string[] {
+  const { mark, step } = said;
+  if (isPreview(step)) return [`${headOf(said)} the rest of it is written END`];
   if (!isInBlocks(step)) return [`answer to ${mark} END`];
   return ["one", "two", "three"].map((part) => `part ${part} of the long answer that was given to ${mark} END`);
 }
 
+/** What a preview shows of its answer. */
+const headOf = ({ mark }: Said): string => `of the answer to ${mark} this much is read while`;
+
 /** The pieces that the first part of an answer does not have. */
 function restBehind(before: string, all: readonly Said[]): string {
+  const half = all.findLast((said) => isPreview(said.step) && before.includes(headOf(said)));
+  if (half) return piecesOf(half)[0]?.replace(headOf(half), "") ?? "";
   const said = all.findLast(({ mark }) => before.includes(`${mark} END`));
   return said
     ? piecesOf(said)
@@ -35,7 +42,17 @@ function restBehind(before: string, all: readonly Said[]): string {
     : "nothing was said before";
 }
 
+const isPreview = (step: Step): boolean => step === "preview sent" || step === "preview shown";
 const isInBlocks = (step: Step): boolean => step === "first block sent" || step === "last block sent";
+
+type Streaming = { readonly mode: "partial" | "block"; readonly nativeTransport?: boolean };
+
+/** As it is unless it is set otherwise, with previews that are messages everywhere, and without previews. */
+const ROUNDS: readonly { readonly streaming: Streaming; has(step: Step): boolean }[] = [
+  { streaming: { mode: "partial" }, has: (step) => !isInBlocks(step) && step !== "preview sent" },
+  { streaming: { mode: "partial", nativeTransport: false }, has: isPreview },
+  { streaming: { mode: "block" }, has: isInBlocks },
+];
 
 /** One platform and one state directory; gateways come, are killed and are followed by others. */
 export class Matrix {
@@ -58,20 +75,20 @@ export class Matrix {
 
   /** Kills at each step that the platform has. */
   async run(row: Row): Promise<Row> {
-    const found: Record<Step, Cell> = { ...row };
-    await this.#configure("partial");
-    await this.#start();
-    await this.#warmUp();
-    for (const step of STEPS.filter((each) => !isInBlocks(each) && row[each] !== "n.a."))
-      found[step] = await this.#kill(step);
-    await this.#gateway?.kill("SIGTERM");
-    await this.#configure("block");
-    await this.#start();
-    for (const step of STEPS.filter((each) => isInBlocks(each) && row[each] !== "n.a."))
-      found[step] = await this.#kill(step);
+    const found: Partial<Record<Step, Cell>> = {};
+    for (const [round, { streaming, has }] of ROUNDS.entries()) {
+      if (round > 0) expect(await this.#gateway?.kill("SIGTERM")).toBe(0);
+      await this.#configure(streaming);
+      await this.#start();
+      if (round === 0) await this.#warmUp();
+      for (const step of STEPS.filter((each) => has(each) && row[each] !== "n.a.")) {
+        const cell = await this.#kill(step);
+        found[step] = found[step] === "labelled" ? "labelled" : cell;
+      }
+    }
     expect(await this.#gateway?.kill("SIGTERM")).toBe(0);
     await this.#expectTranscripts();
-    return found;
+    return { ...row, ...found };
   }
 
   /** What came while nobody listened is asked for in chats that were heard before. */
@@ -81,9 +98,9 @@ export class Matrix {
     await this.#settled();
   }
 
-  async #configure(mode: "partial" | "block"): Promise<void> {
+  async #configure(streaming: Streaming): Promise<void> {
     const { id, channel } = this.#platform;
-    const open = { enabled: true, dmPolicy: "open", allowFrom: ["*"], streaming: { mode } };
+    const open = { enabled: true, dmPolicy: "open", allowFrom: ["*"], streaming };
     const provider = {
       baseUrl: this.#model.url,
       apiKey: "x",
@@ -154,6 +171,8 @@ export class Matrix {
       admitted: () => next("received"),
       "run started": () => this.#model.called(calls + 1, PATIENCE_MS),
       "tool run": () => this.#until("tool run", () => existsSync(this.#file(`began-${aimed.mark}`))),
+      "preview sent": () => seen(headOf(aimed)),
+      "preview shown": () => this.#until("preview shown", () => this.#showsHalf(aimed)),
       "first block sent": () =>
         this.#platform.channel ? next("delivered") : seen(piecesOf(aimed)[0] ?? "").then(() => undefined),
       "last block sent": () => seen(piecesOf(aimed).at(-1) ?? ""),
@@ -194,6 +213,9 @@ export class Matrix {
       case "tool run":
         if (isAfterTool) return "hang";
         return run(`echo ${said.mark} >> ran.txt && touch began-${said.mark} && sleep 2`);
+      case "preview sent":
+      case "preview shown":
+        return { text: headOf(said), ending: "stall", pingMs: 20 };
       case "first block sent":
         return { text: `${first}\n\n${others[0] ?? ""}`, ending: "stall", pingMs: 20 };
       case "last block sent":
@@ -237,9 +259,28 @@ export class Matrix {
       );
       if (chat === aimed.chat && isLabelled) cell = "labelled";
     }
+    if (isPreview(aimed.step)) await this.#expectNoHalf(aimed);
     for (const { mark } of this.#said) expect(this.#rowsWith(mark), `${mark} in the journal`).toBe(1);
     if (aimed.step === "tool run") await this.#expectToolsRanOnce();
     return cell;
+  }
+
+  /** A message that the gateway knows, or what goes away by itself. */
+  async #showsHalf(said: Said): Promise<boolean> {
+    const half = headOf(said);
+    if (this.#platform.growing?.(said.chat)?.includes(half)) return true;
+    const shown = await this.#platform.shown(said.chat);
+    const noted = "SELECT count(*) AS n FROM preview JOIN inbox ON inbox.id = inbox_id";
+    const isNoted = this.#count(`${noted} WHERE message_id <> '' AND instr(message, ?) > 0`, `please ${said.mark}`);
+    return isNoted > 0 && shown.some((text) => text.includes(half));
+  }
+
+  /** Beside the whole answer there is no part of it, unless the whole says that it may repeat. */
+  async #expectNoHalf(said: Said): Promise<void> {
+    const shown = (await this.#platform.shown(said.chat)).filter((text) => text.includes(headOf(said)));
+    const plain = shown.filter((text) => !text.startsWith(LABEL));
+    expect(plain.length, `one answer in two texts: ${JSON.stringify(shown)}`).toBeLessThanOrEqual(1);
+    expect(this.#platform.growing?.(said.chat)).toBeUndefined();
   }
 
   async #expectToolsRanOnce(): Promise<void> {

@@ -13,6 +13,8 @@ export interface KilledPlatform {
   say(chat: 0 | 1, text: string): void;
   /** Texts of the bot in a chat, in their order. */
   shown(chat: 0 | 1): readonly string[] | Promise<readonly string[]>;
+  /** What a chat shows of an answer that is being written, where that is no message. */
+  growing?(chat: 0 | 1): string | undefined;
   /** Messages that would be delivered again; undefined where the platform is told of that only as it is connected to. */
   readonly unacknowledged?: () => number;
   /** Hears of every text of the bot at the moment at which people see it, before the gateway knows that they do. */

@@ -13,6 +13,7 @@ export async function killedTelegram(): Promise<KilledPlatform> {
     isListening: () => fake.polls.open > 0,
     say: (chat, text) => void fake.say(text, { from: { id: PEOPLE[chat] } }),
     shown: (chat) => fake.shown(PEOPLE[chat]),
+    growing: (chat) => fake.draft(PEOPLE[chat]),
     unacknowledged: () => fake.pending.length,
     onShown: (listener) => watchPushes(fake.sent, ({ text, ok }) => ok && text !== "" && listener(text)),
     deafen: () => void (wire.isDeaf = true),

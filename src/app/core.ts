@@ -45,6 +45,7 @@ export interface Surroundings {
   /** The channels' accounts; there are none when unset, and no tool acts in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
+  heard?: DispatchPorts["heard"];
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
   noRoom?: DispatchPorts["noRoom"];
@@ -87,6 +88,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     log,
     settings: createRules(live),
     gate: (message) => around.gate(message),
+    ...(around.heard && { heard: around.heard }),
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.noRoom && { noRoom: around.noRoom }),

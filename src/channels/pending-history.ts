@@ -1,28 +1,37 @@
 import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/message.ts";
-import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
 const MAX_CHATS = 500;
 
-/** What was said in groups since the bot's last answer there; in memory, lost with the process. */
-export class PendingHistory {
-  readonly #chats = new Map<string, HistoryLine[]>();
+interface Kept {
+  /** Grows with arrival. */
+  readonly id: number;
+  readonly line: HistoryLine;
+}
 
-  /** Keeps the newest `limit` lines of the chat; none when it is 0. */
-  add(message: InboundMessage, limit: number): void {
+/** What was said in groups since the bot's last turn there; in memory, filled again from the journal at a start. */
+export class PendingHistory {
+  readonly #chats = new Map<string, readonly Kept[]>();
+
+  /** Keeps the newest `limit` lines of the chat; none when it is 0. `id` grows with arrival. */
+  add({ id, message }: { readonly id: number; readonly message: InboundMessage }, limit: number): void {
     const key = keyOf(message.from);
-    const lines = [...(this.#chats.get(key) ?? []), lineOf(message)].slice(limit > 0 ? -limit : Infinity);
+    const before = (this.#chats.get(key) ?? []).filter((kept) => kept.id !== id);
+    const lines = [...before, { id, line: lineOf(message) }].slice(limit > 0 ? -limit : Infinity);
     this.#chats.delete(key);
     if (lines.length > 0) this.#chats.set(key, lines);
-    forgetOldest(this.#chats, MAX_CHATS);
+    const oldest = this.#chats.keys().next();
+    if (this.#chats.size > MAX_CHATS && !oldest.done) this.#chats.delete(oldest.value);
   }
 
-  /** The lines of a chat, oldest first; they are gone afterwards. */
-  take(from: Peer): readonly HistoryLine[] {
+  /** The lines of a chat that came before `id`, oldest first; they are gone afterwards. */
+  take(from: Peer, id: number): readonly HistoryLine[] {
     const key = keyOf(from);
     const lines = this.#chats.get(key) ?? [];
-    this.#chats.delete(key);
-    return lines;
+    const later = lines.filter((kept) => kept.id > id);
+    if (later.length > 0) this.#chats.set(key, later);
+    else this.#chats.delete(key);
+    return lines.filter((kept) => kept.id < id).map(({ line }) => line);
   }
 }
 

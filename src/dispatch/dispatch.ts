@@ -114,18 +114,28 @@ export class Dispatch {
 
   async #decide(row: InboxRow): Promise<void> {
     const { message } = row;
-    const verdict: Verdict =
-      message.options?.operator === true ? { kind: "pass", pending: [] } : await this.#ports.gate(message);
+    const verdict: Verdict = message.options?.operator === true ? { kind: "pass" } : await this.#ports.gate(message);
     const key = this.#keyOf(row.message);
     this.#logVerdict(row, key, verdict);
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
-    if (verdict.kind === "history") return this.replies.turnAway(row, whyHeard(message), "history");
+    if (verdict.kind === "history") return this.#keep(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
     const call = this.#callIn(message.text);
     const command = call && findCommand(call.name);
     if (call && command) return this.#command(row, key, command, call);
-    this.enter(key, { rows: [row], pending: verdict.pending });
+    this.enter(key, { rows: [row], pending: this.#before(row) });
+  }
+
+  /** For the next turn of the chat. */
+  async #keep(row: InboxRow): Promise<void> {
+    await this.replies.turnAway(row, whyHeard(row.message), "history");
+    this.#ports.heard?.add(row);
+  }
+
+  /** What was said before a message, for the turn that it begins. */
+  #before(row: InboxRow): Waiting["pending"] {
+    return this.#ports.heard?.take(row) ?? [];
   }
 
   /** The command in a text. A reset trigger of the config is `/new` in other words. */
@@ -196,7 +206,7 @@ export class Dispatch {
       const session = await this.#ports.sessions.acquire(key);
       const answer = await command.run(context, session).finally(() => session.release());
       if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
-      this.lanes.enterFirst(key, { rows: [row], pending: [], text: answer.turn, ...(log && { log }) });
+      this.lanes.enterFirst(key, { rows: [row], pending: this.#before(row), text: answer.turn, ...(log && { log }) });
     };
     const abort = () => stopped.abort();
     this.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, command.at);

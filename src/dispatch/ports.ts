@@ -69,11 +69,18 @@ export interface ChatStyle {
 
 /** May this message be answered? Asked after the journal has it. */
 export type Verdict =
-  | { readonly kind: "pass"; readonly pending: readonly HistoryLine[] }
+  | { readonly kind: "pass" }
   | { readonly kind: "pair" }
   /** Heard, kept as context for the next answer, not answered. */
   | { readonly kind: "history" }
   | { readonly kind: "drop"; readonly why: string };
+
+/** What was said in chats without an answer, for the next turn there. */
+export interface Heard {
+  add(row: InboxRow): void;
+  /** What was said in the message's chat before it, oldest first; it is gone afterwards. */
+  take(row: InboxRow): readonly HistoryLine[];
+}
 
 export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
   readonly journal: Journal;
@@ -86,7 +93,9 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   readonly clock: Clock;
   readonly log: Log;
   settings(): DispatchSettings;
+  /** Only looks: it may be asked more than once about a message. */
   gate(message: InboundMessage): Promise<Verdict>;
+  readonly heard?: Heard;
   link(to: Peer): ChannelLink | undefined;
   /** Without a link now, and to get one: its account is being connected. Never when unset. */
   linkComes?(to: Peer): boolean;

@@ -29,12 +29,12 @@ export async function recover(
   }
   const { fresh, stale } = await partByAge(groupByTurn(left), ports, limits);
   await leaveStale(stale.flat(), dispatch.replies, ports);
-  for (const group of fresh) await takeUp(group, dispatch);
+  for (const group of fresh) await takeUp(group, dispatch, ports);
   if (rows.length > 0) ports.log.info("messages taken up again", { count: rows.length - stale.flat().length });
   return rows.length;
 }
 
-async function takeUp(group: readonly InboxRow[], dispatch: Dispatch): Promise<void> {
+async function takeUp(group: readonly InboxRow[], dispatch: Dispatch, { heard }: DispatchPorts): Promise<void> {
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
@@ -42,7 +42,7 @@ async function takeUp(group: readonly InboxRow[], dispatch: Dispatch): Promise<v
   const text = call && findCommand(call.name) ? call.args : undefined;
   dispatch.enter(first.sessionKey, {
     rows: group,
-    pending: [],
+    pending: group.flatMap((row) => heard?.take(row) ?? []),
     isReplay: true,
     ...(text !== undefined && { text }),
   });

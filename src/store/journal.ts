@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from "../types/clock.ts";
-import type { Journal } from "../types/journal.ts";
+import type { InboxRow, Journal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import { Commits } from "./commits.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { openDatabase } from "./database.ts";
 import { createFile, fileSize } from "./files.ts";
+import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox.ts";
 import { createApprovals, createLedger, createValues } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
@@ -34,6 +35,8 @@ export interface JournalStats extends JournalCounts {
 export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
+  /** Messages since an epoch millisecond that were kept as context, and after which their chat had no turn; oldest first. */
+  heard(since: number): Promise<readonly InboxRow[]>;
   /** Removes what is finished and older than it is kept: by default rows 30 days, those never let in 7, dedupe keys 400. */
   prune(keep?: Keep): Promise<number>;
   stats(): Promise<JournalStats>;
@@ -60,6 +63,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
     texts: createTexts(commits, clock),
+    heard: (since) => readHeard(commits, since),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),
     messages: createMessageDesk(commits, clock),
     stats: async () => {

@@ -25,6 +25,8 @@ export interface ChannelStage {
   /** The same, its output read as JSON. */
   json(...args: readonly string[]): Promise<Record<string, unknown>>;
   config(): string;
+  /** Ends the gateway and starts it again over the same state, at another port. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,19 +49,18 @@ export async function startChannelStage(
   await makeStateDirs(paths);
   const schemas = await channelSchemas();
   const load = () => loadConfig({ path: paths.configPath, env: {}, channelSchemas: schemas });
-  const live = new Live(paths, dir, await load());
   const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
-  const gateway = await startGateway(live, { log, load });
-  const env = {
-    OPENCLAW_STATE_DIR: dir,
-    OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}`,
-    OPENCLAW_GATEWAY_TOKEN: TOKEN,
-  };
-  const cli = (...args: readonly string[]) => run(args, env);
+  const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load });
+  let gateway = await boot();
+  const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN };
+  const cli = (...args: readonly string[]) =>
+    run(args, { ...env, OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}` });
   const stage: ChannelStage = {
     dir,
     telegram,
-    http: `http://127.0.0.1:${gateway.port}`,
+    get http() {
+      return `http://127.0.0.1:${gateway.port}`;
+    },
     cli,
     async json(...args) {
       const { out, err } = await cli(...args, "--json");
@@ -67,6 +68,10 @@ export async function startChannelStage(
       return JSON.parse(out) as Record<string, unknown>;
     },
     config: () => readFileSync(join(dir, "openclaw.json"), "utf8"),
+    async restart() {
+      await gateway.close(0);
+      gateway = await boot();
+    },
     async close() {
       await gateway.close(0);
       await telegram.close();

@@ -2,22 +2,38 @@ import { expect, test } from "vitest";
 import { PendingHistory } from "../../src/channels/pending-history.ts";
 import { message } from "./messages.ts";
 
-const line = (text: string, thread?: string) =>
-  message({
+let last = 0;
+const line = (text: string, thread?: string) => ({
+  id: ++last,
+  message: message({
     chat: { kind: "group", id: "-1" },
     sender: { id: "7", name: "Ada" },
     text,
     ...(thread !== undefined && { thread }),
-  });
+  }),
+});
+/** The texts of the lines that an event of the chat takes. */
+const taken = (history: PendingHistory, thread?: string, at = line("", thread)) =>
+  history.take(at.message.from, at.id).map(({ text }) => text);
 
 test("the newest lines of a chat are given once, oldest first", () => {
   const history = new PendingHistory();
   for (const text of ["a", "b", "c"]) history.add(line(text), 2);
-  expect(history.take(line("").from)).toEqual([
+  const { message: asked, id } = line("");
+  expect(history.take(asked.from, id)).toEqual([
     { sender: "Ada", at: 1, text: "b" },
     { sender: "Ada", at: 1, text: "c" },
   ]);
-  expect(history.take(line("").from)).toEqual([]);
+  expect(taken(history)).toEqual([]);
+});
+
+test("what came later waits for the next one, and a line that is added again stands once", () => {
+  const history = new PendingHistory();
+  const early = line("early");
+  const asked = line("asked");
+  for (const one of [early, early, line("late")]) history.add(one, 5);
+  expect(taken(history, undefined, asked)).toEqual(["early"]);
+  expect(taken(history)).toEqual(["late"]);
 });
 
 test("threads are apart, and a limit of 0 keeps nothing", () => {
@@ -25,17 +41,17 @@ test("threads are apart, and a limit of 0 keeps nothing", () => {
   history.add(line("main"), 5);
   history.add(line("topic", "3"), 5);
   history.add(line("none", "4"), 0);
-  expect(history.take(line("", "3").from).map((it) => it.text)).toEqual(["topic"]);
-  expect(history.take(line("").from).map((it) => it.text)).toEqual(["main"]);
-  expect(history.take(line("", "4").from)).toEqual([]);
+  expect(taken(history, "3")).toEqual(["topic"]);
+  expect(taken(history)).toEqual(["main"]);
+  expect(taken(history, "4")).toEqual([]);
 });
 
 test("a reaction is told as a line", () => {
   const history = new PendingHistory();
   const thumb = { ...message(), text: "", event: "reaction" } as const;
-  history.add({ ...thumb, reaction: { emoji: "👍", messageId: "3", toBot: true } }, 10);
-  history.add({ ...thumb, reaction: { emoji: "👍", messageId: "3", removed: true } }, 10);
-  expect(history.take(thumb.from).map((line) => line.text)).toEqual([
+  history.add({ id: 1, message: { ...thumb, reaction: { emoji: "👍", messageId: "3", toBot: true } } }, 10);
+  history.add({ id: 2, message: { ...thumb, reaction: { emoji: "👍", messageId: "3", removed: true } } }, 10);
+  expect(history.take(thumb.from, 3).map(({ text }) => text)).toEqual([
     "[reacted with 👍 on your message 3]",
     "[took back 👍 on message 3]",
   ]);

@@ -40,7 +40,7 @@ it("runs a failed message again, as a turn of its own", async () => {
   const row = await boot.tell("hello");
   expect(await boot.outcome(row)).toMatchObject({ kind: "dropped" });
   expect(await boot.journal.messages.inboxRow(row.id)).toMatchObject({ refused: "drop" });
-  hall.gate = async () => ({ kind: "pass", pending: [] });
+  hall.gate = async () => ({ kind: "pass" });
   const again = await boot.journal.messages.runAgain(row.id);
   await runNow(again!, boot.dispatch, boot.ports);
   expect(await boot.outcome(again!)).toEqual({ kind: "replied" });

@@ -105,7 +105,7 @@ export async function openHall(): Promise<Hall> {
     isLinked: true,
     limits: LIMITS,
     rules: {},
-    gate: async () => ({ kind: "pass", pending: [] }),
+    gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
     async boot(options = {}) {
       const boot = await start(hall, `boot-${boots.length + 1}`, options.clock ?? systemClock);

@@ -3,7 +3,9 @@ import { gate } from "../../channels/gating.ts";
 import { PendingHistory } from "../../channels/pending-history.ts";
 import { policyOf, toPatterns, type ChannelPolicy } from "../../channels/policy.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
-import type { Verdict } from "../../dispatch/ports.ts";
+import type { Heard, Verdict } from "../../dispatch/ports.ts";
+import type { OpenJournal } from "../../store/journal.ts";
+import { systemClock } from "../../types/clock.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import { accountOf } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
@@ -11,8 +13,15 @@ import type { Core } from "../core.ts";
 import type { Live } from "../live.ts";
 import { mentionPatternsFor } from "../rules.ts";
 
+/** A week: as long as the journal keeps what was not let in, unless told otherwise. */
+const KEEP_MS = 7 * 24 * 60 * 60_000;
+
 /** Who is let in, by the config in force; and what was said in between. */
 export class Admission {
+  readonly heard: Heard = {
+    add: (row) => this.#pending.add(row, this.#policyFor(row.message.from).historyLimit),
+    take: ({ id, message }) => this.#pending.take(message.from, id),
+  };
   readonly #live: Live;
   readonly #pending = new PendingHistory();
   readonly #loops = new BotLoops();
@@ -33,10 +42,14 @@ export class Admission {
       isCommand: parseCommand(message.text) !== undefined,
       mentionPatterns: mentionPatternsFor(message, this.#live),
     });
-    if (verdict.kind === "history") this.#pending.add(message, policy.historyLimit);
-    if (verdict.kind !== "pass") return verdict;
-    if (this.#isLoop(message, policy)) return { kind: "drop", why: "a bot that writes too often" };
-    return { kind: "pass", pending: this.#pending.take(message.from) };
+    if (verdict.kind === "pass" && this.#isLoop(message, policy))
+      return { kind: "drop", why: "a bot that writes too often" };
+    return verdict;
+  }
+
+  /** What was said in groups and not answered, as an earlier boot knew it. Rejects when the journal cannot be read. */
+  async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
+    for (const row of await journal.heard(systemClock.now() - KEEP_MS)) this.heard.add(row);
   }
 
   #isLoop(message: InboundMessage, { botLoops }: ChannelPolicy): boolean {

@@ -1,5 +1,6 @@
 import { startChannels, type Channels } from "../../channels/channels.ts";
 import { methods } from "../../channels/methods.ts";
+import { channelMetrics } from "../../channels/metrics.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { COMMANDS } from "../../dispatch/commands/table.ts";
 import type { MetricRow } from "../../server/metrics.ts";
@@ -50,6 +51,7 @@ export class ChannelRoom {
       linkComes: (to) => this.#comes(to),
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
+      heard: this.#admission.heard,
       noRoom: async (messages, error) => this.#notices?.tell(messages, error),
       statusLines: () => this.#statusLines(),
     };
@@ -84,6 +86,7 @@ export class ChannelRoom {
     const core = this.#core;
     const clients = this.#clients;
     if (!core || !clients) throw new Error("connectTo comes before start");
+    await this.#admission.refill(core.journal);
     this.#held = await isForeign(this.#live);
     if (this.#held !== undefined) this.#log.warn("channels stay off", { why: this.#held });
     this.#channels = startChannels({
@@ -198,14 +201,7 @@ export class ChannelRoom {
   }
 
   metrics(): readonly MetricRow[] {
-    const connected = this.status().map((row) => ({
-      name: "openclaw_channel_connected",
-      help: "1 while the account's last poll was answered.",
-      type: "gauge" as const,
-      value: row.connected ? 1 : 0,
-      labels: { channel: row.channel, account: row.accountId },
-    }));
-    return [...connected, ...this.webhooks.metrics()];
+    return [...channelMetrics(this.status()), ...this.webhooks.metrics()];
   }
 
   /** For the lines that the daemon prints at its start. */

@@ -1,0 +1,31 @@
+import type { InboxRow } from "../types/journal.ts";
+import type { Peer } from "../types/message.ts";
+import { count, json } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+import { toInboxRow } from "./inbox.ts";
+
+/** More lines than this are shown to nobody. */
+const MOST = 5000;
+const HEARD = `
+  SELECT * FROM inbox WHERE state = 'done' AND done_at > ? AND refused = 'history' ORDER BY id DESC LIMIT ${MOST}`;
+const TOLD = `
+  SELECT json_extract(message, '$.from') AS origin, max(id) AS last FROM inbox
+  WHERE id > ? AND state = 'done' AND turn_id IS NOT NULL GROUP BY origin`;
+
+/** Messages since an epoch millisecond that were kept as context, and after which their chat had no turn; oldest first. */
+export function readHeard(commits: Commits, since: number): Promise<readonly InboxRow[]> {
+  return commits.read((sql) => {
+    const rows = sql.all(HEARD, since).map(toInboxRow).toReversed();
+    const [first] = rows;
+    if (!first) return [];
+    const told = new Map<string, number>();
+    for (const row of sql.all(TOLD, first.id)) {
+      const chat = chatOf(json<Peer>(row, "origin"));
+      told.set(chat, Math.max(told.get(chat) ?? 0, count(row, "last")));
+    }
+    return rows.filter(({ id, message }) => id > (told.get(chatOf(message.from)) ?? 0));
+  });
+}
+
+const chatOf = ({ channel, account, chat, thread }: Peer): string =>
+  JSON.stringify([channel, account, chat.id, thread ?? ""]);

@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from "vitest";
+import { startFakeModel, type FakeModel } from "../fakes/model.ts";
+import { until } from "../outbox/stage.ts";
+import { startChannelStage, type ChannelStage } from "./channel-stage.ts";
+
+const GROUP = { id: -100, type: "supergroup", title: "crew" };
+let stage: ChannelStage;
+let model: FakeModel;
+afterEach(async () => {
+  await stage.close();
+  await model.close();
+});
+
+async function begin(account: Record<string, unknown> = {}): Promise<void> {
+  model = await startFakeModel();
+  model.answer(() => ({ text: "noted" }));
+  const open = { groupPolicy: "open", dmPolicy: "open", allowFrom: ["*"], streaming: { mode: "off" } };
+  stage = await startChannelStage({ ...open, ...account }, model.url);
+}
+
+const sent = () => stage.telegram.sent.filter(({ method }) => method === "sendMessage").length;
+const say = (text: string) => stage.telegram.say(text, { chat: GROUP });
+const taken = () => until(() => stage.telegram.pending.length === 0, "the messages");
+
+/** Something for the bot, and its answer. What the model was told. */
+async function ask(text: string, kind = "mention"): Promise<string> {
+  const before = sent();
+  const calls = model.calls.length;
+  stage.telegram.say(text, {
+    chat: GROUP,
+    more: { entities: [{ type: kind, offset: 0, length: text.split(" ")[0]!.length }] },
+  });
+  await until(() => sent() > before, `an answer to ${text}`);
+  return model.calls[calls]?.said ?? "";
+}
+
+test("what was said in a group is told with the next question, also after a restart", async () => {
+  await begin();
+  say("the door opens at nine");
+  expect(await ask("@test_bot hello")).toContain("the door opens at nine");
+  say("the word is swordfish");
+  say("and the colour is blue");
+  await taken();
+  await stage.restart();
+  const said = await ask("@test_bot what did we say?");
+  expect(said).toContain("swordfish");
+  expect(said).toContain("the colour is blue");
+  expect(said).not.toContain("the door opens at nine");
+  expect(await ask("@test_bot and now?")).not.toContain("swordfish");
+});
+
+test("no more lines come back than are kept", async () => {
+  await begin({ historyLimit: 1 });
+  say("one");
+  say("only this");
+  await taken();
+  await stage.restart();
+  const said = await ask("@test_bot what did we say?");
+  expect(said).toContain("only this");
+  expect(said).not.toContain('"one"');
+});
+
+test("a command in between takes nothing away", async () => {
+  await begin();
+  say("the word is swordfish");
+  await ask("/status@test_bot", "bot_command");
+  expect(await ask("@test_bot what did we say?")).toContain("swordfish");
+});

@@ -38,8 +38,8 @@ export async function putAccount(
   ]);
 }
 
-/** Switches one account on or off; the channel's others stay as they are. Throws NOT_FOUND, and as `writeConfigValues` does. */
-export async function switchAccount(load: LoadOptions, of: AccountName, isOn: boolean): Promise<void> {
+/** Switches one account on or off and gives back its name; the channel's others stay as they are. Throws NOT_FOUND, and as `writeConfigValues` does. */
+export async function switchAccount(load: LoadOptions, of: AccountName, isOn: boolean): Promise<string> {
   const { channel } = of;
   const section = valueAt(await rawConfig(load), ["channels", channel]);
   const base = ["channels", channel];
@@ -51,6 +51,7 @@ export async function switchAccount(load: LoadOptions, of: AccountName, isOn: bo
     ...(isOn && named.length > 0 ? othersStayOff(section, base, others) : []),
     { path: [...path, "enabled"], value: isOn },
   ]);
+  return name;
 }
 
 /** A channel that is off keeps all of its accounts off: where one comes up, the others get switches of their own. */
@@ -76,7 +77,7 @@ export async function findPlace(
   return { name, path };
 }
 
-/** Takes an account out of the config, with its channel when it is the last one; its keys on disk stay. Throws NOT_FOUND. */
+/** Takes an account out of the config, with its channel when it is the last one, and gives back its name; its keys on disk stay. Throws NOT_FOUND. */
 export async function removeAccount(load: LoadOptions, of: AccountName): Promise<string> {
   const { name, path } = await findPlace(load, of);
   await removeConfigValue(load, path);

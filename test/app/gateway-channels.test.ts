@@ -107,6 +107,24 @@ test("an account is added, comes up, is switched off and on and taken out; comme
   ]);
 });
 
+test("changes that come at once are all in the file", async () => {
+  const names = ["a", "b", "c", "d"];
+  const { token } = stage.telegram;
+  const add = (accountId: string) => ask("channels.add", { channel: "telegram", accountId, values: { token } });
+  await Promise.all(names.map(add));
+  await Promise.all(
+    names.map((accountId) => ask("channels.enable", { channel: "telegram", accountId, enabled: false })),
+  );
+  for (const account of names) await is(account, "off");
+  const removed = await Promise.all(
+    names.map((accountId) => ask("channels.remove", { channel: "telegram", accountId })),
+  );
+  expect(removed.map(({ payload }) => payload)).toEqual(
+    names.map((accountId) => ({ ok: true, channel: "telegram", accountId, restartNeeded: false })),
+  );
+  for (const account of names) await is(account, undefined);
+});
+
 test("a token that was wrong is replaced where that is asked for", async () => {
   await ask("channels.add", { channel: "telegram", values: { token: "9:other" }, replace: true });
   expect(stage.config()).toContain("9:other");

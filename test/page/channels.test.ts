@@ -114,7 +114,7 @@ describe("a message into a chat", () => {
     abilities: [],
   };
   const file = (size: number) => ({ name: "a.txt", size, read: async () => "YQ==" });
-  const letter = { to: "42", message: "hello", files: [file(1)], replyTo: "7" };
+  const letter = { to: "42", message: "hello", files: [file(1)], address: "", replyTo: "7" };
 
   test.each([
     [{ state: "sent" }, "Sent."],
@@ -134,11 +134,13 @@ describe("a message into a chat", () => {
     };
     await sendLetter(ask, from, letter, "key-1");
     await sendLetter(ask, from, { ...letter, message: " ", replyTo: "" }, "key-2");
+    await sendLetter(ask, from, { ...letter, message: "", files: [], address: "https://a.b/c", replyTo: "" }, "key-3");
     const same = { channel: "telegram", accountId: "work", to: "42", tellFailure: true };
     const files = [{ buffer: "YQ==", filename: "a.txt" }];
     expect(asked).toEqual([
       ["send", { ...same, files, message: "hello", replyToId: "7", idempotencyKey: "key-1" }],
       ["send", { ...same, files, idempotencyKey: "key-2" }],
+      ["send", { ...same, mediaUrls: ["https://a.b/c"], idempotencyKey: "key-3" }],
     ]);
   });
 
@@ -163,7 +165,7 @@ describe("a message into a chat", () => {
         fc.array(fc.nat(9000), { maxLength: 10 }),
         (text, sizes) => {
           const files = sizes.map((size) => ({ name: "a".repeat(60), size, read: async () => "" }));
-          fc.pre(letterProblem({ to: "42", message: `x${text}`, files, replyTo: "" }, most) === undefined);
+          fc.pre(letterProblem({ to: "42", message: `x${text}`, files, address: "", replyTo: "" }, most) === undefined);
           const buffers = sizes.map((size) => ({
             buffer: "A".repeat(Math.ceil(size / 3) * 4),
             filename: "a".repeat(60),

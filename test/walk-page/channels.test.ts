@@ -11,10 +11,11 @@ let home: Home;
 /** A gateway that knows where the fake Telegram is, and has no account there. */
 async function open(size?: { width: number; height: number }) {
   home = await makeHome({ channels: { telegram: { enabled: false, apiRoot: telegram.url } } });
-  const tab = await browser.open(await home.start(), "", size);
+  const gateway = await home.start();
+  const tab = await browser.open(gateway, "", size);
   if (size !== undefined) await tab.page.getByRole("button", { name: "Sessions" }).click();
   await tab.page.getByRole("button", { name: "Channels" }).click();
-  return { tab, panel: tab.page.getByRole("dialog", { name: "Channels" }) };
+  return { gateway, tab, panel: tab.page.getByRole("dialog", { name: "Channels" }) };
 }
 
 const config = () => readFile(home.configPath, "utf8");
@@ -46,7 +47,7 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
   });
 
   test("an account is added, sends a message with a file, is switched off and on, changed and removed", async () => {
-    const { tab, panel } = await open();
+    const { gateway, tab, panel } = await open();
     await add(tab, "");
     await panel.getByText("Bot token, from @BotFather: it is missing.").waitFor();
     await tab.shoot("channels-missing");
@@ -97,6 +98,8 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     await panel.getByText("Telegram (default) is removed.").waitFor();
     await row.waitFor({ state: "detached" });
     expect(await config()).not.toContain("telegram");
+    expect(gateway.output).toContain("channel removed");
+    expect(gateway.output).not.toContain(telegram.token);
     await expect.poll(() => telegram.polls.open, { timeout: PATIENCE_MS }).toBe(0);
   });
 

@@ -17,6 +17,8 @@ export interface Letter {
   readonly to: string;
   readonly message: string;
   readonly files: readonly LetterFile[];
+  /** Web address of one more file; empty for none. */
+  readonly address: string;
   /** Id of the message that is answered; empty for none. */
   readonly replyTo: string;
 }
@@ -26,9 +28,9 @@ const MOST_FILES = 10;
 const FRAME_BYTES = 4096;
 
 /** Why a message cannot be sent as it is; undefined when it can. `most`: bytes that the gateway takes at once. */
-export function letterProblem({ to, message, files }: Letter, most: number): string | undefined {
+export function letterProblem({ to, message, files, address }: Letter, most: number): string | undefined {
   if (to === "") return "Say who gets it.";
-  if (message.trim() === "" && files.length === 0) return "Write something, or choose a file.";
+  if (message.trim() === "" && files.length === 0 && address === "") return "Write something, or choose a file.";
   if (files.length > MOST_FILES) return `At most ${MOST_FILES} files at once.`;
   // Base64 is a third longer; a character has up to four bytes.
   const bytes = files.reduce((sum, file) => sum + file.size * (4 / 3) + 200, message.length * 4 + FRAME_BYTES);
@@ -50,6 +52,7 @@ export async function sendLetter(ask: Ask, from: ChannelAccount, letter: Letter,
     to: letter.to,
     ...(letter.message.trim() !== "" && { message: letter.message }),
     ...(files.length > 0 && { files }),
+    ...(letter.address !== "" && { mediaUrls: [letter.address] }),
     ...(letter.replyTo !== "" && { replyToId: letter.replyTo }),
     idempotencyKey: key,
     tellFailure: true,
@@ -67,7 +70,7 @@ function outcomeOf(sent: Record<string, unknown>): string {
 /** Sends a test message, as `sendLetter` does; without a chat it asks the platform who the account is. */
 export async function sendTest(ask: Ask, account: ChannelAccount, to: string): Promise<string> {
   if (to === "") return probe(ask, account);
-  const letter = { to, message: "A test message of openclaw.", files: [], replyTo: "" };
+  const letter = { to, message: "A test message of openclaw.", files: [], address: "", replyTo: "" };
   return sendLetter(ask, account, letter, crypto.randomUUID());
 }
 

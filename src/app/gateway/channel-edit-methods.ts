@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { OpenClawError } from "../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { unknownChannel } from "../channel-accounts.ts";
 import { isAccountName, putAccount, rawConfig, readAccount, removeAccount, switchAccount } from "../channel-edit.ts";
 import { fieldOf, keysFrom, setupFields } from "../channel-setup.ts";
@@ -25,6 +26,10 @@ type NewAccount = z.output<typeof newAccount>;
 
 /** Adding accounts to the config, switching them and taking them out, over the protocol; the watcher applies it. */
 export function channelEditMethods(parts: Parts): readonly Method[] {
+  const edits = new KeyedQueue();
+  // One after the other: each reads the file before it writes it.
+  const edit = (did: string, channel: string, work: Work) =>
+    edits.run("config", () => editAndTell(parts, did, { channel, work }));
   return [
     defineMethod({
       name: "channels.setups",
@@ -36,13 +41,13 @@ export function channelEditMethods(parts: Parts): readonly Method[] {
       name: "channels.add",
       scope: "operator.admin",
       params: newAccount,
-      run: (asked) => told(parts, "added", asked, (load) => add(load, asked)),
+      run: (asked) => edit("added", asked.channel, (load) => add(load, asked)),
     }),
     defineMethod({
       name: "channels.remove",
       scope: "operator.admin",
       params: oneAccount,
-      run: (asked) => told(parts, "removed", asked, (load) => removeAccount(load, namesOf(asked))),
+      run: (asked) => edit("removed", asked.channel, (load) => removeAccount(load, namesOf(asked))),
     }),
     defineMethod({
       name: "channels.enable",
@@ -50,7 +55,7 @@ export function channelEditMethods(parts: Parts): readonly Method[] {
       params: oneAccount.extend({ enabled: z.boolean() }),
       run: (asked) => {
         const did = asked.enabled ? "switched on" : "switched off";
-        return told(parts, did, asked, (load) => switchAccount(load, namesOf(asked), asked.enabled));
+        return edit(did, asked.channel, (load) => switchAccount(load, namesOf(asked), asked.enabled));
       },
     }),
   ];
@@ -64,26 +69,24 @@ async function setupOf(channel: string) {
   return { channel, ...facts, fields: setupFields(channel) };
 }
 
+/** Changes the file; gives back the account's name. */
+type Work = (load: LoadOptions) => Promise<string>;
+
 /** Does it to the file, and says so. What the person has to change is refused with `details.field` where one is known. */
-async function told<T>(
-  { live, log }: Parts,
-  did: string,
-  { channel, accountId = "default" }: z.output<typeof oneAccount>,
-  work: (load: LoadOptions) => Promise<T>,
-) {
+async function editAndTell({ live, log }: Parts, did: string, { channel, work }: { channel: string; work: Work }) {
   const load = { path: live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
   try {
-    await work(load);
+    const accountId = await work(load);
+    log.info(`channel ${did}`, { channel, account: accountId });
+    const { mode } = live.config.gateway.reload;
+    return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
   } catch (error) {
     if (error instanceof OpenClawError) throw refusalOf(error, channel);
     throw error;
   }
-  log.info(`channel ${did}`, { channel, account: accountId });
-  const { mode } = live.config.gateway.reload;
-  return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
 }
 
-async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<void> {
+async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<string> {
   if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
   if (accountId !== undefined && !isAccountName(accountId)) throw refused("Use letters, digits, - and _.", "accountId");
   const of = { channel, account: accountId };
@@ -96,6 +99,7 @@ async function add(load: LoadOptions, { channel, accountId, values, useEnv, repl
   if (!replace) checkRequired(channel, given, useEnv);
   await checkSecrets(load, channel, keys);
   await putAccount(load, of, keys);
+  return accountId ?? "default";
 }
 
 /** An account without what it is asked for is a beginning that may be gone on with. */

@@ -36,6 +36,7 @@ export function SendForm(props: FormProps & { most: number }): VNode {
         Files
         <input name="files" type="file" multiple />
       </label>
+      <Field name="address" label="Web address of a file (optional)" />
       <Field name="replyTo" label="Id of the message that it answers (optional)" />
       <p class="channel-actions">
         <button type="submit" class="primary">
@@ -85,6 +86,7 @@ function letterOf(form: HTMLFormElement): Letter {
   return {
     to: word("to").trim(),
     message: word("message"),
+    address: word("address").trim(),
     replyTo: word("replyTo").trim(),
     files: files.flatMap((file) =>
       file instanceof File ? { name: file.name, size: file.size, read: () => base64(file) } : [],

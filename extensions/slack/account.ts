@@ -41,7 +41,7 @@ export class Account implements Room {
     return this.#view?.self;
   }
 
-  threads(): Pick<Threads, "join"> | undefined {
+  threads(): Pick<Threads, "join" | "wrote"> | undefined {
     return this.#view?.threads;
   }
 

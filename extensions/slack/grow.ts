@@ -72,7 +72,7 @@ class Written implements Growth {
       });
       if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
       this.#at = { channel, ts };
-      this.#account.threads()?.join(channel, thread);
+      this.#account.threads()?.wrote(channel, ts, thread);
       void this.#account.typing.answered(to);
       return this.#shown(this.#at, part, text);
     } catch (error) {

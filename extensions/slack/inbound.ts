@@ -51,7 +51,7 @@ export async function readMessage(
   const thread = threadOf(message);
   if (isOwn(message, view.self)) {
     // Slack may tell what people answer before it answers our own call.
-    if (thread !== undefined) view.threads.join(channel, thread);
+    view.threads.wrote(channel, message.ts, thread);
     return undefined;
   }
   if (!SUBTYPES.has(message.subtype)) return undefined;
@@ -93,7 +93,7 @@ async function reacted(event: Reacted, teamId: string, view: View): Promise<Inbo
   if (event.user === view.self.userId) return undefined;
   const { channel, ts } = event.item;
   const isBots = event.item_user === view.self.userId;
-  const from = await peerOf(channel, undefined, view);
+  const from = await peerOf(channel, isBots ? await view.threads.ofOwn(channel, ts) : undefined, view);
   return {
     id: ts,
     eventKey: `r:${channel}:${ts}:${event.user}:${event.reaction}:${event.event_ts}`,

@@ -18,5 +18,5 @@ export interface Room {
   readonly unreadable: Set<string>;
   /** Undefined until Slack has told who the bot is. */
   self(): Self | undefined;
-  threads(): Pick<Threads, "join"> | undefined;
+  threads(): Pick<Threads, "join" | "wrote"> | undefined;
 }

@@ -31,7 +31,7 @@ export async function sendText(room: Room, to: Peer, part: TextPart, options: Se
     const channel = await room.channelIds.of(to);
     const { ts } = await post(room, { channel, ...envelope(room, thread, options), ...bodyOf(part, options.buttons) });
     if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
-    if (thread !== undefined) room.threads()?.join(channel, thread);
+    room.threads()?.wrote(channel, ts, thread);
     return { kind: "sent", messageId: ts };
   } catch (error) {
     const humbler = withoutRefused(to, options, wordOf(error) ?? "");

@@ -3,6 +3,7 @@ import type { Self } from "./api.ts";
 import { Cache } from "./cache.ts";
 import { messageShape } from "./events.ts";
 import type { SlackMessage } from "./events.ts";
+import { threadOf } from "./parts.ts";
 
 const WAIT_MS = 1500;
 const KEEP_MS = 6 * 60 * 60_000;
@@ -24,6 +25,8 @@ export class Threads {
   readonly #known = new Cache<Thread>(MOST, KEEP_MS);
   readonly #joined = new Set<string>();
   readonly #seen = new Set<string>();
+  /** The bot's own messages with their threads; empty in the main stream. */
+  readonly #own = new Map<string, string>();
 
   constructor(slack: Slack, self: Self) {
     this.#slack = slack;
@@ -43,6 +46,22 @@ export class Threads {
   /** True for the first message of a thread that comes while this connection lives. */
   isFirstSight(channel: string, ts: string): boolean {
     return remember(this.#seen, keyOf(channel, ts));
+  }
+
+  /** The bot wrote a message. */
+  wrote(channel: string, ts: string, thread: string | undefined): void {
+    this.#own.set(keyOf(channel, ts), thread ?? "");
+    const [oldest] = this.#own.keys();
+    if (this.#own.size > MOST && oldest !== undefined) this.#own.delete(oldest);
+    if (thread !== undefined) this.join(channel, thread);
+  }
+
+  /** The thread that a message of the bot's stands in. Slack is asked about one of an earlier connection. */
+  async ofOwn(channel: string, ts: string): Promise<string | undefined> {
+    const known = this.#own.get(keyOf(channel, ts));
+    if (known !== undefined) return known || undefined;
+    const [found] = (await this.read(channel, ts))?.messages ?? [];
+    return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
   /** The bot wrote in it. */

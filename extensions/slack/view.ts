@@ -10,7 +10,7 @@ export interface View {
   readonly self: Self;
   readonly config: SlackConfig;
   readonly people: Pick<People, "user" | "channel" | "sender">;
-  readonly threads: Pick<Threads, "read" | "isFirstSight" | "hasBot" | "join">;
+  readonly threads: Pick<Threads, "read" | "isFirstSight" | "hasBot" | "join" | "wrote" | "ofOwn">;
   readonly commands: readonly MenuCommand[];
   readonly now: () => number;
 }

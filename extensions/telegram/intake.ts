@@ -101,9 +101,8 @@ export class Intake {
 
   #read(self: Self, update: Update): readonly Incoming[] {
     const { host, config, moves, own } = this.#room;
-    const isOwn = own.has.bind(own);
     try {
-      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), isOwn });
+      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own });
       const album = albumOf(update);
       return messages
         .filter(({ isEdit }) => !isEdit || config.edits === "answer")

@@ -48,7 +48,7 @@ const MEDIA: Readonly<Record<Kind, (load: Load, methods: readonly Method[]) => M
 async function post({ bot, own }: Room, to: Envelope, media: Media): Promise<{ message_id: number }> {
   const [first, ...others] = await bot.calls.sendMediaGroup({ ...to, media });
   if (!first) throw new Error("Telegram names no message of the album");
-  for (const { message_id: id } of others) own.add(String(to.chat_id), String(id));
+  for (const { message_id: id } of others) own.add(String(to.chat_id), String(id), to.message_thread_id);
   return first;
 }
 

@@ -6,10 +6,14 @@ const MOST = 1000;
 /** After so many new ones they are noted; what a crash loses of them is only whose message somebody reacted to. */
 const SAVE_EVERY = 20;
 
-/** Which messages of groups are the bot's: a reaction does not say whose message it is put on. */
+/** Between the ids and the topic of a message, where it stands in one. */
+const IN_TOPIC = "#";
+
+/** Which messages of groups are the bot's, and their topics: a reaction says neither of the message that it is put on. */
 export class OwnMessages {
   readonly #host: ChannelHost;
-  #ids = new Set<string>();
+  /** By chat and message; the topic is empty outside of topics. */
+  #topics = new Map<string, string>();
   #unsaved = 0;
 
   constructor(host: ChannelHost) {
@@ -19,29 +23,41 @@ export class OwnMessages {
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
     const text = await this.#host.notes.get(NOTE);
-    if (text !== undefined) this.#ids = new Set(z.array(z.string()).parse(JSON.parse(text)));
+    if (text !== undefined) this.#topics = new Map(z.array(z.string()).parse(JSON.parse(text)).map(partsOf));
   }
 
-  add(chatId: string, messageId: string): void {
+  add(chatId: string, messageId: string, topic?: number): void {
     // In a private chat everything that is not the person's is the bot's.
     if (!chatId.startsWith("-") && !chatId.startsWith("@")) return;
-    this.#ids.add(`${chatId}:${messageId}`);
-    const [oldest] = this.#ids;
-    if (this.#ids.size > MOST && oldest !== undefined) this.#ids.delete(oldest);
+    this.#topics.set(`${chatId}:${messageId}`, String(topic ?? ""));
+    const [oldest] = this.#topics.keys();
+    if (this.#topics.size > MOST && oldest !== undefined) this.#topics.delete(oldest);
     this.#unsaved++;
     if (this.#unsaved >= SAVE_EVERY) void this.save();
   }
 
   has(chatId: number, messageId: number): boolean {
-    return this.#ids.has(`${chatId}:${messageId}`);
+    return this.#topics.has(`${chatId}:${messageId}`);
+  }
+
+  /** The topic of a message that is known to be the bot's and stands in one. */
+  topicOf(chatId: number, messageId: number): string | undefined {
+    return this.#topics.get(`${chatId}:${messageId}`) || undefined;
   }
 
   /** Never rejects. */
   async save(): Promise<void> {
     if (this.#unsaved === 0) return;
     this.#unsaved = 0;
-    await this.#host.notes.set(NOTE, JSON.stringify([...this.#ids])).catch((error: unknown) => {
+    await this.#host.notes.set(NOTE, JSON.stringify([...this.#topics].map(noted))).catch((error: unknown) => {
       this.#host.log.info("the bot's own messages were not noted", { error: String(error) });
     });
   }
+}
+
+const noted = ([ids, topic]: readonly [string, string]): string => (topic === "" ? ids : `${ids}${IN_TOPIC}${topic}`);
+
+function partsOf(note: string): [ids: string, topic: string] {
+  const [ids = "", topic = ""] = note.split(IN_TOPIC);
+  return [ids, topic];
 }

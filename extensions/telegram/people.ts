@@ -8,8 +8,11 @@ export interface View {
   readonly account: AccountId;
   readonly self: Self;
   readonly now: number;
-  /** Whether a message of a group is known to be the bot's. */
-  readonly isOwn?: (chatId: number, messageId: number) => boolean;
+  /** What is known of the bot's own messages in groups. */
+  readonly own?: {
+    has(chatId: number, messageId: number): boolean;
+    topicOf(chatId: number, messageId: number): string | undefined;
+  };
 }
 
 /** The chat of a message as the gateway knows it. */

@@ -9,7 +9,7 @@ export function reacted(change: MessageReactionUpdated, eventKey: string, view: 
   const messageId = String(change.message_id);
   const before = change.old_reaction.map(nameOf);
   const after = change.new_reaction.map(nameOf);
-  const toBot = chat.type === "private" || view.isOwn?.(chat.id, change.message_id) === true;
+  const toBot = chat.type === "private" || view.own?.has(chat.id, change.message_id) === true;
   const facts = (emoji: string): ReactionFacts => ({ emoji, messageId, ...(toBot && { toBot }) });
   const changes: readonly ReactionFacts[] = [
     ...before.filter((emoji) => !after.includes(emoji)).map((emoji) => ({ ...facts(emoji), removed: true })),
@@ -20,7 +20,7 @@ export function reacted(change: MessageReactionUpdated, eventKey: string, view: 
   return changes.map((reaction, index) => ({
     id: messageId,
     eventKey: index === 0 ? eventKey : `${eventKey}.${index}`,
-    from: peerOf(chat, undefined, view.account),
+    from: peerOf(chat, view.own?.topicOf(chat.id, change.message_id), view.account),
     sender: user ? userOf(user) : chatSender,
     text: "",
     media: [],

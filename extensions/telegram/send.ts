@@ -19,7 +19,7 @@ export async function deliver(
 ): Promise<SendResult> {
   try {
     const message = await call(to);
-    room.own.add(String(to.chat_id), String(message.message_id));
+    room.own.add(String(to.chat_id), String(message.message_id), to.message_thread_id);
     return { kind: "sent", messageId: String(message.message_id) };
   } catch (error) {
     const failure = failureOf(error);

@@ -172,6 +172,28 @@ describe("what comes in", () => {
     expect(message.from.chat).toEqual({ kind: "group", id: "C404" });
   });
 
+  test("a reaction to the bot's words in a thread belongs to the thread, also after a restart", async () => {
+    const platform = await slackPlatform();
+    const { group, topic } = platform;
+    const first = await start(platform);
+    const sent = await first.link.send(topic, mrkdwn("in the thread"), KEY);
+    const main = await first.link.send(group, mrkdwn("in the channel"), { idempotencyKey: "other" });
+    if (sent.kind !== "sent" || main.kind !== "sent") throw new Error("not sent");
+    const threads = async (host: Host, emoji: string) => {
+      platform.fake.say("D1", `awake ${emoji}`);
+      await host.heard(`awake ${emoji}`);
+      for (const { messageId } of [sent, main]) platform.react?.(group, messageId, emoji);
+      await host.until(() => host.received.filter(({ reaction }) => reaction).length === 2);
+      const found = host.received.filter(({ reaction }) => reaction).toSorted((a, b) => Number(a.id) - Number(b.id));
+      return found.map(({ from }) => from.thread);
+    };
+    expect(await threads(first.host, "👍")).toEqual([TOPIC, undefined]);
+    await first.link.close();
+    const next = new Host(first.host);
+    await start(platform, next);
+    expect(await threads(next, "👎")).toEqual([TOPIC, undefined]);
+  });
+
   test("what was missed in threads is found as well, at Slack's pace", async () => {
     const { fake, link } = await begin();
     fake.say("D1", "alone", {}, true);

@@ -46,7 +46,14 @@ const view = {
   self: { userId: "UBOT", botId: "BBOT", teamId: "T1", name: "bot", team: "", scopes: [] },
   config: slackConfig.parse({}),
   people: { ...nobody, sender: async (id: string) => ({ id }) },
-  threads: { read: async () => undefined, isFirstSight: () => true, hasBot: async () => false, join: () => undefined },
+  threads: {
+    read: async () => undefined,
+    isFirstSight: () => true,
+    hasBot: async () => false,
+    join: () => undefined,
+    wrote: () => undefined,
+    ofOwn: async () => undefined,
+  },
   commands: [],
   now: () => 0,
 };

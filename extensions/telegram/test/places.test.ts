@@ -92,15 +92,18 @@ describe("reactions", () => {
     fake.say("wake");
     await host.heard("wake");
     const sent = await link.send(group, text("mine"), KEY);
-    if (sent.kind !== "sent") throw new Error("not sent");
+    const inTopic = await link.send({ ...group, thread: "77" }, text("mine too"), { idempotencyKey: "topic" });
+    if (sent.kind !== "sent" || inTopic.kind !== "sent") throw new Error("not sent");
     await link.close();
     const next = new Host(host);
     await start(platform, next);
     const chat = { id: -1009, type: "supergroup", title: "Crew" };
     fake.inject(reaction(chat, Number(sent.messageId), [], ["👍"]));
     fake.inject(reaction(chat, 9999, [], ["👎"]));
-    await next.until(() => next.received.length === 2);
-    expect(next.received.map((it) => it.reaction?.toBot)).toEqual([true, undefined]);
+    fake.inject(reaction(chat, Number(inTopic.messageId), [], ["👍"]));
+    await next.until(() => next.received.length === 3);
+    expect(next.received.map((it) => it.reaction?.toBot)).toEqual([true, undefined, true]);
+    expect(next.received.map((it) => it.from.thread)).toEqual([undefined, undefined, "77"]);
   });
 
   test("one emoji in the place of another is two events with keys of their own", async () => {

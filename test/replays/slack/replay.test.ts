@@ -25,7 +25,14 @@ const view: View = {
     channel: nameOf,
     sender: async (id) => ({ id, ...(names[id] !== undefined && { name: names[id] }) }),
   },
-  threads: { read: async () => undefined, isFirstSight: () => true, hasBot: async () => false, join: () => undefined },
+  threads: {
+    read: async () => undefined,
+    isFirstSight: () => true,
+    hasBot: async () => false,
+    join: () => undefined,
+    wrote: () => undefined,
+    ofOwn: async () => undefined,
+  },
   commands: [{ name: "status", description: "" }],
   now: () => 0,
 };

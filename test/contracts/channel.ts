@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ChannelAdapter, SendResult } from "../../src/types/channel.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
+import { gating } from "./gating.ts";
 import { growing } from "./growing.ts";
 import { Host } from "./host.ts";
 import { mediaFeatures } from "./media.ts";
@@ -24,6 +25,7 @@ export function channelContract(name: string, open: () => Promise<AnyPlatform>):
     living(open);
     inboundFeatures(open);
     outboundFeatures(open);
+    gating(open);
     growing(open);
     mediaFeatures(open);
   });
@@ -153,6 +155,23 @@ function outbound(open: Open): void {
       expect(await link.remove(platform.direct, sent.messageId)).toMatchObject({ kind: "sent" });
       expect(platform.shown(platform.direct)).toEqual([]);
     }
+  });
+
+  test("what an earlier connection sent is edited and removed", async (context) => {
+    const { platform, host, link } = await start(await open());
+    if (!link.edit && !link.remove) return context.skip("the channel changes nothing that it has sent");
+    const ids: string[] = [];
+    for (const words of ["to be changed", "to be removed"]) {
+      const sent = await link.send(platform.direct, text(words), { idempotencyKey: words });
+      if (sent.kind === "sent") ids.push(sent.messageId);
+    }
+    await link.close();
+    const { link: next } = await start(platform, new Host(host));
+    const [changed = "", removed = ""] = ids;
+    if (next.edit) expect(await next.edit(platform.direct, changed, text("changed"))).toMatchObject({ kind: "sent" });
+    if (next.remove) expect(await next.remove(platform.direct, removed)).toMatchObject({ kind: "sent" });
+    const rest = [next.edit ? "changed" : "to be changed", ...(next.remove ? [] : ["to be removed"])];
+    expect(platform.shown(platform.direct)).toEqual(rest);
   });
 
   test("a text of exactly the limit is taken whole", async () => {

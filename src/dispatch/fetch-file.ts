@@ -51,8 +51,14 @@ export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts):
     const pauseMs = pauseAfter(now, tries);
     if (ms + pauseMs > FETCH_WITHIN_MS) return { ...givenUp(now, from), tries, ms };
     if (now.kind === "later") {
-      const { why, error } = now;
-      ports.log.info("media not fetched yet", { channel: from.channel, kind: item.kind, why, pauseMs, error });
+      const error = now.error instanceof NotNow ? {} : { error: now.error };
+      ports.log.info("media not fetched yet", {
+        channel: from.channel,
+        kind: item.kind,
+        why: now.why,
+        pauseMs,
+        ...error,
+      });
     }
     await pause(pauseMs, ports.clock, ports.stopping);
     if (ports.stopping.aborted) throw new Stopped();

@@ -11,6 +11,8 @@ export interface KilledPlatform {
   /** True when what is said now arrives at once. */
   isListening(): boolean;
   say(chat: 0 | 1, text: string): void;
+  /** The first chat writes with a picture (PNG). */
+  show?(text: string, picture: Uint8Array): void;
   /** Texts of the bot in a chat, in their order. */
   shown(chat: 0 | 1): readonly string[] | Promise<readonly string[]>;
   /** What a chat shows of an answer that is being written, where that is no message. */

@@ -16,6 +16,11 @@ export async function killedSignal(): Promise<KilledPlatform> {
       const { timestamp: _own, ...from } = sender(fake.now(), PEOPLE[chat]);
       fake.say(text, {}, from);
     },
+    show(text, picture) {
+      fake.attachments.set("dot.png", Buffer.from(picture));
+      const file = { contentType: "image/png", filename: "dot.png", id: "dot.png", size: picture.length };
+      fake.say(text, { attachments: [file] });
+    },
     shown: (chat) => fake.shown(PEOPLE[chat].uuid),
     onShown: (listener) => watchPushes(fake.messages, ({ text }) => listener(text)),
     deafen: () => void (wire.isDeaf = true),

@@ -16,6 +16,13 @@ export async function killedSlack(): Promise<KilledPlatform> {
     channel: { botToken: fake.botToken, appToken: fake.appToken, apiUrl: `http://127.0.0.1:${wire.port}/api/` },
     isListening: () => fake.sockets > 0,
     say: (chat, text) => void fake.say(CHATS[chat].id, text, { user: CHATS[chat].user }),
+    show(text, picture) {
+      const file = fake.upload(picture, { name: "dot.png", mimetype: "image/png" });
+      // Files lie behind the same line as the API.
+      const url = `http://127.0.0.1:${wire.port}${new URL(String(file["url_private"])).pathname}`;
+      Object.assign(file, { url_private: url, url_private_download: url });
+      fake.say(CHATS[0].id, text, { user: CHATS[0].user, subtype: "file_share", files: [file] });
+    },
     shown: (chat) =>
       fake.messages
         .filter(({ user, channel }) => user === fake.self.userId && channel === CHATS[chat].id)

@@ -12,6 +12,11 @@ export async function killedTelegram(): Promise<KilledPlatform> {
     channel: { botToken: fake.token, apiRoot: `http://127.0.0.1:${wire.port}` },
     isListening: () => fake.polls.open > 0,
     say: (chat, text) => void fake.say(text, { from: { id: PEOPLE[chat] } }),
+    show(text, picture) {
+      fake.file("picture", picture);
+      const photo = [{ file_id: "picture", file_unique_id: "p", width: 1, height: 1, file_size: picture.length }];
+      fake.say("", { from: { id: PEOPLE[0] }, more: { text: undefined, caption: text, photo } });
+    },
     shown: (chat) => fake.shown(PEOPLE[chat]),
     growing: (chat) => fake.draft(PEOPLE[chat]),
     unacknowledged: () => fake.pending.length,

@@ -222,5 +222,6 @@ describe.concurrent("a photo", () => {
     world.telegram.say("", { more: photo });
     await world.told("what is on it?");
     expect((await gateway.logged("media not fetched"))["channel"]).toBe("telegram");
+    expect(world.model.calls[0]?.said).toContain("[media not available: image (image/jpeg): ");
   });
 });

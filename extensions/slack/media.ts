@@ -5,8 +5,12 @@ import type { SlackConfig } from "./config.ts";
 import type { SlackFile } from "./events.ts";
 import { outcomeOf, reasonOf } from "./failures.ts";
 
-/** Modes without bytes: deleted, hidden by the workspace's plan, or kept by somebody else. */
-const WITHOUT_BYTES = new Set(["tombstone", "hidden_by_limit", "external"]);
+/** Modes without bytes, and what is said of such a file; nothing of one that its sender took away. */
+const WITHOUT_BYTES = new Map([
+  ["tombstone", ""],
+  ["hidden_by_limit", "File, hidden by the limits of the workspace's plan"],
+  ["external", "File kept elsewhere"],
+]);
 
 /** The files of a message, still on the platform; named by id, as their addresses may change. */
 export function mediaOf(files: readonly SlackFile[]): readonly MediaItem[] {
@@ -34,9 +38,13 @@ function kindOf({ mimetype, subtype }: SlackFile): MediaKind {
 
 /** Lines about files that cannot be fetched. */
 export const fileLines = (files: readonly SlackFile[]): readonly string[] =>
-  files
-    .filter((file) => file.mode === "external")
-    .map((file) => `File kept elsewhere: ${[file.title ?? file.name, file.url_private].filter(Boolean).join(" ")}`);
+  files.flatMap((file) => {
+    const words = WITHOUT_BYTES.get(file.mode ?? "");
+    if (words === undefined || words === "") return [];
+    const address = file.mode === "external" ? file.url_private : undefined;
+    const about = [file.title ?? file.name, address].filter(Boolean).join(" ");
+    return about === "" ? words : `${words}: ${about}`;
+  });
 
 export interface Downloader {
   readonly slack: Slack;

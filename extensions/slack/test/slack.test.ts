@@ -385,13 +385,17 @@ describe("files", () => {
     await expect(link.download?.(item("F404"))).rejects.toMatchObject({ code: "MEDIA_UNAVAILABLE" });
   });
 
-  test("kept elsewhere are told, deleted ones are not", async () => {
+  test("kept elsewhere or hidden are told, deleted ones are not", async () => {
     const { host, fake } = await begin();
     const external = { id: "F9", mode: "external", title: "Plan", url_private: "https://docs.example.org/1" };
     const voice = { id: "F8", mode: "hosted", subtype: "slack_audio", mimetype: "audio/webm", duration_ms: 2400 };
-    fake.say("D1", "files", { files: [external, voice, { id: "F7", mode: "tombstone" }] });
+    const hidden = { id: "F6", mode: "hidden_by_limit", name: "old.pdf" };
+    fake.say("D1", "files", { files: [external, voice, hidden, { id: "F7", mode: "tombstone" }] });
     const message = await host.heard("files");
-    expect(message.untrusted).toEqual(["File kept elsewhere: Plan https://docs.example.org/1"]);
+    expect(message.untrusted).toEqual([
+      "File kept elsewhere: Plan https://docs.example.org/1",
+      "File, hidden by the limits of the workspace's plan: old.pdf",
+    ]);
     expect(message.media).toEqual([
       { kind: "voice", mime: "audio/webm", durationSeconds: 2, source: { at: "platform", ref: "F8" } },
     ]);

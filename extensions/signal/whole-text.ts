@@ -1,3 +1,5 @@
+import { backoff, NotNow, wait } from "openclaw/plugin-sdk";
+import type { MediaItem } from "openclaw/plugin-sdk";
 import { download } from "./download.ts";
 import { longTextOf, originOf } from "./media.ts";
 import { personOf } from "./people.ts";
@@ -25,18 +27,34 @@ export async function withWholeText(
 async function fetchText(
   data: DataMessage,
   envelope: Envelope,
-  { daemon, config, host }: Pick<Room, "daemon" | "config" | "host">,
+  room: Pick<Room, "daemon" | "config" | "host">,
 ): Promise<string | undefined> {
   const author = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   const item = longTextOf(data, originOf(author, data));
   if (!item) return undefined;
   try {
-    const { bytes } = await download(daemon, config, item);
-    const text = new TextDecoder().decode(bytes);
+    const text = new TextDecoder().decode(await bytesOf(item, room));
     // Newer versions give the whole in the message itself.
     return text.length > (data.message ?? "").length ? text : undefined;
   } catch (error) {
-    host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
+    room.host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
     return undefined;
+  }
+}
+
+/** What comes behind it waits, so it is soon given up. */
+const MOST_TRIES = 4;
+
+async function bytesOf(
+  item: MediaItem,
+  { daemon, config, host }: Pick<Room, "daemon" | "config" | "host">,
+): Promise<Uint8Array> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return (await download(daemon, config, item)).bytes;
+    } catch (error) {
+      if (!(error instanceof NotNow) || failures + 1 === MOST_TRIES || host.signal.aborted) throw error;
+      await wait(backoff(failures, { longestMs: 2000 }), host.signal);
+    }
   }
 }

@@ -50,16 +50,8 @@ export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts):
     if (now.kind === "stored" || now.kind === "lost") return { ...now, tries, ms };
     const pauseMs = pauseAfter(now, tries);
     if (ms + pauseMs > FETCH_WITHIN_MS) return { ...givenUp(now, from), tries, ms };
-    if (now.kind === "later") {
-      const error = now.error instanceof NotNow ? {} : { error: now.error };
-      ports.log.info("media not fetched yet", {
-        channel: from.channel,
-        kind: item.kind,
-        why: now.why,
-        pauseMs,
-        ...error,
-      });
-    }
+    const about = { channel: from.channel, kind: item.kind, pauseMs };
+    if (now.kind === "later") ports.log.info("media not fetched yet", { ...about, ...problemOf(now) });
     await pause(pauseMs, ports.clock, ports.stopping);
     if (ports.stopping.aborted) throw new Stopped();
   }
@@ -108,6 +100,9 @@ function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }:
   if (now.kind === "no link") return { kind: "lost" as const, why: `${channel}/${account} is not connected` };
   return { kind: "lost" as const, why: now.why, error: now.error };
 }
+
+/** What `NotNow` says is all that there is to it. */
+const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });
 
 /** Ends early, and never rejects, when the signal aborts. */
 async function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {

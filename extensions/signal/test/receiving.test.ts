@@ -118,6 +118,7 @@ describe("a message", () => {
       mentions: [mention(0, SELF)],
       attachments: [{ contentType: "text/x-signal-plain", filename: null, id, size: whole.length }],
     });
+    fake.fail("getAttachment", "network");
     fake.say(whole.slice(0, 2000), longText("long.txt"));
     const message = await host.heard("long");
     expect(message).toMatchObject({ text: whole.slice(2), mentionsBot: true, media: [] });

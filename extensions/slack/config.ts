@@ -11,6 +11,24 @@ const socketMode = z.looseObject({
 });
 
 const thread = z.looseObject({
+  historyScope: z
+    .enum(["thread", "channel"])
+    .default("thread")
+    .meta(
+      about(
+        "Conversation of a thread",
+        "`thread`: each thread has its own. `channel`: threads share that of their channel; answers go into the thread still.",
+      ),
+    ),
+  inheritParent: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Inherit from the channel",
+        "Tells a new thread with a conversation of its own what was said in the channel before, up to `initialHistoryLimit` lines.",
+      ),
+    ),
   initialHistoryLimit: z
     .int()
     .min(0)
@@ -58,7 +76,7 @@ export const slackConfig = z.looseObject({
     .meta(about("API address", "Address of Slack's Web API.")),
   timeoutSeconds: z.int().min(1).max(600).default(30).meta(about("Timeout", "Seconds that one call may take.")),
   socketMode: socketMode.prefault({}).meta(about("Socket", "The connection of `mode: socket`.")),
-  thread: thread.prefault({}).meta(about("Threads", "What is told of threads. Each has a session of its own.")),
+  thread: thread.prefault({}).meta(about("Threads", "What is told of threads.")),
   slashCommand: slashCommand.prefault({}).meta(about("Slash command", "A command of the app, taken as a message.")),
   typingReaction: z
     .string()

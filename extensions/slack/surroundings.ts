@@ -1,6 +1,7 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "./events.ts";
 import { senderOf, wordsOf } from "./parts.ts";
+import { isOwn } from "./threads.ts";
 import type { View } from "./view.ts";
 import { isNamed, readable } from "./words.ts";
 
@@ -31,14 +32,35 @@ async function inThread({ message, named, channel, thread }: Answer, view: View)
   const begun = message.parent_user_id === view.self.userId;
   const joined = begun || (await view.threads.hasBot(channel, thread));
   const isMeant = joined && !view.config.thread.requireExplicitMention;
+  const mentionsBot = named || isMeant;
   return {
     facts: {
-      mentionsBot: named || isMeant,
+      mentionsBot,
       ...(begun && isMeant && { replyTo: quote(thread, starter) }),
       ...(starter !== undefined && { threadStarter: starter }),
     },
-    earlier: named && isFirst && !joined ? await earlierLines(known, message, view) : [],
+    earlier: [
+      ...(await parentLines(known, { channel, thread, isMeant: mentionsBot }, view)),
+      ...(named && isFirst && !joined ? await earlierLines(known, message, view) : []),
+    ],
   };
+}
+
+interface Place {
+  readonly channel: string;
+  readonly thread: string;
+  /** The bot is asked here. */
+  readonly isMeant: boolean;
+}
+
+/** What was said in the channel before a thread in which the bot has not answered yet. */
+async function parentLines(known: readonly SlackMessage[], at: Place, view: View): Promise<readonly string[]> {
+  const { inheritParent, historyScope, initialHistoryLimit: limit } = view.config.thread;
+  if (!inheritParent || historyScope === "channel" || limit === 0 || !at.isMeant) return [];
+  if (!view.threads.inherits(at.channel, at.thread)) return [];
+  if (known.some((one) => one.ts !== at.thread && isOwn(one, view.self))) return [];
+  const before = await view.threads.before(at.channel, at.thread, limit);
+  return linesOf(before, "Earlier in the channel", view);
 }
 
 async function starterOf(messages: readonly SlackMessage[], thread: string, view: View): Promise<string | undefined> {
@@ -56,11 +78,14 @@ const quote = (id: string, text: string | undefined): NonNullable<InboundMessage
 async function earlierLines(messages: readonly SlackMessage[], message: SlackMessage, view: View): Promise<string[]> {
   const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(message.ts));
   const limit = view.config.thread.initialHistoryLimit;
-  const lines = limit === 0 ? [] : before.slice(-limit);
+  return linesOf(limit === 0 ? [] : before.slice(-limit), "Earlier in the thread", view);
+}
+
+function linesOf(lines: readonly SlackMessage[], where: string, view: View): Promise<string[]> {
   return Promise.all(
     lines.map(async (line) => {
       const { id, name } = await senderOf(line, view.people);
-      return `Earlier in the thread, ${name ?? id}: ${await readable(wordsOf(line), view.self.userId, view.people)}`;
+      return `${where}, ${name ?? id}: ${await readable(wordsOf(line), view.self.userId, view.people)}`;
     }),
   );
 }

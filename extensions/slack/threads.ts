@@ -25,6 +25,8 @@ export class Threads {
   readonly #known = new Cache<Thread>(MOST, KEEP_MS);
   readonly #joined = new Set<string>();
   readonly #seen = new Set<string>();
+  readonly #inherited = new Set<string>();
+  readonly #before = new Cache<readonly SlackMessage[]>(MOST, KEEP_MS);
   /** The bot's own messages with their threads; empty in the main stream. */
   readonly #own = new Map<string, string>();
 
@@ -46,6 +48,20 @@ export class Threads {
   /** True for the first message of a thread that comes while this connection lives. */
   isFirstSight(channel: string, ts: string): boolean {
     return remember(this.#seen, keyOf(channel, ts));
+  }
+
+  /** True once for a thread while this connection lives: what its channel said before it is told once. */
+  inherits(channel: string, ts: string): boolean {
+    return remember(this.#inherited, keyOf(channel, ts));
+  }
+
+  /** The messages of the channel's main stream before a message, oldest first; none when Slack does not tell in time. */
+  async before(channel: string, ts: string, limit: number): Promise<readonly SlackMessage[]> {
+    const ask = async (): Promise<readonly SlackMessage[]> => {
+      const answer = await this.#slack.calls.conversations.history({ channel, latest: ts, limit });
+      return messagesOf(answer.messages).toReversed();
+    };
+    return (await this.#before.get(keyOf(channel, ts), ask, WAIT_MS)) ?? [];
   }
 
   /** The bot wrote a message. */

@@ -10,7 +10,10 @@ export interface View {
   readonly self: Self;
   readonly config: SlackConfig;
   readonly people: Pick<People, "user" | "channel" | "sender">;
-  readonly threads: Pick<Threads, "read" | "isFirstSight" | "hasBot" | "join" | "wrote" | "ofOwn">;
+  readonly threads: Pick<
+    Threads,
+    "read" | "isFirstSight" | "hasBot" | "join" | "wrote" | "ofOwn" | "inherits" | "before"
+  >;
   readonly commands: readonly MenuCommand[];
   readonly now: () => number;
 }

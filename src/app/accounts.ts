@@ -25,6 +25,13 @@ function parseAccount(config: Config, channel: string, account: string): Account
   return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
 }
 
+/** The place whose conversation a message belongs to: its thread, or the chat around it where threads share that of the chat. */
+export function placeOf(from: Peer, config: Config): Peer {
+  if (from.thread === undefined || accountOf(config, from).thread.historyScope === "thread") return from;
+  const { thread: _thread, ...chat } = from;
+  return chat;
+}
+
 /** The account of a channel that is meant where none is named. */
 export function defaultAccountOf(config: Config, channel: string): string {
   const section = config.channels[channel];

@@ -7,7 +7,7 @@ import { agentOf, keyForPeer } from "../sessions/keys.ts";
 import { agentId, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import { ackReactionOf } from "./ack-reaction.ts";
-import { accountOf, defaultAccountOf } from "./accounts.ts";
+import { accountOf, defaultAccountOf, placeOf } from "./accounts.ts";
 import type { Config } from "./config/schema.ts";
 import type { Live } from "./live.ts";
 
@@ -38,7 +38,7 @@ function rulesOf(live: Live): DispatchSettings {
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     isOver: (to, lastUsed, now) =>
-      isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(to) }), lastUsed, now),
+      isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) => ackReactionOf(message, config, accountOf(config, message.from)),
     chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
   };
@@ -100,7 +100,7 @@ function pauseOf({ mode, minMs, maxMs }: Config["agents"]["defaults"]["humanDela
 
 function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
   const binding = routeOf(message, config);
-  return keyForPeer(message.from, message.sender, {
+  return keyForPeer(placeOf(message.from, config), message.sender, {
     ...config.session,
     ...(binding?.session?.dmScope && { dmScope: binding.session.dmScope }),
     agentId: binding ? agentId(binding.agentId) : defaultAgent,

@@ -116,6 +116,20 @@ const accountShape = {
     .boolean()
     .default(true)
     .meta(about("Require mention", "In groups, answers only when named; a group's own setting goes first.")),
+  thread: z
+    .looseObject({
+      historyScope: z
+        .enum(["thread", "channel"])
+        .default("thread")
+        .meta(
+          about(
+            "Conversation of a thread",
+            "`thread`: each thread has its own. `channel`: all threads share that of their chat; answers go into the thread still.",
+          ),
+        ),
+    })
+    .prefault({})
+    .meta(about("Threads", "What a thread is to the agent.")),
   historyLimit: z.int().min(0).optional().meta(about("History limit", "As in `messages.groupChat.historyLimit`.")),
   dmHistoryLimit: z
     .int()

@@ -4,6 +4,7 @@ import type { RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { DispatchSettings, Waiting } from "./ports.ts";
 import { overCap } from "./queue-modes.ts";
+import { areThreadsApart } from "./same-chat.ts";
 import { runIdOf } from "./turn.ts";
 
 /** Something that needs the session to itself. */
@@ -128,6 +129,7 @@ export class Lane implements TurnPlace {
     const rows = [...first.waiting.rows];
     const pending = [...first.waiting.pending];
     for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
+      if (areThreadsApart(next.waiting.rows, rows)) break;
       this.#tasks.shift();
       rows.push(...next.waiting.rows);
       pending.push(...next.waiting.pending);

@@ -6,6 +6,7 @@ import type { Log } from "../types/log.ts";
 import { Lane, type LaneTask, type TurnPlace, turnRunId } from "./lane.ts";
 import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
 import { queueAction } from "./queue-modes.ts";
+import { areThreadsApart } from "./same-chat.ts";
 import { Slots } from "./slots.ts";
 
 /** Why a task is not run. */
@@ -50,7 +51,7 @@ export class Lanes {
     const lane = this.#lane(key);
     const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
     const merge = action.kind !== "wait" || action.merge;
-    if (action.kind === "steer" && lane.run && this.#ports.maySteer(waiting, lane.running)) {
+    if (action.kind === "steer" && lane.run && this.#maySteer(waiting, lane)) {
       this.#keep(this.#steer(key, lane.run, waiting));
       return true;
     }
@@ -127,6 +128,10 @@ export class Lanes {
     await Promise.race([Promise.all(this.#underway), late.promise]);
     cancelAbort();
     cancelWait();
+  }
+
+  #maySteer(waiting: Waiting, { running }: Lane): boolean {
+    return !areThreadsApart(waiting.rows, running) && this.#ports.maySteer(waiting, running);
   }
 
   #lane(key: SessionKey): Lane {

@@ -12,20 +12,24 @@ const TOLD = `
   SELECT json_extract(message, '$.from') AS origin, max(id) AS last FROM inbox
   WHERE id > ? AND state = 'done' AND turn_id IS NOT NULL GROUP BY origin`;
 
-/** Messages since an epoch millisecond that were kept as context, and after which their chat had no turn; oldest first. */
-export function readHeard(commits: Commits, since: number): Promise<readonly InboxRow[]> {
+/** Messages since an epoch millisecond that were kept as context, and after which their place had no turn; oldest first. */
+export function readHeard(
+  commits: Commits,
+  since: number,
+  placeOf: (from: Peer) => Peer,
+): Promise<readonly InboxRow[]> {
   return commits.read((sql) => {
     const rows = sql.all(HEARD, since).map(toInboxRow).toReversed();
     const [first] = rows;
     if (!first) return [];
     const told = new Map<string, number>();
     for (const row of sql.all(TOLD, first.id)) {
-      const chat = chatOf(json<Peer>(row, "origin"));
-      told.set(chat, Math.max(told.get(chat) ?? 0, count(row, "last")));
+      const place = nameOf(placeOf(json<Peer>(row, "origin")));
+      told.set(place, Math.max(told.get(place) ?? 0, count(row, "last")));
     }
-    return rows.filter(({ id, message }) => id > (told.get(chatOf(message.from)) ?? 0));
+    return rows.filter(({ id, message }) => id > (told.get(nameOf(placeOf(message.from))) ?? 0));
   });
 }
 
-const chatOf = ({ channel, account, chat, thread }: Peer): string =>
+const nameOf = ({ channel, account, chat, thread }: Peer): string =>
   JSON.stringify([channel, account, chat.id, thread ?? ""]);

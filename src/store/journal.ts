@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { InboxRow, Journal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
+import type { Peer } from "../types/message.ts";
 import { Commits } from "./commits.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
 import { openDatabase } from "./database.ts";
@@ -35,8 +36,11 @@ export interface JournalStats extends JournalCounts {
 export interface OpenJournal extends Journal {
   /** For operators. */
   readonly messages: MessageDesk;
-  /** Messages since an epoch millisecond that were kept as context, and after which their chat had no turn; oldest first. */
-  heard(since: number): Promise<readonly InboxRow[]>;
+  /**
+   * Messages since an epoch millisecond that were kept as context, and after which their place had no turn; oldest first.
+   * `placeOf`: what shares its turns with a chat.
+   */
+  heard(since: number, placeOf: (from: Peer) => Peer): Promise<readonly InboxRow[]>;
   /** Removes what is finished and older than it is kept: by default rows 30 days, those never let in 7, dedupe keys 400. */
   prune(keep?: Keep): Promise<number>;
   stats(): Promise<JournalStats>;
@@ -63,7 +67,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
     texts: createTexts(commits, clock),
-    heard: (since) => readHeard(commits, since),
+    heard: (since, placeOf) => readHeard(commits, since, placeOf),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),
     messages: createMessageDesk(commits, clock),
     stats: async () => {

@@ -160,6 +160,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.ackReactionScope",
   ],
   "src/app/accounts.ts": [
+    "channels.thread.historyScope",
     "channels.textChunkLimit",
     "channels.maxLinesPerMessage",
     "channels.markdown.tables",
@@ -494,6 +495,15 @@ describe("bindings and reactions", () => {
     expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
     const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
     expect(rules.keyFor(direct)).toBe("agent:ops:main");
+  });
+
+  it("threads have conversations of their own, or share that of their chat", async () => {
+    const { rules } = await rulesOf({
+      channels: { telegram: { accounts: { one: {}, two: { thread: { historyScope: "channel" } } } } },
+    });
+    const inThread = (account: string) => ({ ...said(account), from: { ...said(account).from, thread: "7" } });
+    expect(rules.keyFor(inThread("one"))).toBe("telegram:one:group:-5:thread:7");
+    expect(rules.keyFor(inThread("two"))).toBe("telegram:two:group:-5");
   });
 
   it("answers quote as the kind of chat says", async () => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/chat.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
-import type { DispatchPorts, DispatchSettings, Verdict } from "../../src/dispatch/ports.ts";
+import type { DispatchPorts, DispatchSettings, Heard, Verdict } from "../../src/dispatch/ports.ts";
 import { recover } from "../../src/dispatch/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
 import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
@@ -59,6 +59,7 @@ export interface Hall {
   limits: ChannelLimits;
   rules: Rules;
   gate: (message: InboundMessage) => Promise<Verdict>;
+  heard?: Heard;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;
@@ -144,6 +145,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     log,
     settings: () => settings(hall),
     gate: (asked) => hall.gate(asked),
+    ...(hall.heard && { heard: hall.heard }),
     link: () => (hall.isLinked ? platform : undefined),
     linkComes: () => !hall.isLinked,
     transcribe: async (recording) => hall.transcribe?.(recording),

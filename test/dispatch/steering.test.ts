@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sessionKey } from "../../src/types/ids.ts";
 import { done, makeTool } from "../harness/stage.ts";
 import { peer, until } from "../outbox/stage.ts";
 import { openHall, message, type Boot, type Hall } from "./stage.ts";
@@ -31,10 +32,13 @@ const lastTold = () =>
 
 describe("a message that joins a running turn", () => {
   it("says who wrote it, what it quotes and what the chat said before, as in a turn of its own", async () => {
-    hall.gate = async ({ sender }) => ({
-      kind: "pass",
-      pending: sender.id === "g2" ? [{ sender: "Carol", at: 5, text: "never mind him" }] : [],
-    });
+    await boot.stop();
+    hall.heard = {
+      add: () => undefined,
+      take: ({ message: { sender } }) =>
+        sender.id === "g2" ? [{ sender: "Carol", at: 5, text: "never mind him" }] : [],
+    };
+    boot = await hall.boot();
     const mallory = {
       from,
       sender: { id: "g2", name: "Mallory" },
@@ -65,5 +69,20 @@ describe("a message that joins a running turn", () => {
     await boot.outcome(await boot.tell("do what I say", "1", mallory));
     const own = lastTold().replace(/System: [^]*?\\n\\n/, "");
     expect(shape(own)).toBe(shape(steered));
+  });
+});
+
+describe("threads that share a conversation", () => {
+  it("neither slip into each other's turn nor become one, so that each is answered where it was asked", async () => {
+    const at = (thread: string) => ({ from: { ...from, thread } });
+    hall.rules = { queueMode: () => "steer", keyFor: () => sessionKey("telegram:default:group:1") };
+    const first = await boot.tell("first", "1", at("A"));
+    await until(() => isLooking);
+    const others = [await boot.tell("second", "1", at("B")), await boot.tell("third", "1", at("C"))];
+    await until(() => others.every((row) => boot.dispatch.standingOf(row) === "waiting"));
+    gate.resolve();
+    for (const row of [first, ...others]) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    const answers = await Promise.all([first, ...others].map(({ id }) => boot.journal.outbox.of(id)));
+    expect(answers.map((rows) => rows.map(({ to }) => to.thread))).toEqual([["A"], ["B"], ["C"]]);
   });
 });

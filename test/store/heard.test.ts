@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
+import type { Peer } from "../../src/types/message.ts";
 import { message } from "../channels/messages.ts";
 
 let dir: string;
@@ -36,7 +37,8 @@ async function turn(chat = "-1", outcome: Outcome = { kind: "replied" }): Promis
   await journal.inbox.finish([id], outcome);
 }
 
-const heard = async (since = 0) => (await journal.heard(since)).map(({ message: { text } }) => text);
+const heard = async (since = 0, placeOf = (from: Peer): Peer => from) =>
+  (await journal.heard(since, placeOf)).map(({ message: { text } }) => text);
 
 test("what a chat said since its last turn is found, oldest first", async () => {
   await hear("told");
@@ -46,6 +48,8 @@ test("what a chat said since its last turn is found, oldest first", async () => 
   await hear("first");
   await hear("second");
   expect(await heard()).toEqual(["elsewhere", "in a topic", "first", "second"]);
+  const inChat = ({ thread: _thread, ...chat }: Peer): Peer => chat;
+  expect(await heard(0, inChat)).toEqual(["elsewhere", "first", "second"]);
 });
 
 test("a command is no turn, nor is what was dropped; a turn that was stopped is one", async () => {

@@ -43,8 +43,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return { channel: { id: channel, name: CHANNELS[channel] } };
   },
   "conversations.open": () => ({ channel: { id: "D1" } }),
-  "conversations.history": (slack, { channel, oldest = "0", include_all_metadata: metadata, limit = "100" }) => {
-    const all = slack.messages.filter((each) => each.channel === channel && Number(each.ts) > Number(oldest));
+  "conversations.history": (slack, { channel, include_all_metadata: metadata, limit = "100", ...span }) => {
+    const { oldest = "0", latest = "Infinity" } = span;
+    const isIn = (ts: string) => Number(ts) > Number(oldest) && Number(ts) < Number(latest);
+    const all = slack.messages.filter((each) => each.channel === channel && isIn(each.ts));
     const main = all.filter((each) => each.thread_ts === undefined).toReversed();
     const messages = main.slice(0, Number(limit)).map((each) => slack.shape(each, metadata === "true"));
     return { messages, has_more: false, response_metadata: { next_cursor: "" } };

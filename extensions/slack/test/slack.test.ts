@@ -142,6 +142,24 @@ describe("what comes in", () => {
     expect(more.untrusted).toBeUndefined();
   });
 
+  test("a new thread is told once what was said in the channel before it, where that is wished", async () => {
+    const { host, fake, link, group } = await begin({ thread: { inheritParent: true, initialHistoryLimit: 2 } });
+    for (const text of ["one", "two", "three"]) fake.say("C9", text, { user: "U2" }, true);
+    const parent = fake.say("C9", "the question", {}, true);
+    fake.say("C9", "later", { user: "U2" }, true);
+    const name = `<@${fake.self.userId}>`;
+    fake.say("C9", `${name} look here`, { thread_ts: parent });
+    const asked = await host.heard("look here");
+    expect(asked.threadStarter).toBe("the question");
+    expect(asked.untrusted).toEqual(["Earlier in the channel, U2: two", "Earlier in the channel, U2: three"]);
+    fake.say("C9", `${name} and here`, { thread_ts: parent });
+    expect((await host.heard("and here")).untrusted).toBeUndefined();
+    const answered = fake.say("C9", "another", {}, true);
+    await link.send({ ...group, thread: answered }, mrkdwn("an answer"), KEY);
+    fake.say("C9", `${name} once more`, { thread_ts: answered });
+    expect((await host.heard("once more")).untrusted).toBeUndefined();
+  });
+
   test("threads of the bot ask for a mention where that is wished", async () => {
     const { host, platform, group } = await begin({ thread: { requireExplicitMention: true } });
     platform.say(group, "and then?", { replyingToBot: true });

@@ -53,6 +53,8 @@ const view = {
     join: () => undefined,
     wrote: () => undefined,
     ofOwn: async () => undefined,
+    inherits: () => false,
+    before: async () => [],
   },
   commands: [],
   now: () => 0,

@@ -19,7 +19,8 @@ async function keysOf(root: string, name: string): Promise<readonly SchemaKey[]>
   const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(file).href);
   const schema = module[`${name}Config`];
   if (!(schema instanceof z.ZodObject)) return [];
+  const cores = new Set(keysBelow(describeSchema(accountConfig), []).map(({ path }) => path.join(".")));
   return keysBelow(describeSchema(schema), ["channels", name]).filter(
-    ({ path }) => !Object.hasOwn(accountConfig.shape, path[2] ?? ""),
+    ({ path }) => !cores.has(path.slice(2).join(".")),
   );
 }

@@ -7,7 +7,7 @@ import type { Heard, Verdict } from "../../dispatch/ports.ts";
 import type { OpenJournal } from "../../store/journal.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
-import { accountOf } from "../accounts.ts";
+import { accountOf, placeOf } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
 import type { Core } from "../core.ts";
 import type { Live } from "../live.ts";
@@ -19,8 +19,11 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 /** Who is let in, by the config in force; and what was said in between. */
 export class Admission {
   readonly heard: Heard = {
-    add: (row) => this.#pending.add(row, this.#policyFor(row.message.from).historyLimit),
-    take: ({ id, message }) => this.#pending.take(message.from, id),
+    add: ({ id, message }) => {
+      const from = this.#placeOf(message.from);
+      this.#pending.add({ id, message: { ...message, from } }, this.#policyFor(from).historyLimit);
+    },
+    take: ({ id, message }) => this.#pending.take(this.#placeOf(message.from), id),
   };
   readonly #live: Live;
   readonly #pending = new PendingHistory();
@@ -49,12 +52,17 @@ export class Admission {
 
   /** What was said in groups and not answered, as an earlier boot knew it. Rejects when the journal cannot be read. */
   async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
-    for (const row of await journal.heard(systemClock.now() - KEEP_MS)) this.heard.add(row);
+    for (const row of await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from)))
+      this.heard.add(row);
   }
 
   #isLoop(message: InboundMessage, { botLoops }: ChannelPolicy): boolean {
     if (!message.sender.isBot || !botLoops) return false;
     return this.#loops.isTooMany(message, botLoops, message.receivedAt);
+  }
+
+  #placeOf(from: Peer): Peer {
+    return placeOf(from, this.#live.config);
   }
 
   #policyFor(from: Peer): ChannelPolicy {

@@ -32,6 +32,8 @@ const view: View = {
     join: () => undefined,
     wrote: () => undefined,
     ofOwn: async () => undefined,
+    inherits: () => false,
+    before: async () => [],
   },
   commands: [{ name: "status", description: "" }],
   now: () => 0,

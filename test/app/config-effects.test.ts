@@ -224,12 +224,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     ].flatMap((of) => [`session.${of}.mode`, `session.${of}.atHour`, `session.${of}.idleMinutes`]),
   ],
   "src/providers/catalog.ts": ["models.mode"],
-  "src/providers/auth/profiles.ts": [
-    "auth.profiles.mode",
-    "auth.profiles.email",
-    "auth.profiles.displayName",
-    "auth.order",
-  ],
+  "src/providers/auth/profiles.ts": ["auth.profiles.mode", "auth.order"],
+  "src/providers/auth/credential.ts": ["auth.profiles.email", "auth.profiles.displayName"],
   "src/providers/auth/rest-length.ts": [
     "auth.cooldowns.billingBackoffHours",
     "auth.cooldowns.billingBackoffHoursByProvider",

@@ -66,3 +66,13 @@ test("a command in between takes nothing away", async () => {
   await ask("/status@test_bot", "bot_command");
   expect(await ask("@test_bot what did we say?")).toContain("swordfish");
 });
+
+test("a question that came too late to be answered takes nothing away", async () => {
+  await begin();
+  say("the word is swordfish");
+  const mention = { type: "mention", offset: 0, length: 9 };
+  const date = Math.floor(Date.now() / 1000) - 7 * 3600;
+  stage.telegram.say("@test_bot hello?", { chat: GROUP, more: { entities: [mention], date } });
+  expect(await ask("@test_bot what did we say?")).toContain("swordfish");
+  expect(model.calls).toHaveLength(1);
+});

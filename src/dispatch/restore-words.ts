@@ -1,5 +1,6 @@
 import { askForRest } from "../harness/continuation.ts";
-import { asksForRest, textOf } from "../history/parts.ts";
+import { textOf } from "../history/parts.ts";
+import { asksForRest } from "../types/turns.ts";
 import { partWords } from "../outbox/render.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OutboxRow } from "../types/journal.ts";

@@ -111,9 +111,10 @@ export class TurnRunner {
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);
     const outcome = await this.#followToEnd(prepared, run).finally(atRest);
-    await this.#settle(prepared, session, run, outcome);
+    const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
-    await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
+    // A turn that is looked at again has to be found as it was.
+    if (isOver) await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
   }
 
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
@@ -153,7 +154,8 @@ export class TurnRunner {
     );
   }
 
-  async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<void> {
+  /** False when the turn is looked at again after the next start. */
+  async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<boolean> {
     const end = await endOf(run);
     try {
       // First, since clients read the transcript as soon as a run is over.
@@ -161,9 +163,11 @@ export class TurnRunner {
         await noteForPeople(session, end, { ...this.#ports, agent: prepared.agent, runId: prepared.facts.runId });
       await this.#keepRecord(prepared, session, end);
       if (outcome !== "unfinished") await this.#finish(prepared, outcome);
+      return outcome !== "unfinished";
     } catch (error) {
       // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
       this.#ports.log.error("run not recorded", { run: prepared.facts.runId, error });
+      return false;
     }
   }
 

@@ -26,11 +26,12 @@ export interface Compaction {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * `full`: the window is nearly full. `overflow`: the model refused it, so it is smaller than thought, and the model is
-   * asked again. `asked`: a person wants it, whatever the figures. The latter two keep less. Only `full` can wait: when
-   * no model has the time to write, nothing is done.
+   * `full`: the window is nearly full. `room`: a message waits, and older turns do not fit with it. `overflow`: the model
+   * refused the window, so it is smaller than thought, and the model is asked again. `asked`: a person wants it, whatever
+   * the figures. All but `full` keep less. `full` can wait when no model has the time to write, and `room` whenever none
+   * writes: then nothing is done.
    */
-  readonly why: "full" | "overflow" | "asked";
+  readonly why: "full" | "room" | "overflow" | "asked";
   /** The turn under way: it stays. */
   readonly keepFrom?: string | undefined;
   /** A person's wishes for this summary. */
@@ -84,11 +85,11 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   job.emit({ type: "compaction", phase: "start", tokensBefore });
   const written = await write(cut, shown, job);
   const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
-  const isLater = written.isBusy && job.why === "full";
+  const isLater = mayWait(written, job);
   const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !isLater && !job.signal.aborted;
   if (ok) await append(job.conversation, written, { cut, shown });
   const { calls, usage, failure, passedOver } = written;
-  const willRetry = ok && job.why === "overflow";
+  const willRetry = ok && (job.why === "overflow" || job.why === "room");
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
   const listed = failure !== undefined && { listedBecause: failure };
   job.emit({
@@ -107,6 +108,10 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   if (job.signal.aborted) return { kind: "aborted" };
   return { kind: "nothing", because: isLater ? "later" : "no_gain" };
 }
+
+/** What a list leaves out is gone for good, so that it is the last resort: not while something may still write. */
+const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
+  why === "room" ? failure !== undefined : why === "full" && isBusy;
 
 function writerIn({ author }: Written, { writers }: Compaction) {
   const writer = author ?? writers[0];

@@ -37,6 +37,7 @@ export class ModelContext {
   #opened = { tokens: 0, count: 0 };
   #calls = 0;
   #view: EngineView | undefined;
+  readonly #uncut: Fit;
   #fit: Fit;
 
   constructor(plan: Attempt, request: RunRequest, run: RunParts) {
@@ -45,7 +46,8 @@ export class ModelContext {
     this.#run = run;
     const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
     this.#policy = { ...policy, images: plan.images && policy.images, strict: plan.strict };
-    this.#fit = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
+    this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
+    this.#fit = this.#uncut;
   }
 
   get policy(): TranscriptPolicy {
@@ -112,21 +114,25 @@ export class ModelContext {
     this.#calls += 1;
     const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
-    const fitting = this.#cut(seen, messages);
+    const added = requestTokens(messages.slice(this.#opened.count));
+    const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
     const shown = this.#prune(applyPasses(fitting, this.#policy));
     if (this.#calls === 1) this.#tellPrompt();
     return [...shown];
   }
 
-  /** What a long turn has brought may be more than the window: the oldest of it is cut in what is sent. */
-  #cut(seen: readonly ChatMessage[], loop: readonly ChatMessage[]): readonly ChatMessage[] {
+  /**
+   * What a long turn has brought may be more than the window: the oldest of it is cut in what is sent. `tokens`: of what has
+   * grown since the call before; undefined for other messages than that call's, which are cut anew.
+   */
+  #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#windowTokens();
     const asked = this.#request.turn.text;
     const room = Math.floor((limitOf(window, this.#request.settings) - this.#fixed) * this.#plan.share);
-    const { tokens, count } = this.#opened;
-    const before = this.#fit;
-    if (tokens + requestTokens(loop.slice(count)) > room) this.#fit = fitFor(seen, { room, window, asked, before });
-    if (this.#fit !== before) this.#run.log.emit(cutNotice(this.#fit));
+    const last = this.#fit;
+    const before = tokens === undefined ? this.#uncut : last;
+    this.#fit = tokens === undefined || tokens > room ? fitFor(seen, { room, window, asked, before }) : before;
+    if (this.#fit !== this.#uncut && !isSameFit(this.#fit, last)) this.#run.log.emit(cutNotice(this.#fit));
     return applyFit(seen, this.#fit, asked);
   }
 
@@ -214,6 +220,12 @@ export async function readHistory(handle: ModelHandle, request: RunRequest): Pro
 function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number, share = 1): number {
   return Math.max(1000, Math.floor((brimOf(windowOf(info, settings), settings) - fixed) * share));
 }
+
+const isSameFit = (one: Fit, other: Fit): boolean =>
+  one.eachResult === other.eachResult &&
+  one.cleared === other.cleared &&
+  one.turns === other.turns &&
+  one.steps === other.steps;
 
 /** For whoever asks later why the model did not know. */
 function cutNotice({ eachResult, cleared, turns, steps }: Fit) {

@@ -1,6 +1,7 @@
-import { CONTINUE, textOf } from "../history/parts.ts";
+import { textOf } from "../history/parts.ts";
 import type { AssistantMessage, UserMessage } from "../types/model.ts";
 import type { FailureKind } from "../types/run.ts";
+import { CONTINUE } from "../types/turns.ts";
 
 /** Failures that are about the words themselves, or about how the turns stand: to go on from there would only repeat them. */
 const ABOUT_THE_TEXT: ReadonlySet<FailureKind> = new Set(["refusal", "role_ordering", "call_ordering"]);

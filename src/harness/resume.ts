@@ -1,6 +1,7 @@
-import { asksForRest, callsOf, interruptedResult, isWhole, textOf } from "../history/parts.ts";
+import { callsOf, interruptedResult, isWhole, textOf } from "../history/parts.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
+import { asksForRest } from "../types/turns.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
 import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";

@@ -109,7 +109,7 @@ export class RunMemory {
     const [first] = candidates;
     const isStandIn = first !== undefined && !isSameModel(first, handle.info);
     if (this.#madeRoom || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory") return false;
-    this.#madeRoom = await this.#compactHere("overflow", (event) => log.emit(event), {
+    this.#madeRoom = await this.#compactHere("room", (event) => log.emit(event), {
       asked: handle,
       mostMs: ROOM_MS,
     });
@@ -119,7 +119,7 @@ export class RunMemory {
   /** See `Run.compactWhenFull`. */
   async compactWhenFull(emit: Compaction["emit"] = () => undefined): Promise<Compacted | undefined> {
     const { deps, request, signal } = this.#parts;
-    if (signal.aborted || this.engine?.ownsCompaction === true || this.#madeRoom?.kind === "nothing") return undefined;
+    if (signal.aborted || this.engine?.ownsCompaction === true || this.#isNoUse()) return undefined;
     const fill = await this.fill();
     if (!fill || !isFull(fill, request().settings)) return undefined;
     // The run's own log has ended.
@@ -127,6 +127,12 @@ export class RunMemory {
       logCompaction(event, deps.log);
       emit(event);
     });
+  }
+
+  /** What was of no use in front of the answer is of none behind it. */
+  #isNoUse(): boolean {
+    const made = this.#madeRoom;
+    return made?.kind === "nothing" && (made.because === "no_gain" || made.because === "unchanged");
   }
 
   /** After an overflow. An engine's own way first: what it does is not ours to do again. */
@@ -173,7 +179,7 @@ export class RunMemory {
   }
 
   async #compactHere(
-    why: "full" | "overflow",
+    why: "full" | "room" | "overflow",
     emit: Compaction["emit"],
     { asked = this.shown?.handle, mostMs = Infinity }: { asked?: ModelHandle | undefined; mostMs?: number } = {},
   ): Promise<Compacted> {
@@ -189,7 +195,7 @@ export class RunMemory {
       signal,
       why,
       // Behind its turn nothing of it has to be found again.
-      ...(why === "overflow" && { keepFrom: turn.entryId }),
+      ...(why !== "full" && { keepFrom: turn.entryId }),
       emit,
     });
     // What is left is looked at anew.

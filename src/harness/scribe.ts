@@ -36,7 +36,7 @@ export class Scribe {
   #author: ModelHandle | undefined;
   #calls = 0;
   #usage = emptyUsage();
-  #passing = false;
+  #busy = false;
   readonly #passedOver: string[] = [];
 
   constructor(parts: ScribeParts) {
@@ -50,9 +50,9 @@ export class Scribe {
     return this.#writers[0]?.info.contextWindow;
   }
 
-  /** The last failure is one that passes: it is worth asking again later. */
+  /** A writer failed in a way that passes: it is worth asking again later. */
   get isBusy(): boolean {
-    return this.#passing;
+    return this.#busy;
   }
 
   get spent(): {
@@ -67,6 +67,7 @@ export class Scribe {
 
   readonly complete: Complete = async (prompt, signal) => {
     let failure = "no model is there to write it";
+    this.#busy = false;
     for (const writer of this.#writers) {
       const said = await this.#askWithKeys(writer, prompt, signal);
       if (typeof said === "string") return said;
@@ -106,9 +107,10 @@ export class Scribe {
       const said = await this.#ask(writer, prompt, signal);
       if (typeof said === "string" || signal.aborted) return said;
       const { kind, message, retryAfterMs = WAIT_MS * 2 ** waits } = said;
-      this.#passing = PASSING.has(kind);
-      const isWorthIt = this.#passing && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      const passes = PASSING.has(kind);
+      const isWorthIt = passes && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
       if (!isWorthIt) {
+        this.#busy ||= passes;
         this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);
         return { failure: message };
       }

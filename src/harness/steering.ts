@@ -1,4 +1,5 @@
 import type { AgentMessage } from "@mariozechner/pi-agent-core";
+import type { UserMessage } from "../types/model.ts";
 import type { UserTurn } from "./request.ts";
 
 interface Waiting {
@@ -49,7 +50,7 @@ export class Steering {
     if (!this.#push) return;
     for (const waiting of this.#waiting.splice(0)) {
       const content = [{ type: "text" as const, text: waiting.turn.text }, ...waiting.turn.images];
-      const message: AgentMessage = { role: "user", content, timestamp: waiting.turn.at };
+      const message: UserMessage = { role: "user", content, timestamp: waiting.turn.at, steered: true };
       this.#given.set(message, waiting);
       this.#push(message);
     }

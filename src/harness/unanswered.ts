@@ -1,6 +1,7 @@
-import { asksForRest, hasCalls, isBlank, textOf } from "../history/parts.ts";
+import { hasCalls, isBlank, textOf } from "../history/parts.ts";
 import { createTagStripper } from "../reply/tags.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
+import { asksForRest } from "../types/turns.ts";
 import type { RunRequest } from "./request.ts";
 
 /** What a run is about, as far as it tells whether an answer is due. */

@@ -1,10 +1,12 @@
 import { estimateTokens } from "../sessions/tokens.ts";
 import type { ChatMessage, ToolResultMessage, UserMessage } from "../types/model.ts";
 import type { Fit } from "../types/run.ts";
+import { asksForRest, beginsTurn } from "../types/turns.ts";
 import { shorten } from "../utils/shorten.ts";
 import { isSummaryTurn } from "./assemble.ts";
 import { once } from "./once.ts";
 import { callsOf, mapSame, partsOf, textOf } from "./parts.ts";
+import { isImageTurn } from "./passes/images.ts";
 import { PRUNE_DEFAULTS } from "./prune.ts";
 import { RESULT_SHARE, truncateResults } from "./truncate-results.ts";
 
@@ -51,15 +53,18 @@ type Stage = "cleared" | "turns" | "steps";
 
 /** How much of each there is to cut. */
 function stages(messages: readonly ChatMessage[], asked: string): readonly (readonly [Stage, number])[] {
-  const { turns, steps } = partsIn(messages, asked);
+  const parts = partsIn(messages, asked);
   const lastStep = messages.findLastIndex((message) => callsOf(message).length > 0);
   const results = messages.slice(0, Math.max(0, lastStep)).filter(({ role }) => role === "toolResult").length;
   return [
     ["cleared", results],
-    ["turns", turns.length],
-    ["steps", Math.max(0, steps.length - 1)],
+    ["turns", parts.turns.length],
+    ["steps", mostSteps(parts)],
   ];
 }
+
+/** The last one stays. */
+const mostSteps = ({ steps }: Parts): number => Math.max(0, steps.length - 1);
 
 /** The smallest figure between `from` and that of `fit` that does, else that of `fit`. More cut is never larger. */
 function leastOf(fit: Fit, kind: Stage, does: (fit: Fit) => boolean, from: number): Fit {
@@ -112,7 +117,7 @@ function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
   const earlier = messages.slice(headEnd, Math.max(headEnd, at));
   return {
     head: messages.slice(0, headEnd),
-    turns: groups(earlier, (message, before) => isSaid(message, before)),
+    turns: groups(earlier, (message) => beginsTurn(message) && isSaid(message)),
     asked: messages[at],
     steps: groups(messages.slice(at + 1), ({ role }) => role === "assistant"),
   };
@@ -120,16 +125,15 @@ function partsIn(messages: readonly ChatMessage[], asked: string): Parts {
 
 /** Where the present turn begins; before everything when nobody asked. */
 function turnAt(messages: readonly ChatMessage[], asked: string): number {
-  const named =
-    asked.trim() === ""
-      ? -1
-      : messages.findLastIndex((message) => message.role === "user" && wordsOf(message).includes(asked));
-  return named >= 0 ? named : messages.findLastIndex((message, index) => isSaid(message, messages[index - 1]));
+  const isStart = (message: ChatMessage): message is UserMessage => beginsTurn(message) && isSaid(message);
+  const isNamed = (message: ChatMessage) => isStart(message) && wordsOf(message).includes(asked);
+  const named = asked.trim() === "" ? -1 : messages.findLastIndex(isNamed);
+  return named >= 0 ? named : messages.findLastIndex(isStart);
 }
 
-/** A user's words; images of tool results are shown as a user's turn too. */
-const isSaid = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
-  message.role === "user" && !(before?.role === "toolResult" && partsOf(message).some(({ type }) => type === "image"));
+/** People's words; some turns of a user's are the gateway's own. */
+const isSaid = (message: ChatMessage): boolean =>
+  message.role === "user" && !isImageTurn(message) && !asksForRest(message);
 
 const wordsOf = (message: UserMessage): string =>
   partsOf(message)
@@ -138,12 +142,12 @@ const wordsOf = (message: UserMessage): string =>
 
 function groups(
   messages: readonly ChatMessage[],
-  begins: (message: ChatMessage, before: ChatMessage | undefined) => boolean,
+  begins: (message: ChatMessage) => boolean,
 ): readonly (readonly ChatMessage[])[] {
   const found: ChatMessage[][] = [];
-  for (const [index, message] of messages.entries()) {
+  for (const message of messages) {
     const last = found.at(-1);
-    if (last && !begins(message, messages[index - 1])) last.push(message);
+    if (last && !begins(message)) last.push(message);
     else found.push([message]);
   }
   return found;
@@ -154,12 +158,10 @@ function leaveOut(
   { turns, steps, asked }: { turns: number; steps: number; asked: string },
 ): readonly ChatMessage[] {
   const parts = partsIn(messages, asked);
-  const gone = parts.steps.slice(0, steps);
-  const kept = [
-    // What people said in between stays.
-    ...gone.flatMap((step) => step.filter((message, index) => isSaid(message, step[index - 1]))),
-    ...parts.steps.slice(steps).flat(),
-  ];
+  const goneSteps = Math.min(steps, mostSteps(parts));
+  const gone = parts.steps.slice(0, goneSteps);
+  // What people said in between stays.
+  const kept = [...gone.flatMap((step) => step.filter(isSaid)), ...parts.steps.slice(goneSteps).flat()];
   const turn = parts.asked && gone.length > 0 ? withNote(parts.asked, gone) : parts.asked;
   return [...parts.head, ...parts.turns.slice(turns).flat(), ...(turn ? [turn] : []), ...kept];
 }

@@ -72,10 +72,3 @@ export function oneText(content: readonly AnswerPart[]): readonly AnswerPart[] {
   if (texts.length < 2) return content;
   return [{ type: "text", text: texts.join("\n\n") }, ...content.filter((part) => part.type !== "text")];
 }
-
-/** Value of `sourceTool` in the provenance of a turn that asks for the rest of an answer that broke off. */
-export const CONTINUE = "continue";
-
-/** A turn of the harness's own, behind the first part of an answer. */
-export const asksForRest = (message: ChatMessage | undefined): boolean =>
-  message?.role === "user" && message.provenance?.sourceTool === CONTINUE;

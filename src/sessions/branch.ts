@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../types/model.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
+import { beginsTurn } from "../types/turns.ts";
 import { type Link, messageOf } from "./entries.ts";
 import { estimateTextTokens, estimateTokens } from "./tokens.ts";
 
@@ -255,7 +256,7 @@ export class Branch {
 function toNode(link: Link, offset: number): Node {
   const message = link.entry && messageOf(link.entry);
   if (!link.entry || !message) return { ...link, offset };
-  const isTurn = link.entry.type === "message" && message.role === "user";
+  const isTurn = link.entry.type === "message" && beginsTurn(message);
   return { ...link, offset, item: { entryId: link.id, message, tokens: estimateTokens(message), isTurn } };
 }
 

@@ -71,6 +71,8 @@ export interface UserMessage {
   timestamp: number;
   /** Set when no person wrote it. */
   provenance?: InputProvenance;
+  /** Said into a turn that was under way: no turn begins with it. */
+  steered?: true;
 }
 export interface AssistantMessage {
   role: "assistant";

@@ -86,3 +86,32 @@ describe("threads that share a conversation", () => {
     expect(answers.map((rows) => rows.map(({ to }) => to.thread))).toEqual([["A"], ["B"], ["C"]]);
   });
 });
+
+describe("a long turn into which somebody spoke", () => {
+  it("goes on behind its last step after a restart: no tool runs twice", async () => {
+    const ran: number[] = [];
+    let isHanging = true;
+    const deploy = makeTool("deploy", async ({ text }) => {
+      ran.push(Number(text));
+      if (text === "5") await boot.tell("be careful", "1", { from });
+      return done(`deployed ${text} ${"log line ".repeat(900)}`);
+    });
+    hall.tools.push(deploy as never);
+    hall.model.answer(({ messages }) => {
+      const asked = messages.findLastIndex(({ content }) => JSON.stringify(content).includes("everywhere"));
+      const next = messages.slice(asked).filter(({ role }) => role === "tool").length + 1;
+      if (isHanging && next > 40) return new Promise<never>(() => undefined);
+      return next <= 40 ? { tool: "deploy", args: { text: `${next}` } } : { text: "all of them" };
+    });
+    const row = await boot.tell("deploy it everywhere", "1", { from });
+    await until(() => hall.model.calls.length === 41);
+    await boot.stop();
+    isHanging = false;
+    boot = await hall.boot();
+    await boot.recover();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(ran).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
+    expect(hall.model.calls).toHaveLength(42);
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
+  });
+});

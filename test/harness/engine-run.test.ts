@@ -204,6 +204,28 @@ describe("a conversation that is too long for the model", () => {
     expect(taken!.system).toContain("Older turns were compacted.");
   });
 
+  it("is sent whole again once the engine has summed up the turn's first steps", async () => {
+    const engine = new RecordingEngine();
+    engine.assemble = async ({ messages }) => {
+      const calls = messages.filter(({ role }) => role === "toolResult").length;
+      if (calls <= 40) return { messages, estimatedTokens: 100 };
+      const from = messages.findLastIndex(({ role }, at) => role === "assistant" && at <= messages.length - 6);
+      return { messages: [...messages.slice(0, 1), ...messages.slice(from)], estimatedTokens: 100 };
+    };
+    const look = makeTool("look", async ({ text }) => done(`Seen at ${text}. ${"some words here ".repeat(200)}`));
+    stage.model.answer((_, number) =>
+      number <= 45 ? { tool: "look", args: { text: `${number}` } } : { text: "that is all" },
+    );
+    const settings = { ...settingsFor(stage.dir), contextTokens: 12_000 };
+    const { result } = await ask(engine, "look everywhere", "turn-1", { tools: [look], settings });
+    expect(result.kind).toBe("replied");
+    const resultsOf = (call = stage.model.calls.at(-1)) =>
+      (call?.messages ?? []).filter(({ role }) => role === "tool").map(({ content }) => JSON.stringify(content));
+    expect(resultsOf(stage.model.calls[40]).some((text) => text.includes("compacted"))).toBe(true);
+    expect(resultsOf().at(-1)).toContain("Seen at 45. some words here");
+    expect(resultsOf().some((text) => text.includes("compacted"))).toBe(false);
+  });
+
   it("ends in a clear failure when the engine never makes it smaller", async () => {
     const engine = new RecordingEngine();
     const before = await fill(engine);

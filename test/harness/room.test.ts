@@ -85,6 +85,34 @@ describe("a turn of very many steps", () => {
   });
 });
 
+describe("a long turn whose provider fails on the way", () => {
+  it.each([
+    ["32 000", 32_000, 500],
+    ["100 000", 100_000, 50],
+  ])(
+    "in a window of %s tokens is gone on with: the question and what was said into it are sent",
+    async (_, size, words) => {
+      const isCut = size < 50_000;
+      stage.model.answer((_, number) => {
+        if (number === 40) return overloaded();
+        return number <= 43 ? { text: "", tool: "look", args: { text: `${number}` } } : { text: "finished" };
+      });
+      const steered = turn("only the first ones", "st-1");
+      const look = makeTool("look", async ({ text }) => {
+        if (text === "30") void run.steer(steered);
+        return done(`result of ${text}: ${"some words here ".repeat(words)}`);
+      });
+      const run = stage.start({ settings: within(size), tools: [look], turn: turn("look everywhere"), ...PATIENT });
+      const events = await eventsOf(run.stream);
+      expect(events.at(-1)).toMatchObject({ result: { kind: "replied" } });
+      expect(events.some((event) => event.type === "notice" && event.because === "window")).toBe(isCut);
+      for (const call of stage.model.calls) expect(JSON.stringify(call.messages)).toContain("look everywhere");
+      const behind = stage.model.calls.filter((call) => JSON.stringify(call.messages).includes(steered.text));
+      expect(behind).toHaveLength(stage.model.calls.length - 30);
+    },
+  );
+});
+
 describe("a conversation that is larger than the next model's window", () => {
   it("is summed up as a whole before that model answers", async () => {
     await facts(60);
@@ -101,6 +129,29 @@ describe("a conversation that is larger than the next model's window", () => {
     expect(shown).toContain("SUMMARY");
     expect(new Set([...summed, ...factsIn(shown)])).toEqual(new Set(Array.from({ length: 60 }, (_, fact) => fact)));
     expect(await compactions()).toBe(1);
+  });
+
+  it.each([
+    ["is busy", overloaded],
+    ["cannot", () => errorOf("openai-completions", 401, { message: "no such key" })],
+    ["takes too long", () => new Promise<never>(() => undefined)],
+  ])("is only left out of that answer when the one that would sum it up %s: nothing of it is gone", async (_, how) => {
+    await facts(60);
+    let works = false;
+    stage.model.answer((call) => {
+      if (!isSummary(call)) return { text: "ok" };
+      return works ? { text: "SUMMARY" } : how();
+    });
+    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), ...PATIENT });
+    expect(await run.stream.done).toMatchObject({ kind: "replied" });
+    expect(await compactions()).toBe(0);
+    works = true;
+    const next = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q2", "turn-2"), ...PATIENT });
+    expect(await next.stream.done).toMatchObject({ kind: "replied" });
+    const given = stage.model.calls.filter(isSummary).map(({ said }) => said);
+    const shown = JSON.stringify(stage.model.calls.at(-1)?.messages);
+    expect(shown).toContain("SUMMARY");
+    expect(new Set(factsIn(given.join("\n") + shown)).size).toBe(60);
   });
 
   it("is left alone when that model only stands in for another", async () => {
@@ -189,17 +240,30 @@ describe("the model that writes the summary", () => {
     expect(Math.max(...sizes)).toBeLessThan(6000);
   });
 
-  it("has what it wrote kept when it fails on the way; the rest is listed", async () => {
+  it("has what it wrote kept when it fails on the way; the rest is listed, behind the turn", async () => {
     let asked = 0;
     stage.model.answer((call) => {
       if (!isSummary(call)) return { text: "ok" };
       asked += 1;
-      return asked < 3 ? { text: `PART-${asked}` } : errorOf("openai-completions", 401, { message: "no such key" });
+      if (asked === 1) return errorOf("openai-completions", 403, { message: "not now" });
+      return asked < 4 ? { text: `PART-${asked}` } : errorOf("openai-completions", 401, { message: "no such key" });
     });
     await facts(60);
     const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), ...PATIENT });
-    expect(await run.stream.done).toBeDefined();
+    expect(await run.stream.done).toMatchObject({ kind: "replied" });
+    await run.settle();
+    expect(await run.compactWhenFull()).toMatchObject({ kind: "done", isListed: true });
     const { summary = "" } = await stage.session.window(9000);
-    expect(summary).toMatch(/PART-1[^]*PART-2[^]*- User: fact-/);
+    expect(summary).toMatch(/PART-2[^]*PART-3[^]*- User: fact-/);
+  });
+
+  it("is waited for while one of them is busy, whatever becomes of the others", async () => {
+    stage.model.answer((call) => {
+      if (!isSummary(call)) return { text: "ok" };
+      return call.model === "fake-1" ? overloaded() : errorOf("openai-completions", 401, { message: "no such key" });
+    });
+    const models = modelsOf({ fake: 100_000, spare: 100_000 });
+    expect(await full({ models, candidates: [MODEL, SPARE] })).toEqual({ kind: "nothing", because: "later" });
+    expect(await compactions()).toBe(0);
   });
 });

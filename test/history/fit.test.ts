@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { summaryTurn } from "../../src/history/assemble.ts";
 import { applyFit, fitFor, requestTokens, WHOLE } from "../../src/history/fit.ts";
 import { applyPasses } from "../../src/history/passes.ts";
+import { askForRest } from "../../src/harness/continuation.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/model.ts";
 import { answer, result, textOf, turns, user } from "./engines/stage.ts";
@@ -59,6 +60,45 @@ describe("messages that do not fit", () => {
     ];
     const text = textsOf(applyFit(messages, fitFor(messages, limits(1800)), ASKED));
     for (const words of ["They met in May.", ASKED, "and be quick", "result 0 xx"]) expect(text).toContain(words);
+  });
+
+  it("keep what people said into the turn, also with a picture, and tell it from the turn itself", () => {
+    const image = { type: "image" as const, data: "iVBORw0KGgo=", mimeType: "image/png" };
+    const messages = [
+      ...turns(3),
+      user(ASKED),
+      ...stepsOf(Array.from({ length: 60 }, () => 500)),
+      user("", { steered: true, content: [{ type: "text", text: "STOP, see picture" }, image] }),
+      ...stepsOf(Array.from({ length: 40 }, () => 500)),
+      user(`${ASKED}, and hurry`, { steered: true }),
+      ...stepsOf(Array.from({ length: 60 }, () => 500)),
+    ];
+    const fit = fitFor(messages, limits(4000));
+    const shown = applyFit(messages, fit, ASKED);
+    expect(fit).toMatchObject({ turns: 3, steps: expect.any(Number) });
+    expect(textOf(shown[0]!)).toMatch(/^please read all of them\n\[The first \d+ steps/);
+    expect(textsOf(shown)).toContain("STOP, see picture");
+    expect(textsOf(shown)).toContain(`${ASKED}, and hurry`);
+  });
+
+  it("lose the request for the rest of an answer with the part that it goes on from", () => {
+    const messages = [
+      user(ASKED),
+      ...stepsOf(Array.from({ length: 60 }, () => 500)),
+      answer("the first half"),
+      askForRest(1),
+      ...stepsOf(Array.from({ length: 60 }, () => 500)),
+    ];
+    const text = textsOf(applyFit(messages, { ...WHOLE, steps: 80 }, ASKED));
+    expect(text).toContain("step 59");
+    expect(text).not.toContain("Go on exactly");
+  });
+
+  it("keep the last step where they are fewer than those that were cut", () => {
+    const messages = [user(ASKED), ...stepsOf([100, 100])];
+    const text = textsOf(applyFit(messages, { ...WHOLE, steps: 40 }, ASKED));
+    expect(text).toContain("result 1 x");
+    expect(text).not.toContain("result 0 x");
   });
 
   it("are cut to the same bytes by the next calls, until the room is used up again", () => {

@@ -69,7 +69,7 @@ test("a stream that a killed gateway left is ended, and becomes the answer", asy
   expect(ours()).toMatchObject([{ isOpen: false }]);
 }, 45_000);
 
-test("an answer that is stopped ends its stream as it is", async () => {
+test("an answer that is stopped ends its stream with what was written", async () => {
   await start();
   model.answer(() => ({ text: words(400), everyMs: 80 }));
   ask("slowly please");
@@ -77,5 +77,4 @@ test("an answer that is stopped ends its stream as it is", async () => {
   ask("/stop");
   await expect.poll(() => ours()[0]?.isOpen, { timeout: 15_000 }).toBe(false);
   expect(words(400).startsWith(ours()[0]?.text ?? "?")).toBe(true);
-  expect(methods()).not.toContain("chat.update");
 }, 30_000);

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../../types/model.ts";
-import { asksForRest, filterSame, isWhole, mapSame } from "../parts.ts";
+import { asksForRest } from "../../types/turns.ts";
+import { filterSame, isWhole, mapSame } from "../parts.ts";
 
 /**
  * Answers that ended in an error or an abort, and empty ones, are no part of what was said; but the first part of one

@@ -111,11 +111,20 @@ export function moveResultImages(messages: readonly ChatMessage[], policy: Trans
   });
 }
 
+const MOVED = "Images of the tool results:";
+
 const imageTurn = (images: readonly ImageContent[], timestamp: number): ChatMessage => ({
   role: "user",
-  content: [{ type: "text", text: "Images of the tool results:" }, ...images],
+  content: [{ type: "text", text: MOVED }, ...images],
   timestamp,
 });
+
+/** Whether nobody said it: it shows the images of tool results. */
+export function isImageTurn(message: ChatMessage): boolean {
+  if (message.role !== "user" || typeof message.content === "string") return false;
+  const [first] = message.content;
+  return first?.type === "text" && first.text === MOVED;
+}
 
 function withoutImages<M extends Extract<ChatMessage, { role: "toolResult" }>>(message: M): M {
   if (!hasImages(message)) return message;

@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../../types/model.ts";
+import { beginsTurn } from "../../types/turns.ts";
 
 /** From the user turn on that has this many after it; the same messages when there are not that many. */
 export function limitTurns(messages: readonly ChatMessage[], earlierTurns: number | undefined): readonly ChatMessage[] {
@@ -10,4 +11,4 @@ export function limitTurns(messages: readonly ChatMessage[], earlierTurns: numbe
 
 /** User messages in a row are one turn. */
 const isTurnStart = (message: ChatMessage, before: ChatMessage | undefined): boolean =>
-  message.role === "user" && before?.role !== "user";
+  beginsTurn(message) && before?.role !== "user";

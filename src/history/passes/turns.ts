@@ -1,4 +1,5 @@
 import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/model.ts";
+import { beginsTurn } from "../../types/turns.ts";
 import { emptyUsage } from "../../types/usage.ts";
 import { hasCalls, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
@@ -34,8 +35,9 @@ export function validateAnthropicTurns(
   );
 }
 
+/** A turn begins with the two when it begins with one of them. */
 export const joinUserTurns = (first: UserMessage, then: UserMessage): UserMessage => ({
-  ...then,
+  ...(beginsTurn(first) && !beginsTurn(then) ? first : then),
   content: [...partsOf(first), ...partsOf(then)],
 });
 

@@ -86,9 +86,13 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
     },
     ...(pause && { pause }),
     ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
+    ...typesOf(account),
     ...(dmHistoryLimit !== undefined && { dmHistoryLimit }),
   };
 }
+
+const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
+  mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
 
 /** What `natural` means, in milliseconds. */
 const NATURAL_PAUSE = { minMs: 800, maxMs: 2500 };

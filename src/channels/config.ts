@@ -69,6 +69,10 @@ export const streamingConfig = z.looseObject({
 });
 
 /** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
+const mimePattern = z
+  .string()
+  .regex(/^[a-z0-9!#$&^_.+*-]+\/[a-z0-9!#$&^_.+*-]+$/i, "expected a type such as `image/png` or `image/*`");
+
 const accountShape = {
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
   dmPolicy: z
@@ -165,6 +169,16 @@ const accountShape = {
     .min(0)
     .optional()
     .meta(about("Media limit", "Megabytes of one file, when less than the platform takes.")),
+  mediaTypes: z
+    .looseObject({
+      allow: z
+        .array(mimePattern)
+        .optional()
+        .meta(about("Taken", "Types of files that are taken, such as `image/*`; all when unset.")),
+      deny: z.array(mimePattern).prefault([]).meta(about("Refused", "Types that are not taken, before `allow`.")),
+    })
+    .prefault({})
+    .meta(about("Media types", "Which files of a message are kept and shown to the agent, by what is in them.")),
   streaming: streamingConfig.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
   replyToMode: replyToMode.default("off").meta(about("Quote", "Whether answers quote the message that they answer.")),
   replyToModeByChatType: z

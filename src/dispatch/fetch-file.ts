@@ -5,6 +5,7 @@ import { OpenClawError } from "../types/errors.ts";
 import type { MediaItem, Peer } from "../types/message.ts";
 import { NotNow } from "../types/not-now.ts";
 import { backoff } from "../utils/backoff.ts";
+import { isOfType } from "../utils/mime-pattern.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 /** For how long a file is asked for, the wait for its account's connection included; milliseconds. */
@@ -26,7 +27,10 @@ export type FileEnd = { readonly tries: number; readonly ms: number } & (
   | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
 );
 
-export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log"> {
+export interface FetchPorts
+  extends
+    Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log">,
+    Partial<Pick<DispatchPorts, "settings">> {
   /** Nobody waits for the file any more. */
   readonly stopping: AbortSignal;
 }
@@ -74,7 +78,8 @@ const sentenceOf = ({ message }: Error): string => message.replace(/\.$/, "");
 
 const FOR_GOOD = new Set<string>(["MEDIA_UNAVAILABLE", "MEDIA_TOO_LARGE"]);
 
-async function ask(item: MediaItem, from: Peer, { media, ...ports }: FetchPorts): Promise<Try> {
+async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try> {
+  const { media } = ports;
   if (item.source.at === "store") {
     const bytes = await media.read(item.source.id);
     const mime = item.mime ?? "application/octet-stream";
@@ -84,11 +89,19 @@ async function ask(item: MediaItem, from: Peer, { media, ...ports }: FetchPorts)
   if (!link) return { kind: "no link", comes: ports.linkComes?.(from) === true };
   if (!link.download) return { kind: "lost", why: "its channel gives no files" };
   const got = await link.download(item);
+  const mime = await media.typeOf(got.bytes, got.mime);
+  if (!isTaken(mime, from, ports)) return { kind: "lost", why: `files of the type ${mime} are not taken here` };
   const kept = await media.put(got.bytes, {
     ...(got.mime && { mime: got.mime }),
     ...(got.name && { name: got.name }),
   });
   return { kind: "stored", file: { bytes: got.bytes, path: kept.path, mime: kept.mime } };
+}
+
+function isTaken(mime: string, from: Peer, { settings }: FetchPorts): boolean {
+  const { allow, deny = [] } = settings?.().chat(from).mediaTypes ?? {};
+  const isOne = (pattern: string) => isOfType(mime, pattern);
+  return !deny.some(isOne) && (allow?.some(isOne) ?? true);
 }
 
 function pauseAfter(now: Try & { kind: "no link" | "later" }, tries: number): number {

@@ -63,6 +63,8 @@ export interface ChatStyle {
   readonly pause?: { readonly minMs: number; readonly maxMs: number };
   /** Bytes of one file of an answer, when less than the gateway sends. */
   readonly mostMediaBytes?: number;
+  /** Which files of a message are taken; all when unset. MIME types, with `*` for any part. */
+  readonly mediaTypes?: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] };
   /** Earlier user turns that the model sees of a direct chat; 0 is all. */
   readonly dmHistoryLimit?: number;
 }

@@ -39,6 +39,9 @@ export function openMediaStore(dir: string): MediaStore {
       await writeAtomic(path(id), bytes);
       return { id, mime, path: path(id), bytes: bytes.byteLength };
     },
+    async typeOf(bytes, claimed) {
+      return (await sniff(bytes, claimed)).mime;
+    },
     async read(id) {
       try {
         return await readFile(path(id));

@@ -226,6 +226,8 @@ export interface MediaStore {
     bytes: Uint8Array,
     facts: { mime?: string; name?: string },
   ): Promise<{ id: MediaId; mime: string; path: string; bytes: number }>;
+  /** The MIME type that it would be kept as: by its content, else as claimed. */
+  typeOf(bytes: Uint8Array, claimed?: string): Promise<string>;
   path(id: MediaId): string;
   read(id: MediaId): Promise<Uint8Array>;
 }

@@ -147,6 +147,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.list.groupChat.mentionPatterns",
     "channels.responsePrefix",
   ],
+  "src/dispatch/fetch-file.ts": ["channels.mediaTypes.allow", "channels.mediaTypes.deny"],
   "src/reply/coalesce.ts": [
     "agents.defaults.blockStreamingCoalesce.minChars",
     "agents.defaults.blockStreamingCoalesce.maxChars",
@@ -445,7 +446,7 @@ describe("how a chat is answered", () => {
           dmHistoryLimit: 3,
           textChunkLimit: 500,
           accounts: {
-            default: { ...TELEGRAM, mediaMaxMb: 2, dmHistoryLimit: 1 },
+            default: { ...TELEGRAM, mediaMaxMb: 2, mediaTypes: { deny: ["video/*"] }, dmHistoryLimit: 1 },
             small: { ...TELEGRAM, textChunkLimit: 1 },
           },
         },
@@ -456,6 +457,7 @@ describe("how a chat is answered", () => {
       nativeStreaming: false,
       dmHistoryLimit: 1,
       mostMediaBytes: 2 * 1024 * 1024,
+      mediaTypes: { deny: ["video/*"] },
     });
     const limits = { text: 4096, format: "plain", media: 1 } as const;
     const lowered = (account: string) =>

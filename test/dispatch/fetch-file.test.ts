@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/fetch-file.ts";
+import type { DispatchSettings } from "../../src/dispatch/ports.ts";
 import { Stopped } from "../../src/harness/until-stopped.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { openMediaStore } from "../../src/store/media.ts";
@@ -150,3 +151,22 @@ test("a full disk is the turn's to wait for", async () => {
   const full = portsWith({ link: () => platform, media: { ...openMediaStore(dir), put } });
   await expect(fetchFile(PHOTO, peer("1"), full)).rejects.toMatchObject({ code: "DISK_FULL" });
 });
+
+test.each([
+  [{ deny: [] }, true],
+  [{ allow: ["image/*"], deny: [] }, true],
+  [{ allow: ["IMAGE/PNG", "audio/*"], deny: [] }, true],
+  [{ allow: ["*/*"], deny: ["image/png"] }, false],
+  [{ allow: ["application/pdf"], deny: [] }, false],
+  [{ deny: ["image/*"] }, false],
+])(
+  "files of types that are not taken are not kept, whatever their sender calls them: %j",
+  async (mediaTypes, isTaken) => {
+    const link = giving({ bytes: PNG, mime: "application/pdf", name: "report.pdf" });
+    const settings = () => ({ chat: () => ({ replyToMode: "off", mediaTypes }) }) as unknown as DispatchSettings;
+    const end = await fetchFile(PHOTO, peer("1"), portsWith({ link: () => link, settings }));
+    if (isTaken) return expect(end).toMatchObject({ kind: "stored", file: { mime: "image/png" } });
+    expect(end).toMatchObject({ kind: "lost", why: "files of the type image/png are not taken here", tries: 1 });
+    expect(await readdir(dir)).toEqual([]);
+  },
+);

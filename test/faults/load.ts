@@ -38,6 +38,8 @@ export interface LoadReport {
 }
 
 const LABEL = "(possible repeat) ";
+/** Begins what the gateway tells a chat beside the answers: that one of them may be missing. */
+const NOTE = "⚠️";
 const SLOW_MS = 150;
 /** All connections of a platform break once in so many messages. */
 const CUT_EVERY = 200;
@@ -222,8 +224,9 @@ class Load {
     for (const [chat, marks] of this.#said) {
       const shown = this.#platformOf(chat).shown(chat);
       labelled += shown.filter((text) => text.startsWith(LABEL)).length;
-      const order = shown.map((text) => marks.indexOf(/no\d+\./.exec(text)?.[0] ?? ""));
-      const plain = order.filter((_at, index) => shown[index]?.startsWith(LABEL) === false);
+      const answers = shown.filter((text) => !text.startsWith(NOTE));
+      const order = answers.map((text) => marks.indexOf(/no\d+\./.exec(text)?.[0] ?? ""));
+      const plain = order.filter((_at, index) => answers[index]?.startsWith(LABEL) === false);
       lost.push(...marks.filter((mark, at) => !order.includes(at) && !givenUp.includes(mark)));
       doubled.push(...marks.filter((_mark, at) => plain.filter((one) => one === at).length > 1));
       if (order.some((at, index) => at < (order[index - 1] ?? -1)))

@@ -38,8 +38,8 @@ export interface LoadReport {
 }
 
 const LABEL = "(possible repeat) ";
-/** Begins what the gateway tells a chat beside the answers: that one of them may be missing. */
-const NOTE = "⚠️";
+/** What each message asks to be answered with. The gateway may also tell a chat that an answer may be missing. */
+const MARK = /no\d+\./;
 const SLOW_MS = 150;
 /** All connections of a platform break once in so many messages. */
 const CUT_EVERY = 200;
@@ -224,8 +224,8 @@ class Load {
     for (const [chat, marks] of this.#said) {
       const shown = this.#platformOf(chat).shown(chat);
       labelled += shown.filter((text) => text.startsWith(LABEL)).length;
-      const answers = shown.filter((text) => !text.startsWith(NOTE));
-      const order = answers.map((text) => marks.indexOf(/no\d+\./.exec(text)?.[0] ?? ""));
+      const answers = shown.filter((text) => MARK.test(text));
+      const order = answers.map((text) => marks.indexOf(MARK.exec(text)?.[0] ?? ""));
       const plain = order.filter((_at, index) => answers[index]?.startsWith(LABEL) === false);
       lost.push(...marks.filter((mark, at) => !order.includes(at) && !givenUp.includes(mark)));
       doubled.push(...marks.filter((_mark, at) => plain.filter((one) => one === at).length > 1));

@@ -10,8 +10,7 @@ import { requestOf, WIRES } from "../history/wire.ts";
 let mock: LLMock;
 beforeAll(async () => {
   mock = new LLMock({ port: 0 });
-  mock.on({ hasToolResult: true }, { content: "taken" });
-  mock.onMessage(/^/, { content: "taken" });
+  mock.on({ predicate: () => true }, { content: "taken" });
   await mock.start();
 });
 afterAll(() => mock.stop());

@@ -6,7 +6,7 @@ import type { MediaItem, Peer } from "../types/message.ts";
 import { NotNow } from "../types/not-now.ts";
 import { backoff } from "../utils/backoff.ts";
 import { isOfType } from "../utils/mime-pattern.ts";
-import type { DispatchPorts } from "./ports.ts";
+import type { DispatchPorts, DispatchSettings } from "./ports.ts";
 
 /** For how long a file is asked for, the wait for its account's connection included; milliseconds. */
 export const FETCH_WITHIN_MS = 60_000;
@@ -27,10 +27,9 @@ export type FileEnd = { readonly tries: number; readonly ms: number } & (
   | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
 );
 
-export interface FetchPorts
-  extends
-    Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log">,
-    Partial<Pick<DispatchPorts, "settings">> {
+export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log"> {
+  /** Which files the chat takes; all when unset. */
+  settings?(): Pick<DispatchSettings, "chat">;
   /** Nobody waits for the file any more. */
   readonly stopping: AbortSignal;
 }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/fetch-file.ts";
-import type { DispatchSettings } from "../../src/dispatch/ports.ts";
 import { Stopped } from "../../src/harness/until-stopped.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { openMediaStore } from "../../src/store/media.ts";
@@ -163,7 +162,7 @@ test.each([
   "files of types that are not taken are not kept, whatever their sender calls them: %j",
   async (mediaTypes, isTaken) => {
     const link = giving({ bytes: PNG, mime: "application/pdf", name: "report.pdf" });
-    const settings = () => ({ chat: () => ({ replyToMode: "off", mediaTypes }) }) as unknown as DispatchSettings;
+    const settings = () => ({ chat: () => ({ replyToMode: "off" as const, mediaTypes }) });
     const end = await fetchFile(PHOTO, peer("1"), portsWith({ link: () => link, settings }));
     if (isTaken) return expect(end).toMatchObject({ kind: "stored", file: { mime: "image/png" } });
     expect(end).toMatchObject({ kind: "lost", why: "files of the type image/png are not taken here", tries: 1 });

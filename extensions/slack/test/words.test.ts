@@ -5,6 +5,7 @@ import { emojiOf, nameOf } from "../emoji.ts";
 import { slackConfig } from "../config.ts";
 import { readDelivery } from "../inbound.ts";
 import { escapeText, isNamed, readable } from "../words.ts";
+import { NO_THREADS } from "./no-threads.ts";
 
 const nobody = { user: async () => undefined, channel: async () => undefined };
 const read = async (text: string) => readable(text, "UBOT", nobody);
@@ -46,16 +47,7 @@ const view = {
   self: { userId: "UBOT", botId: "BBOT", teamId: "T1", name: "bot", team: "", scopes: [] },
   config: slackConfig.parse({}),
   people: { ...nobody, sender: async (id: string) => ({ id }) },
-  threads: {
-    read: async () => undefined,
-    isFirstSight: () => true,
-    hasBot: async () => false,
-    join: () => undefined,
-    wrote: () => undefined,
-    ofOwn: async () => undefined,
-    inherits: () => false,
-    before: async () => [],
-  },
+  threads: NO_THREADS,
   commands: [],
   now: () => 0,
 };

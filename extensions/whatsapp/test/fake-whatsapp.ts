@@ -9,27 +9,22 @@ import type { WebSocket } from "ws";
 import { openAuth } from "../auth.ts";
 import { userOf } from "../jid.ts";
 import { DeviceKeys } from "./device-keys.ts";
+import { Directory } from "./directory.ts";
 import { Letters } from "./letters.ts";
 import type { Saying } from "./letters.ts";
 import { MediaStore } from "./media-store.ts";
 import type { Located } from "./media-store.ts";
 import { ServerNoise } from "./noise.ts";
-import { Person } from "./person.ts";
 import { Pairing } from "./pairing.ts";
-import { children, DEVICE, envelopes, groupNode, mediaHosts, seconds, SERVER, textIn } from "./stanzas.ts";
+import { Queries } from "./queries.ts";
+import { Screen } from "./screen.ts";
+import { DEVICE, envelopes, seconds, SERVER } from "./stanzas.ts";
 import "./trust-fake.mjs";
 
 export { DEVICE, GROUP } from "./stanzas.ts";
 export type { Saying } from "./letters.ts";
 
-/** A message of the bot as people see it. */
-export interface Shown {
-  readonly id: string;
-  readonly chat: string;
-  text: string;
-  readonly content: proto.IMessage;
-  readonly quoted?: string | undefined;
-}
+export type { Shown } from "./screen.ts";
 
 export type Fault = { readonly kind: "refuse"; readonly code: number } | { readonly kind: "drop" | "lose" };
 
@@ -58,8 +53,7 @@ export async function startFakeWhatsapp() {
 
   const queue: Queued[] = [];
   const receipts: Queued[] = [];
-  const shown: Shown[] = [];
-  const reactions = new Map<string, string>();
+  const screen = new Screen();
   const faults: Fault[] = [];
   const read: string[] = [];
   const unlinked: string[] = [];
@@ -68,12 +62,8 @@ export async function startFakeWhatsapp() {
   const askedAgain: string[] = [];
   const unopened: string[] = [];
   const passedOver: string[] = [];
-  const people = [
-    new Person(`4917012345@${SERVER}`, "111111@lid", "Ada"),
-    new Person(`4917067890@${SERVER}`, "222222@lid", "Bob"),
-  ];
-  const ada = people[0]!;
-  const owner = new Person(DEVICE.jid, DEVICE.lid, DEVICE.name);
+  const directory = new Directory();
+  const { ada, bob } = directory;
   const typed: string[] = [];
   let drops = 0;
   let logins = 0;
@@ -83,6 +73,7 @@ export async function startFakeWhatsapp() {
   const pairing = new Pairing();
   const keys = new DeviceKeys();
   const letters = new Letters(keys);
+  const queries = new Queries({ keys, directory, unlinked, port });
   const standing = (line: Wire): void => void (wire = line);
 
   class Wire {
@@ -138,7 +129,7 @@ export async function startFakeWhatsapp() {
     const { tag, attrs } = node;
     if (tag === "iq") {
       if (attrs["type"] === "result") return pairing.signed(from, node);
-      const content = await answerTo(node, port);
+      const content = queries.answer(node);
       return from.send({ tag: "iq", attrs: { id: attrs["id"]!, type: "result", from: SERVER }, content });
     }
     if (tag === "message") return written(from, node);
@@ -186,62 +177,6 @@ export async function startFakeWhatsapp() {
     wire?.send(letter.stanza);
   }
 
-  async function answerTo(node: BinaryNode, port: number): Promise<BinaryNode[]> {
-    const { attrs, content } = node;
-    const first = Array.isArray(content) ? content[0] : undefined;
-    switch (`${attrs["xmlns"]} ${first?.tag}`) {
-      case "encrypt count":
-        return [{ tag: "count", attrs: { value: String(keys.count) } }];
-      case "encrypt registration":
-        keys.take(node);
-        return [];
-      case "encrypt digest":
-        return [{ tag: "digest", attrs: {} }];
-      case "encrypt key":
-        return [{ tag: "list", attrs: {}, content: children(first).map(({ attrs }) => bundleOf(attrs["jid"]!)) }];
-      case "md remove-companion-device":
-        unlinked.push(first!.attrs["jid"]!);
-        return [];
-      case "privacy privacy":
-        return [
-          { tag: "privacy", attrs: {}, content: [{ tag: "category", attrs: { name: "readreceipts", value: "all" } }] },
-        ];
-      case "usync usync":
-        return [directory(first!)];
-      case "w:g2 query":
-        return [groupNode()];
-      case "w:m media_conn":
-        return [mediaHosts(port)];
-      default:
-        return [];
-    }
-  }
-
-  const whoIs = (jid: string): Person | undefined =>
-    people.find(({ phone, lid }) => [phone, lid].some((own) => userOf(own) === userOf(jid)));
-  const bundleOf = (jid: string): BinaryNode => (whoIs(jid) ?? owner).bundle(jid);
-
-  function directory(usync: BinaryNode): BinaryNode {
-    const list = children(usync).find(({ tag }) => tag === "list");
-    const users = children(list).map(({ attrs }) => {
-      const jid = attrs["jid"]!;
-      const known = whoIs(jid);
-      const devices = known
-        ? [{ tag: "device", attrs: { id: "0" } }]
-        : [{ tag: "device", attrs: { id: "1", "key-index": "1" } }];
-      const lid = known?.lid ?? DEVICE.lid.replace(":1", "");
-      return {
-        tag: "user",
-        attrs: { jid },
-        content: [
-          { tag: "devices", attrs: {}, content: [{ tag: "device-list", attrs: {}, content: devices }] },
-          { tag: "lid", attrs: { val: lid } },
-        ],
-      };
-    });
-    return { tag: "usync", attrs: {}, content: [{ tag: "list", attrs: {}, content: users }] };
-  }
-
   /** The bot sends something. */
   async function written(from: Wire, node: BinaryNode): Promise<void> {
     const id = node.attrs["id"]!;
@@ -258,7 +193,7 @@ export async function startFakeWhatsapp() {
   async function show(node: BinaryNode): Promise<void> {
     const { id, to } = node.attrs;
     const group = to!.endsWith("@g.us") ? to : undefined;
-    const reader = group === undefined ? whoIs(to!) : ada;
+    const reader = group === undefined ? directory.find(to!) : ada;
     // What the device tells its own phone is for nobody here.
     if (!reader) return;
     let content: proto.IMessage | undefined = {};
@@ -270,29 +205,13 @@ export async function startFakeWhatsapp() {
       if (stanza) tell({ id: id!, stanza });
       return;
     }
-    if (content) apply(id!, group ?? userOf(reader.phone), content);
+    if (content) screen.take(id!, group ?? userOf(reader.phone), content);
     else passedOver.push(id!);
   }
 
   function tell(receipt: Queued): void {
     receipts.push(receipt);
     wire?.send(receipt.stanza);
-  }
-
-  function apply(id: string, chat: string, content: proto.IMessage): void {
-    const { protocolMessage: change, reactionMessage: reaction } = content;
-    const target = shown.findIndex((message) => message.id === (change?.key?.id ?? ""));
-    if (reaction) {
-      if (reaction.text) reactions.set(reaction.key!.id!, reaction.text);
-      else reactions.delete(reaction.key!.id!);
-    } else if (change?.editedMessage) {
-      if (target >= 0) shown[target]!.text = textIn(change.editedMessage);
-    } else if (change) {
-      if (target >= 0) shown.splice(target, 1);
-    } else if (!shown.some((message) => message.id === id)) {
-      const quoted = content.extendedTextMessage?.contextInfo?.stanzaId ?? undefined;
-      shown.push({ id, chat, text: textIn(content), content, quoted });
-    }
   }
 
   /** Somebody sends something. */
@@ -312,11 +231,11 @@ export async function startFakeWhatsapp() {
     mediaUrl: `http://127.0.0.1:${port}`,
     port,
     ada,
-    bob: people[1]!,
+    bob,
     pairing,
-    shown,
+    shown: screen.shown,
     queue,
-    reactions,
+    reactions: screen.reactions,
     read,
     unlinked,
     /** Ids of the messages that came, each time that they came. */

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { slackConfig } from "../../../extensions/slack/config.ts";
 import type { Delivery } from "../../../extensions/slack/events.ts";
 import { readDelivery } from "../../../extensions/slack/inbound.ts";
+import { NO_THREADS } from "../../../extensions/slack/test/no-threads.ts";
 import type { View } from "../../../extensions/slack/view.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
@@ -25,16 +26,7 @@ const view: View = {
     channel: nameOf,
     sender: async (id) => ({ id, ...(names[id] !== undefined && { name: names[id] }) }),
   },
-  threads: {
-    read: async () => undefined,
-    isFirstSight: () => true,
-    hasBot: async () => false,
-    join: () => undefined,
-    wrote: () => undefined,
-    ofOwn: async () => undefined,
-    inherits: () => false,
-    before: async () => [],
-  },
+  threads: NO_THREADS,
   commands: [{ name: "status", description: "" }],
   now: () => 0,
 };

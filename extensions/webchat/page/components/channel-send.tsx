@@ -39,13 +39,7 @@ export function SendForm(props: FormProps & { most: number }): VNode {
       <Field name="address" label="Web address of a file (optional)" />
       <Field name="replyTo" label="Id of the message that it answers (optional)" />
       <p class="channel-actions">
-        <button type="submit" class="primary">
-          Send
-        </button>
-        <button type="button" class="quiet" onClick={done}>
-          Close
-        </button>
-        <span role="status">{told}</span>
+        <Ending label="Send" told={told} done={done} />
       </p>
     </form>
   );
@@ -110,13 +104,22 @@ export function TestForm(props: FormProps): VNode {
   return (
     <form class="channel-test" onSubmit={(event) => (event.preventDefault(), send())}>
       <input ref={field} aria-label="Chat that gets the test message" placeholder="chat id; empty asks the platform" />
+      <Ending label="Try" told={told} done={done} />
+    </form>
+  );
+}
+
+/** What both forms end with: the buttons, and what became of it. */
+function Ending({ label, told, done }: { label: string; told: string; done: () => void }): VNode {
+  return (
+    <>
       <button type="submit" class="primary">
-        Try
+        {label}
       </button>
       <button type="button" class="quiet" onClick={done}>
         Close
       </button>
       <span role="status">{told}</span>
-    </form>
+    </>
   );
 }

@@ -1,0 +1,43 @@
+import type { BinaryNode } from "@whiskeysockets/baileys";
+import { userOf } from "../jid.ts";
+import { Person } from "./person.ts";
+import { children, DEVICE, SERVER } from "./stanzas.ts";
+
+/** Who is there, and with which devices. */
+export class Directory {
+  readonly ada = new Person(`4917012345@${SERVER}`, "111111@lid", "Ada");
+  readonly bob = new Person(`4917067890@${SERVER}`, "222222@lid", "Bob");
+  readonly #owner = new Person(DEVICE.jid, DEVICE.lid, DEVICE.name);
+
+  find(jid: string): Person | undefined {
+    return [this.ada, this.bob].find(({ phone, lid }) => [phone, lid].some((own) => userOf(own) === userOf(jid)));
+  }
+
+  /** The keys with which a session to somebody begins. */
+  bundleOf(jid: string): BinaryNode {
+    return (this.find(jid) ?? this.#owner).bundle(jid);
+  }
+
+  /** The answer to a `usync` query. */
+  devices(usync: BinaryNode): BinaryNode {
+    const list = children(usync).find(({ tag }) => tag === "list");
+    const users = children(list).map(({ attrs }) => this.#user(attrs["jid"]!));
+    return { tag: "usync", attrs: {}, content: [{ tag: "list", attrs: {}, content: users }] };
+  }
+
+  #user(jid: string): BinaryNode {
+    const known = this.find(jid);
+    const devices = known
+      ? [{ tag: "device", attrs: { id: "0" } }]
+      : [{ tag: "device", attrs: { id: "1", "key-index": "1" } }];
+    const lid = known?.lid ?? DEVICE.lid.replace(":1", "");
+    return {
+      tag: "user",
+      attrs: { jid },
+      content: [
+        { tag: "devices", attrs: {}, content: [{ tag: "device-list", attrs: {}, content: devices }] },
+        { tag: "lid", attrs: { val: lid } },
+      ],
+    };
+  }
+}

@@ -60,6 +60,8 @@ export class Connection {
   #heartbeat: NodeJS.Timeout | undefined;
   #isAnswered = true;
   #wasReady = false;
+  /** We said which session is ours, and heard nothing: neither what we missed nor that it is over. */
+  #isIgnored = false;
   #verdict: Partial<Ending> = {};
 
   constructor(terms: Terms) {
@@ -80,7 +82,9 @@ export class Connection {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#after(readyTimeoutMs, () => {
-      if (!this.#wasReady) this.#end({ reason: "the gateway was not ready in time" });
+      if (this.#wasReady) return;
+      // Asked for again, it would be ignored again, for ever.
+      this.#end({ reason: "the gateway was not ready in time", isForgotten: this.#isIgnored });
     });
     const ending = await ended.promise;
     signal.removeEventListener("abort", stop);
@@ -116,6 +120,7 @@ export class Connection {
     if (!payload) return;
     switch (payload.op) {
       case GatewayOpcodes.Dispatch:
+        this.#isIgnored = false;
         if (payload.t === "READY" || payload.t === "RESUMED") this.#wasReady = true;
         return this.#terms.heard({ name: payload.t, sequence: payload.s, payload });
       case GatewayOpcodes.Heartbeat:
@@ -141,6 +146,7 @@ export class Connection {
         else this.#end({ reason: "the gateway answers no heartbeats", code: 1006 });
       }, heartbeatMs);
     });
+    this.#isIgnored = session !== undefined;
     if (session) this.#send({ op: GatewayOpcodes.Resume, d: { token, session_id: session.id, seq: session.sequence } });
     else this.#send({ op: GatewayOpcodes.Identify, d: { token, intents, properties: PROPERTIES } });
   }

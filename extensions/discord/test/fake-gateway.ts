@@ -18,6 +18,8 @@ export class FakeGateway {
   heartbeatMs = 41_250;
   /** When true, heartbeats are not answered. */
   isDeaf = false;
+  /** When true, RESUME gets no answer. */
+  isSilent = false;
   /** Close code for the next IDENTIFY. */
   closeWith: number | undefined;
   /** What clients said, oldest first. */
@@ -91,7 +93,7 @@ export class FakeGateway {
     const d = objectIn(said, "d");
     if (said["op"] === 1 && !this.isDeaf) client.send(JSON.stringify({ op: 11 }));
     if (said["op"] === 2) this.#identify(client, d);
-    if (said["op"] === 6) this.#resume(client, d);
+    if (said["op"] === 6 && !this.isSilent) this.#resume(client, d);
   }
 
   #identify(client: WebSocket, d: Json): void {

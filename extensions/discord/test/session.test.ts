@@ -114,6 +114,21 @@ describe("a session", () => {
     expect(greetings(platform.fake.gateway.said)).toEqual([2, 6, 2]);
   });
 
+  test("is begun anew when nobody answers that it goes on", async () => {
+    const { link, platform, gateway, host } = await begin({ gatewayReadyTimeoutMs: 1000 });
+    platform.say(platform.direct, "one");
+    await host.heard("one");
+    gateway.isSilent = true;
+    host.reports.length = 0;
+    gateway.drop();
+    platform.say(platform.direct, "two");
+    await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
+    expect(troubles(host).at(-1)).toMatchObject({ reason: "the gateway was not ready in time" });
+    expect(greetings(gateway.said)).toEqual([2, 6, 2]);
+    const missed = await link.missedSince?.(Date.now() - 60_000);
+    expect(missed?.map(({ text }) => text)).toEqual(["one", "two"]);
+  });
+
   test("changes its connection without trouble when Discord asks for that", async () => {
     const { platform, gateway, host } = await begin();
     gateway.rotate();

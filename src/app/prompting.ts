@@ -1,5 +1,6 @@
 import os from "node:os";
 import { join } from "node:path";
+import { USUAL_PROMPT } from "../automation/wake-up.ts";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
 import type { SystemPrompt } from "../harness/request.ts";
 import { loadContextFiles } from "../prompt/bootstrap.ts";
@@ -23,13 +24,17 @@ export function createPrompting(live: Live, log: Log) {
   };
   const once = shared<Awaited<ReturnType<typeof lookUp>>>();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
-    const { agent } = request;
+    const { agent, isLight } = request;
     if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const found = await once(agent.id, () => lookUp(agent, live, tell));
     const owners = live.config.commands.ownerAllowFrom.map(String);
-    return told(systemPromptParts(contextFor(request, { ...found, owners })));
+    const contextFiles = isLight === true ? found.contextFiles.filter(({ path }) => path === LIST) : found.contextFiles;
+    return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners })));
   };
 }
+
+/** What a heartbeat looks after. */
+const LIST = "HEARTBEAT.md";
 
 /** The files of the workspace, and the skills. */
 async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) => void) {
@@ -85,6 +90,7 @@ function contextFor(
     ownerIds: found.owners,
     reasoningTags: false,
     contextFiles: found.contextFiles,
+    ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? USUAL_PROMPT }),
     ...(peer && { inbound: inboundOf(peer) }),
     ...(extra !== undefined && { extra }),
   };

@@ -1,7 +1,7 @@
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Preview } from "../outbox/preview.ts";
 import { partWords } from "../outbox/render.ts";
-import { createDirectiveFilter, parseDirectives } from "../reply/directives.ts";
+import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../reply/directives.ts";
 import type { Clock } from "../types/clock.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
 import type { MediaStore, Outcome, OutboxRow } from "../types/journal.ts";
@@ -11,6 +11,7 @@ import type { RunResult } from "../types/run.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { attach } from "./attach.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
+import { wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
 import type { ChatStyle } from "./ports.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { noticeFor } from "./words.ts";
@@ -29,6 +30,8 @@ export interface AnswerRequest {
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
+  /** The gateway began the turn: an answer without news is none, and neither is a failure. */
+  readonly heartbeat?: BeatMeasure | undefined;
 }
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
@@ -61,7 +64,9 @@ class Answering {
     this.#outbox = outbox;
     this.#sent = new SentTexts(request.inboxId, request.message.from, request.earlier);
     const { style, agent } = request;
-    const streaming = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+    const usual = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
+    // Only the whole of a heartbeat's answer says whether there is any.
+    const streaming = request.heartbeat ? "off" : usual;
     if (streaming === "block") this.#feed = this.#openFeed();
     else if (streaming === "partial") this.#preview = this.#openPreview();
     if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
@@ -169,6 +174,7 @@ class Answering {
   async #end(result: RunResult): Promise<void> {
     await this.#flush();
     if (result.kind === "aborted" && result.by === "shutdown") return this.#preview?.leave();
+    if (this.#request.heartbeat && result.kind !== "replied") return this.#endWithout(result);
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
@@ -179,9 +185,14 @@ class Answering {
     this.outcome = outcomeOf(result, said);
   }
 
+  /** Nobody waits for the answer. */
+  #endWithout(result: RunResult): void {
+    this.outcome = outcomeOf(result, this.#sent.has);
+  }
+
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
-    const parsed = parseDirectives(joined(this.#unsent()));
+    const parsed = this.#parsed();
     const final = parsed.silent || parsed.text.trim() === "" ? undefined : this.#prefixed(parsed.text);
     const editOf = (await this.#preview?.finish(final)) ?? this.#leftPreview();
     // What was read of an answer that somebody stopped stays in the chat.
@@ -192,6 +203,12 @@ class Answering {
     if (blocks.length === 0) return this.#sendNothing();
     await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
     return true;
+  }
+
+  #parsed(): ParsedReply {
+    const parsed = parseDirectives(joined(this.#unsent()));
+    const { heartbeat } = this.#request;
+    return heartbeat ? { ...parsed, text: wordsOfBeat(parsed.text, heartbeat) } : parsed;
   }
 
   #sendNothing(): false {

@@ -7,10 +7,9 @@ import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals.ts";
-import { findCommand } from "./commands/table.ts";
-import { parseCommand, type CommandCall } from "./commands/parse.ts";
-import type { Command } from "./commands/command.ts";
+import { commandIn, type AskedCommand } from "./commands/asked.ts";
 import { Compactions } from "./compaction.ts";
+import { isHeartbeat, noteBeat } from "./heartbeat.ts";
 import { LateMessages } from "./late.ts";
 import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
 import { liveLines } from "./live-state.ts";
@@ -52,12 +51,13 @@ export class Dispatch {
       board: this.board,
       replies: this.replies,
       compactions: this.compactions,
+      tellOf: (key, text) => this.#tellOf(key, text),
     });
     this.lanes = new Lanes({
       ...ports,
       runTurn: (key, waiting, place) => this.#claim(key, waiting, (here) => runner.run(key, here, place)),
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
-      maySteer: (waiting, running) => this.#isOwners(waiting.rows) || !this.#isOwners(running),
+      maySteer: (waiting, running) => this.#maySteer(waiting.rows, running),
       shed: (task, why) => runner.shed(task, why),
       noRoom: (task, error) => this.#noRoom(task.kind === "turn" ? task.waiting.rows : task.rows, error),
     });
@@ -121,9 +121,8 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keep(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    const call = this.#callIn(message.text);
-    const command = call && findCommand(call.name);
-    if (call && command) return this.#command(row, key, command, call);
+    const asked = isHeartbeat(message) ? undefined : commandIn(message.text, this.#ports.settings());
+    if (asked) return this.#command(row, key, asked);
     this.enter(key, { rows: [row], pending: this.#before(row) });
   }
 
@@ -138,15 +137,6 @@ export class Dispatch {
     return this.#ports.heard?.take(row) ?? [];
   }
 
-  /** The command in a text. A reset trigger of the config is `/new` in other words. */
-  #callIn(text: string): CommandCall | undefined {
-    const { textCommands, resetTriggers } = this.#ports.settings();
-    const said = text.trim();
-    const trigger = resetTriggers.find((word) => said === word || said.startsWith(`${word} `));
-    if (trigger !== undefined) return { name: "new", args: said.slice(trigger.length).trim() };
-    return textCommands ? parseCommand(text) : undefined;
-  }
-
   /** Into the session's lane. Operators get a log to watch from now on, and a run of their own. */
   enter(key: SessionKey, waiting: Waiting): void {
     const [row] = waiting.rows;
@@ -156,7 +146,8 @@ export class Dispatch {
     const settings = this.#ports.settings();
     const { from } = row.message;
     // What an earlier boot began must neither end another turn nor slip into one.
-    const mode = waiting.isReplay === true ? "followup" : settings.queueMode(from);
+    const isAlone = waiting.isReplay === true || isHeartbeat(row.message);
+    const mode = isAlone ? "followup" : settings.queueMode(from);
     const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
     this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
   }
@@ -180,11 +171,11 @@ export class Dispatch {
     return this.lanes.find(row.id)?.standing ?? (isHeld ? "waiting" : undefined);
   }
 
-  async #command(row: InboxRow, key: SessionKey, command: Command, call: CommandCall): Promise<void> {
+  async #command(row: InboxRow, key: SessionKey, { command, args }: AskedCommand): Promise<void> {
     const log = row.message.options?.operator === true ? this.board.open(row, key, this.#ports) : undefined;
     const stopped = new AbortController();
     const context = {
-      args: call.args,
+      args,
       message: row.message,
       key,
       isOwner: this.#ports.settings().isOwner(row.message),
@@ -193,7 +184,7 @@ export class Dispatch {
       signal: stopped.signal,
       stop: () => this.lanes.stop(key),
       compact: (session: Session) => {
-        const wishes = call.args === "" ? {} : { instructions: call.args };
+        const wishes = args === "" ? {} : { instructions: args };
         return this.compactions.ask(session, { signal: stopped.signal, message: row.message, ...wishes });
       },
     };
@@ -242,6 +233,12 @@ export class Dispatch {
     });
   }
 
+  /** A chat got words that another conversation made: its own knows them when the next message comes. */
+  #tellOf(key: SessionKey, text: string): void {
+    const work = () => noteBeat(key, text, this.#ports);
+    this.lanes.occupy(key, { kind: "work", rows: [], work }, "lane");
+  }
+
   /** Ends what runs in a session. */
   stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
     return this.lanes.stop(sessionKey(key), only);
@@ -256,6 +253,12 @@ export class Dispatch {
   #isOwners(rows: readonly InboxRow[]): boolean {
     const { isOwner } = this.#ports.settings();
     return rows.every((row) => isOwner(row.message));
+  }
+
+  /** A stranger's message gets no owner's reach, and nobody's words end with a heartbeat that has nothing to say. */
+  #maySteer(rows: readonly InboxRow[], running: readonly InboxRow[]): boolean {
+    if (running.some((row) => isHeartbeat(row.message))) return false;
+    return this.#isOwners(rows) || !this.#isOwners(running);
   }
 
   #liveState(key: SessionKey): readonly string[] {

@@ -39,9 +39,9 @@ async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Pro
  * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
  * it. Rejects when the transcript cannot be written.
  */
-export async function leaveBehind(session: Session, turnId: string, log: Log): Promise<void> {
+export async function leaveBehind(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
   const parent = await session.parentOf(turnId);
-  if (parent !== undefined) await goOnFrom(session, parent, { why: "given up", turns: [turnId] }, log);
+  if (parent !== undefined) await goOnFrom(session, parent, { why, turns: [turnId] }, log);
 }
 
 async function goOnFrom(
@@ -53,5 +53,5 @@ async function goOnFrom(
   session.branch(parent);
   // The last line of the file is where the conversation goes on when it is opened again.
   await session.append({ type: "custom", customType: "openclaw.left_turn", data: left });
-  log.warn("a turn is left out of the conversation", { session: session.key, ...left });
+  log.info("a turn is left out of the conversation", { session: session.key, ...left });
 }

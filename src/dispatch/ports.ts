@@ -148,6 +148,8 @@ export interface SystemPromptRequest {
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
   readonly extra?: string;
+  /** Of the workspace's files only `HEARTBEAT.md`. */
+  readonly isLight?: boolean;
 }
 
 /** One place in a lane: rows that are to become one turn. */

@@ -5,6 +5,7 @@ import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { runIdOf } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
@@ -65,7 +66,7 @@ export class Replies {
     const [first, ...rest] = rows;
     if (!first) return;
     if (log) endWith(log, text, "error", this.#ports.clock.now());
-    else await this.#toChat(first, text, "error");
+    else if (!isHeartbeat(first.message)) await this.#toChat(first, text, "error");
     await this.#finish(first, { kind: "failed", why });
     await this.#ports.journal.inbox.finish(
       rest.map((row) => row.id),
@@ -88,7 +89,8 @@ export class Replies {
     const [first] = rows;
     if (!first) return;
     const { message } = first;
-    if (message.options?.operator === true && message.options.deliverTo === undefined)
+    if (isHeartbeat(message)) this.#ports.log.info("heartbeat not run", { inbox: first.id, why });
+    else if (message.options?.operator === true && message.options.deliverTo === undefined)
       await this.note(this.#keyOf(first), { text, said: message.text, runId: runIdOf(first) });
     else await this.#toChat(first, text, "error", staleKey(first.id));
     await this.#ports.journal.inbox.finish(

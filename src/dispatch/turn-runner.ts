@@ -1,38 +1,26 @@
 import { progressOf } from "../harness/resume.ts";
 import type { Run } from "../harness/run.ts";
-import type { SystemEventQueue } from "../prompt/system-events.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
-import type { InboundMessage } from "../types/message.ts";
-import type { Receipt, RunResult } from "../types/run.ts";
-import type { Session, SessionPatch } from "../types/session.ts";
+import type { Session } from "../types/session.ts";
 import { answer, outcomeOf } from "./answer.ts";
 import { showAtWork } from "./at-work.ts";
-import { approvalButtons, approvalText, type Approvals } from "./approvals.ts";
-import type { RunBoard } from "./board.ts";
-import { chatFacts } from "./chat-facts.ts";
+import { addressed, askerFor } from "./asker.ts";
 import type { LaneTask, TurnPlace } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
-import type { Compactions } from "./compaction.ts";
+import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
+import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
-import { takeUpSends } from "./earlier-boots.ts";
-import { noteForPeople } from "./for-people.ts";
-import { leaveBehind, tidyOrphans } from "./orphans.ts";
-import type { DispatchPorts, Waiting } from "./ports.ts";
+import { leaveBehind } from "./orphans.ts";
+import type { Waiting } from "./ports.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
-import { endLog, type Replies } from "./replies.ts";
+import { readySession } from "./ready-session.ts";
+import { endLog } from "./replies.ts";
+import type { RunnerPorts } from "./runner-ports.ts";
 import { beginRun, candidatesFor, joiningTurn, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
 import { agentGone, BROKEN, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
-
-export interface RunnerPorts extends DispatchPorts {
-  readonly events: SystemEventQueue;
-  readonly approvals: Approvals;
-  readonly board: RunBoard;
-  readonly replies: Replies;
-  readonly compactions: Compactions;
-}
 
 /** Boots that may try a message; a message that takes the process down each time must not do so for ever. */
 const MOST_STARTS = 3;
@@ -55,8 +43,7 @@ export class TurnRunner {
       if (await this.#tooManyStarts(waiting, session)) return;
       await this.#renewWhenOver(session, waiting);
       const prepared = await prepareTurn(waiting, session, agent, { ...this.#ports, stopping: place.stopping });
-      if (prepared) await tidyOrphans(session, prepared.turn.entryId, this.#ports);
-      if (prepared) await takeUpSends(prepared, session, this.#ports);
+      if (prepared) await readySession(prepared, session, this.#ports);
       if (prepared) await this.#runPrepared(prepared, session, waiting, place);
     } finally {
       session.release();
@@ -89,6 +76,7 @@ export class TurnRunner {
   }
 
   async #runPrepared(prepared: PreparedTurn, session: Session, waiting: Waiting, place: TurnPlace): Promise<void> {
+    const usedAt = session.entry.updatedAt;
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
     const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
     const run: Run = beginRun(prepared, session, this.#ports, {
@@ -98,7 +86,7 @@ export class TurnRunner {
       behind: this.#ports.compactions.costs.behind(prepared.facts),
       approvals: this.#ports.approvals.deskFor(
         prepared.facts,
-        this.#askerFor(prepared, () => run),
+        askerFor(prepared.message, () => run, this.#ports),
       ),
     });
     const stopped = new AbortController();
@@ -110,17 +98,31 @@ export class TurnRunner {
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);
-    const outcome = await this.#followToEnd(prepared, run).finally(atRest);
+    const outcome = await this.#followToEnd(prepared, session, run).finally(atRest);
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
+    if (isHeartbeat(prepared.message))
+      return isOver ? this.#endBeat({ prepared, outcome, usedAt }, session, run) : undefined;
     // A turn that is looked at again has to be found as it was.
     if (isOver) await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
   }
 
+  /** The next turn of its conversation makes the room that it needs. */
+  async #endBeat(
+    { prepared, outcome, usedAt }: { prepared: PreparedTurn; outcome: Outcome | "unfinished"; usedAt: number },
+    session: Session,
+    run: Run,
+  ): Promise<void> {
+    if (outcome === "unfinished") return;
+    const { texts } = await endOf(run);
+    const { message, turn } = prepared;
+    await endBeat({ message, turnId: turn.entryId, outcome, texts, usedAt }, session, this.#ports);
+  }
+
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
-  async #followToEnd(prepared: PreparedTurn, run: Run): Promise<Outcome | "unfinished"> {
+  async #followToEnd(prepared: PreparedTurn, session: Session, run: Run): Promise<Outcome | "unfinished"> {
     try {
-      return await this.#follow(prepared, run);
+      return await this.#follow(prepared, session, run);
     } catch (error) {
       run.abort("shutdown");
       await run.stream.done;
@@ -129,9 +131,10 @@ export class TurnRunner {
   }
 
   /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
-  async #follow(prepared: PreparedTurn, run: Run): Promise<Outcome | "unfinished"> {
+  async #follow(prepared: PreparedTurn, { entry }: Session, run: Run): Promise<Outcome | "unfinished"> {
     const message = addressed(prepared.message);
-    if (!message) return operatorOutcome(await run.stream.done);
+    const heartbeat = measureFor(prepared.message, entry, this.#ports.clock.now());
+    if (!message) return operatorOutcome(await endOf(run), heartbeat);
     const { journal, outbox } = this.#ports;
     const [row] = prepared.rows;
     const inboxId = row?.id ?? 0;
@@ -149,6 +152,7 @@ export class TurnRunner {
         rowsNow: () => journal.outbox.of(inboxId),
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
+        heartbeat,
       },
       outbox,
     );
@@ -158,10 +162,7 @@ export class TurnRunner {
   async #settle(prepared: PreparedTurn, session: Session, run: Run, outcome: Outcome | "unfinished"): Promise<boolean> {
     const end = await endOf(run);
     try {
-      // First, since clients read the transcript as soon as a run is over.
-      if (prepared.message.options?.operator === true)
-        await noteForPeople(session, end, { ...this.#ports, agent: prepared.agent, runId: prepared.facts.runId });
-      await this.#keepRecord(prepared, session, end);
+      await keepRecord(prepared, session, end, this.#ports);
       if (outcome !== "unfinished") await this.#finish(prepared, outcome);
       return outcome !== "unfinished";
     } catch (error) {
@@ -169,21 +170,6 @@ export class TurnRunner {
       this.#ports.log.error("run not recorded", { run: prepared.facts.runId, error });
       return false;
     }
-  }
-
-  async #keepRecord(prepared: PreparedTurn, session: Session, end: RunEnd): Promise<void> {
-    const { result } = end;
-    const { files } = prepared;
-    const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
-    await session.update(chatFacts(prepared.message));
-    await this.#keepCounters(session, end);
-    await this.#ports.journal.runs.record({
-      runId: prepared.facts.runId,
-      sessionKey: session.key,
-      at: this.#ports.clock.now(),
-      receipt,
-      result: result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind,
-    });
   }
 
   async #finish(prepared: PreparedTurn, outcome: Outcome): Promise<void> {
@@ -194,36 +180,6 @@ export class TurnRunner {
       merged.length > 0 && this.#ports.journal.inbox.finish(merged, { kind: "merged", into: first }),
     ]);
     if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(prepared.rows, this.#ports);
-  }
-
-  async #keepCounters(session: Session, { result, receipt, filled, window, compactions }: RunEnd): Promise<void> {
-    const { usage } = receipt;
-    await session.update({
-      inputTokens: (session.entry.inputTokens ?? 0) + usage.input,
-      outputTokens: (session.entry.outputTokens ?? 0) + usage.output,
-      ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
-      ...(window !== undefined && { contextTokens: window, systemSent: true }),
-      ...(compactions > 0 && { compactionCount: (session.entry.compactionCount ?? 0) + compactions }),
-      ...profileOf(session, receipt),
-      abortedLastRun: result.kind === "aborted" && result.by === "user" ? true : undefined,
-      updatedAt: this.#ports.clock.now(),
-    });
-  }
-
-  #askerFor(prepared: PreparedTurn, run: () => Run) {
-    const { replies } = this.#ports;
-    const isOperator = prepared.message.options?.operator === true;
-    return {
-      asked: (approval: Parameters<typeof approvalText>[0]) => {
-        run().stream.emit({ type: "approval_request", approval });
-        if (isOperator) return;
-        const notice = { key: `approval:${approval.id}`, text: approvalText(approval), because: "approval" as const };
-        void replies
-          .tell(prepared.message.from, { ...notice, buttons: approvalButtons(approval.id) })
-          .catch((error: unknown) => this.#ports.log.error("question not delivered", { approval: approval.id, error }));
-      },
-      answered: (id: string, decision: Parameters<typeof emitAnswered>[2]) => emitAnswered(run(), id, decision),
-    };
   }
 
   /** Into a running turn. The claim comes first, so that a crash finds the message again. */
@@ -254,27 +210,7 @@ export class TurnRunner {
   }
 }
 
-/** The key that served last is asked first next time; one that the user pinned stays. */
-function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
-  if (profile === undefined || entry.authProfileOverrideSource === "user") return {};
-  return { authProfileOverride: profile, authProfileOverrideSource: "auto" };
-}
-
-/** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
-function addressed(message: InboundMessage): InboundMessage | undefined {
-  if (message.options?.operator !== true) return message;
-  const { deliverTo } = message.options;
-  return deliverTo && { ...message, id: "", from: deliverTo };
-}
-
-function emitAnswered(
-  run: Run,
-  id: string,
-  decision: "allow-once" | "allow-always" | "deny" | "timeout" | "abort",
-): void {
-  run.stream.emit({ type: "approval_end", id, decision });
-}
-
-function operatorOutcome(result: RunResult): Outcome | "unfinished" {
-  return result.kind === "aborted" && result.by === "shutdown" ? "unfinished" : outcomeOf(result, true);
+function operatorOutcome({ result, texts }: RunEnd, heartbeat: BeatMeasure | undefined): Outcome | "unfinished" {
+  if (result.kind === "aborted" && result.by === "shutdown") return "unfinished";
+  return outcomeOf(result, heartbeat === undefined || wordsOfBeat(wordsIn(texts), heartbeat) !== "");
 }

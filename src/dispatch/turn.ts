@@ -17,6 +17,7 @@ import type { ChatScene } from "../types/send.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 
@@ -84,7 +85,7 @@ export function factsFor(row: InboxRow, session: Pick<Session, "key" | "id" | "a
     sessionKey: session.key,
     sessionId: session.id,
     agentId: session.agentId,
-    trigger: "message",
+    trigger: isHeartbeat(row.message) ? "heartbeat" : "message",
   };
 }
 
@@ -208,15 +209,9 @@ export function requestFor(
   const { facts, agent, turn, message } = prepared;
   const tools = ports.tools(agent, sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
-  const openEngine = ports.engineFor?.({
-    session,
-    agent,
-    candidates,
-    turnKey: turn.entryId,
-    isHeartbeat: facts.trigger === "heartbeat",
-    ...(turn.events && { events: turn.events }),
-  });
-  const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }) };
+  const openEngine = engineFor(prepared, session, candidates, ports);
+  const isLight = message.options?.heartbeat?.light === true;
+  const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }), ...(isLight && { isLight }) };
   return {
     facts,
     settings: settingsFor(agent, peer, ports),
@@ -231,6 +226,22 @@ export function requestFor(
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
+}
+
+function engineFor(
+  { facts, agent, turn }: PreparedTurn,
+  session: Session,
+  candidates: readonly ModelRef[],
+  ports: DispatchPorts,
+): RunRequest["openEngine"] {
+  return ports.engineFor?.({
+    session,
+    agent,
+    candidates,
+    turnKey: turn.entryId,
+    isHeartbeat: facts.trigger === "heartbeat",
+    ...(turn.events && { events: turn.events }),
+  });
 }
 
 /** A key that the user pinned is the only one; else the one that served this conversation last comes first. */

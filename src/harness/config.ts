@@ -27,7 +27,8 @@ const modelChoice = z.union([
 
 const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
 
-const defaults = z.strictObject({
+/** `agents.defaults`, as far as the rooms below know it. */
+export const agentDefaultsConfig = z.strictObject({
   model: modelChoice
     .optional()
     .meta(
@@ -60,7 +61,8 @@ const defaults = z.strictObject({
 
 const { workspace, systemPromptOverride, skills } = promptDefaultsShape;
 
-const entry = z.strictObject({
+/** A row of `agents.list`, as far as the rooms below know it. */
+export const agentEntryConfig = z.strictObject({
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
@@ -89,20 +91,3 @@ const entry = z.strictObject({
     .prefault({})
     .meta(about("Group chats", "Behaviour of this agent in groups.")),
 });
-
-/** `agents.*` */
-export const agentsConfig = z.strictObject({
-  defaults: defaults.prefault({}).meta(about("Defaults", "Settings of every agent.")),
-  list: z
-    .array(entry)
-    .prefault([])
-    .meta(
-      about("List", "The agents; one named `main` when empty.", [
-        { id: "main", default: true },
-        { id: "research", model: "openai/gpt-5.1" },
-      ]),
-    ),
-});
-
-export type AgentsConfig = z.output<typeof agentsConfig>;
-export type AgentEntry = z.output<typeof entry>;

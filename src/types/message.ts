@@ -100,4 +100,18 @@ export interface MessageOptions {
   readonly deliverTo?: Peer;
   /** The client is an operator: owner rights, no admission. */
   readonly operator?: boolean;
+  /** Nobody wrote: the gateway wakes the agent. */
+  readonly heartbeat?: HeartbeatTurn;
+}
+
+/** How a turn goes that the gateway itself begins, to let an agent look after what it was asked to. */
+export interface HeartbeatTurn {
+  /** UTF-16 units of remark beside `HEARTBEAT_OK` that still count as nothing to say. */
+  readonly ackMaxChars: number;
+  /** Nothing of earlier turns is shown to the model. */
+  readonly isolated?: boolean;
+  /** Of the workspace's files the model gets `HEARTBEAT.md` alone. */
+  readonly light?: boolean;
+  /** The conversation of the chat that gets the words, when it is another one: it is told what was said there. */
+  readonly tell?: SessionKey;
 }

@@ -24,6 +24,9 @@ export interface SessionEntry {
   totalTokensFresh?: boolean;
   contextTokens?: number;
   compactionCount?: number;
+  /** What the last heartbeat with something to say said, and when. */
+  lastHeartbeatText?: string;
+  lastHeartbeatSentAt?: number;
   /** Value of `compactionCount` when memory was last flushed. */
   memoryFlushCompactionCount?: number;
   memoryFlushAt?: number;

@@ -42,11 +42,43 @@ export interface AgentSettings {
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
+  /** It is never woken when unset. */
+  readonly heartbeat?: HeartbeatSettings;
   readonly streaming: {
     readonly blocks: boolean;
     readonly breakAt: "text_end" | "message_end";
     readonly chunk: ChunkLimits;
   };
+}
+
+/** When an agent is woken to look after its list, and where it says what it found. */
+export interface HeartbeatSettings {
+  /** Milliseconds from one to the next; more than 0. */
+  readonly everyMs: number;
+  /** Minutes of the day, from the first to before the last; over midnight when the last is the smaller. Always when unset. */
+  readonly activeHours?: { readonly from: number; readonly to: number; readonly timezone: string };
+  /** `last`: the direct chat that an owner last wrote in. `none`: no chat. Otherwise a channel. */
+  readonly target: string;
+  /** The chat on that channel, in a person's words. */
+  readonly to?: string;
+  readonly accountId?: string;
+  /** False: never into a direct chat. */
+  readonly intoDirect: boolean;
+  /** As the agent says when unset. */
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  /** Takes the place of the usual words; the list may then be empty. */
+  readonly prompt?: string;
+  /** The system prompt says what a heartbeat is. */
+  readonly inSystemPrompt: boolean;
+  readonly ackMaxChars: number;
+  readonly light: boolean;
+  /** In a conversation of its own that forgets each time; else in the chat's. */
+  readonly isolated: boolean;
+  /** The conversation, when it is a given one. */
+  readonly session?: string;
+  /** Waits for the next time when any run goes on. */
+  readonly skipWhenBusy: boolean;
 }
 
 /** How tool results are pruned, in the field's names; ratios are parts of the window. */

@@ -100,6 +100,25 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "tools.message.actions.allow",
     "tools.message.allowCrossContextSend",
   ],
+  "src/app/config/heartbeat.ts": ["agents.defaults.heartbeat", "agents.list.heartbeat"].flatMap((of) => [
+    `${of}.every`,
+    `${of}.activeHours.start`,
+    `${of}.activeHours.end`,
+    `${of}.activeHours.timezone`,
+    `${of}.target`,
+    `${of}.to`,
+    `${of}.accountId`,
+    `${of}.directPolicy`,
+    `${of}.session`,
+    `${of}.isolatedSession`,
+    `${of}.lightContext`,
+    `${of}.model`,
+    `${of}.timeoutSeconds`,
+    `${of}.prompt`,
+    `${of}.includeSystemPromptSection`,
+    `${of}.ackMaxChars`,
+    `${of}.skipWhenBusy`,
+  ]),
   "src/history/prune.ts": [
     "keepLastAssistants",
     "softTrimRatio",
@@ -404,7 +423,7 @@ describe("known keys without effect", () => {
       channels: { telegram: { ...TELEGRAM, apiRoot: "http://127.0.0.1:1" } },
       update: { checkOnStart: false },
     });
-    expect(warnings.map(({ key }) => key)).toEqual(["agents.defaults.heartbeat", "update"]);
+    expect(warnings.map(({ key }) => key)).toEqual(["update"]);
     expect(config.gateway.port).toBe(1);
   });
 

@@ -82,10 +82,7 @@ describe("a config of the field", () => {
     const { config, warnings } = await load(FIELD, { channelSchemas: { telegram: TELEGRAM } });
     expect(config.gateway.port).toBe(4711);
     expect(config.models.providers["fake"]?.models?.[0]?.contextWindow).toBe(200000);
-    expect(texts(warnings)).toEqual([
-      "openclaw.json:44: agents.defaults.heartbeat: is known, but has no effect here yet",
-      "openclaw.json:63: update: is known, but has no effect here yet",
-    ]);
+    expect(texts(warnings)).toEqual(["openclaw.json:63: update: is known, but has no effect here yet"]);
   });
 
   it("never prints a secret", async () => {

@@ -7,6 +7,7 @@ import { defineLooks } from "./define/looks.ts";
 import { defineMessage } from "./define/message.ts";
 import { defineRooms } from "./define/rooms.ts";
 import { defineRuns } from "./define/runs.ts";
+import { defineSystem } from "./define/system.ts";
 import type { Act } from "./define/act.ts";
 import type { Io } from "./io.ts";
 
@@ -33,6 +34,7 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
   defineMessage(program, act);
   defineRuns(program, act);
   defineInbox(program, act);
+  defineSystem(program, act);
   defineConfig(program, act);
   return { program, exitCode: () => code };
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { agentsConfig } from "../../automation/config.ts";
 import { audioConfig } from "../../channels/audio-config.ts";
 import { bindingsConfig } from "../../channels/bindings.ts";
 import { channelsConfig } from "../../channels/config.ts";
 import { commandsConfig, messagesConfig } from "../../dispatch/config.ts";
-import { agentsConfig } from "../../harness/config.ts";
 import { pluginsConfig } from "../../history/engine-config.ts";
 import { skillsConfig } from "../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../providers/config.ts";

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from "node:path";
-import type { AgentEntry } from "../../harness/config.ts";
+import type { AgentEntry } from "../../automation/config.ts";
 import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
@@ -12,6 +12,7 @@ import type {
   MessageToolSettings,
   ToolPolicySettings,
 } from "../../types/settings.ts";
+import { heartbeatOf } from "./heartbeat.ts";
 import type { Config } from "./schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
@@ -65,6 +66,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config.tools, entry.tools),
     messageTool: messageToolOf(config.tools.message),
     exec: execOf(config.tools.exec, entry.tools?.exec),
+    ...heartbeatOf(config, entry, places.isDefault),
     streaming: streamingOf(defaults),
   });
 }

@@ -195,13 +195,17 @@ export class ChannelRoom {
       channels: Object.fromEntries(
         [...byChannel].map(([id, own]) => [id, { connected: own.some((row) => row.connected) }]),
       ),
-      heartbeatSeconds: 0,
       plugins: { loaded: [], errors: [] },
     };
   }
 
   metrics(): readonly MetricRow[] {
     return [...channelMetrics(this.status()), ...this.webhooks.metrics()];
+  }
+
+  /** Why channels are off although the config has them on. */
+  get held(): string | undefined {
+    return this.#held;
   }
 
   /** For the lines that the daemon prints at its start. */

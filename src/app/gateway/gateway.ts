@@ -12,6 +12,7 @@ import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { defaultModel, describeModel } from "./model-text.ts";
+import { createHeartbeats } from "./heartbeats.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
@@ -36,7 +37,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
   const core = await openCore(live, log, { ...channels.surroundings(), onPairing });
-  const parts: Parts = {
+  const rest = {
     live,
     log,
     core,
@@ -47,6 +48,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     stopping: stop.signal,
     model: {},
   };
+  const parts: Parts = { ...rest, heartbeats: createHeartbeats(rest) };
   const clients = new WebClients({
     sessions: core.sessions,
     defaultAgent: () => live.defaultAgent.id,
@@ -60,6 +62,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   await channels.start();
   await takeUp(parts, left);
   channels.open();
+  parts.heartbeats.start();
   const reloads = new AbortController();
   const followed = followConfig(parts, options.load, reloads.signal);
   void watchDisk(parts, stop.signal);
@@ -112,6 +115,7 @@ async function closeGateway(
   const { parts, server, stop } = gateway;
   const { core, channels } = parts;
   await channels.stopReceiving();
+  await parts.heartbeats.close();
   await core.dispatch.close(graceMs);
   await core.outbox.close(SEND_GRACE_MS);
   stop.abort();

@@ -1,3 +1,4 @@
+import type { Heartbeats } from "../../automation/heartbeat.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/model.ts";
 import type { Feed } from "../../utils/feed.ts";
@@ -21,6 +22,7 @@ export interface Parts {
   readonly log: OpenLog;
   readonly core: Core;
   readonly channels: ChannelRoom;
+  readonly heartbeats: Heartbeats;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;
   readonly startedAt: number;

@@ -7,6 +7,7 @@ import type { ChatPort } from "../../types/chat.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
+import type { AgentSettings } from "../../types/settings.ts";
 import { ensureGatewayToken } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import type { Parts, StartOptions } from "./parts.ts";
@@ -49,7 +50,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     defaultAgent: live.defaultAgent.id,
     status: () => statusOf(parts),
-    health: () => channels.health(),
+    health: () => ({ ...channels.health(), heartbeatSeconds: heartbeatSeconds(live.defaultAgent) }),
     tailLogs: (request) => tailLogs(log.file(), request),
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ready: () => ({
@@ -63,6 +64,9 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     clock: systemClock,
   };
 }
+
+/** 0: it is never woken. */
+const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;
 
 const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
 

@@ -1,5 +1,6 @@
 import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/message.ts";
 import { modelName } from "../../types/model.ts";
 import type { FileFate, Receipt } from "../../types/run.ts";
 import { describeOutcome } from "./act.ts";
@@ -78,10 +79,13 @@ function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow):
   if (refused === "history")
     return [{ step, text: `heard, kept as context, not to be answered: ${why}`, ...timed(doneAt) }];
   if (refused !== undefined) return [{ step, text: `not let in: ${why}`, ...timed(doneAt) }];
-  if (message.options?.operator === true) return [{ step, text: "let in: an operator's own" }];
+  if (message.options?.operator === true) return [{ step, text: `let in: ${ownWords(message)}` }];
   if (sessionKey !== undefined || outcome?.kind === "command") return [{ step, text: "let in" }];
   return outcome ? [] : [{ step, text: "not decided about yet" }];
 }
+
+const ownWords = ({ options }: InboundMessage): string =>
+  options?.heartbeat ? "the gateway itself woke the agent" : "an operator's own";
 
 function session({ sessionKey, runId, claimedAt, attempts }: InboxRow): readonly Step[] {
   if (sessionKey === undefined) return [];

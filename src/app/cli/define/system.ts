@@ -1,0 +1,49 @@
+import { Option, type Command } from "commander";
+import type { EventFlags } from "../commands/system.ts";
+import type { Act } from "./act.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+/** What the gateway says to its agents by itself: heartbeats and news. */
+export function defineSystem(program: Command, act: Act): void {
+  const system = program.command("system").description("what the gateway says to its agents: heartbeats, news");
+  const heartbeat = system.command("heartbeat").description("when agents are woken unasked, and what came of it");
+  heartbeat
+    .command("last", { isDefault: true })
+    .description("the last heartbeat of each agent (the default)")
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: Json) => (await import("../commands/system.ts")).heartbeatLast(io, flags)));
+  for (const [name, enabled] of [["enable", true] as const, ["disable", false] as const]) {
+    heartbeat
+      .command(name)
+      .description(`switch heartbeats ${enabled ? "on" : "off"} until the gateway's next start`)
+      .option("--json", "for scripts")
+      .action(
+        act(async (io, flags: Json) => (await import("../commands/system.ts")).heartbeatSwitch(io, enabled, flags)),
+      );
+  }
+  heartbeat
+    .command("now")
+    .description("wake an agent now, whatever its hours and its list say")
+    .option("--agent <id>", "which agent; the default one unless given")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, flags: Json & { agent?: string }) =>
+        (await import("../commands/system.ts")).heartbeatNow(io, flags),
+      ),
+    );
+  system
+    .command("event")
+    .description("give an agent news")
+    .requiredOption("--text <text>", "what happened")
+    .addOption(
+      new Option("--mode <mode>", "wake it for them, or let them wait for its next turn")
+        .choices(["now", "next-heartbeat"])
+        .default("next-heartbeat"),
+    )
+    .option("--agent <id>", "which agent; the default one unless given")
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: EventFlags) => (await import("../commands/system.ts")).systemEvent(io, flags)));
+}

@@ -1,0 +1,25 @@
+import type { DispatchSettings } from "../ports.ts";
+import type { Command } from "./command.ts";
+import { parseCommand, type CommandCall } from "./parse.ts";
+import { findCommand } from "./table.ts";
+
+/** A command that somebody typed, with what stood behind it. */
+export interface AskedCommand {
+  readonly command: Command;
+  readonly args: string;
+}
+
+/** The command in a text; undefined when it is none that is known. */
+export function commandIn(text: string, settings: DispatchSettings): AskedCommand | undefined {
+  const call = callIn(text, settings);
+  const command = call && findCommand(call.name);
+  return call && command && { command, args: call.args };
+}
+
+/** A reset trigger of the config is `/new` in other words. */
+function callIn(text: string, { textCommands, resetTriggers }: DispatchSettings): CommandCall | undefined {
+  const said = text.trim();
+  const trigger = resetTriggers.find((word) => said === word || said.startsWith(`${word} `));
+  if (trigger !== undefined) return { name: "new", args: said.slice(trigger.length).trim() };
+  return textCommands ? parseCommand(text) : undefined;
+}

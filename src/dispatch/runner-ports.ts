@@ -1,0 +1,17 @@
+import type { SystemEventQueue } from "../prompt/system-events.ts";
+import type { Approvals } from "./approvals.ts";
+import type { RunBoard } from "./board.ts";
+import type { Compactions } from "./compaction.ts";
+import type { BeatPorts } from "./heartbeat.ts";
+import type { DispatchPorts } from "./ports.ts";
+import type { Replies } from "./replies.ts";
+
+/** What bringing messages to their outcome takes. */
+export interface RunnerPorts extends DispatchPorts {
+  readonly events: SystemEventQueue;
+  readonly approvals: Approvals;
+  readonly board: RunBoard;
+  readonly replies: Replies;
+  readonly compactions: Compactions;
+  readonly tellOf: BeatPorts["tellOf"];
+}

@@ -1,0 +1,278 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
+import { slotAt } from "../../src/automation/schedule.ts";
+import { sessionKey } from "../../src/types/ids.ts";
+import type { Outcome } from "../../src/types/journal.ts";
+import type { HeartbeatSettings } from "../../src/types/settings.ts";
+import { handClock, peer, until, type HandClock } from "../outbox/stage.ts";
+import { heard, message, openHall, type Boot, type Hall } from "../dispatch/stage.ts";
+
+const EVERY = 1_800_000;
+const SETTINGS: HeartbeatSettings = {
+  everyMs: EVERY,
+  target: "last",
+  intoDirect: true,
+  inSystemPrompt: true,
+  ackMaxChars: 300,
+  light: true,
+  isolated: true,
+  skipWhenBusy: false,
+};
+
+let hall: Hall;
+let boot: Boot;
+let clock: HandClock;
+let list: string | undefined;
+let beats: Heartbeats;
+/** What the model answers a heartbeat with. */
+let found: string;
+
+beforeEach(async () => {
+  hall = await openHall();
+  clock = handClock(slotAt("main", EVERY, Date.UTC(2026, 10, 21, 12)) + 1000);
+  list = "- look into the mail";
+  found = "HEARTBEAT_OK";
+  hall.model.answer((call) => ({ text: isBeat(call.said) ? found : `echo: ${heard(call.said)}` }));
+  boot = await hall.boot();
+});
+afterEach(async () => {
+  await beats?.close();
+  await hall.close();
+});
+
+const isBeat = (said: string) => said.includes("This is a heartbeat");
+const own = sessionKey("heartbeat");
+
+/** A gateway with heartbeats; `settings` over the usual ones. */
+function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<HeartbeatPorts> = {}): Heartbeats {
+  const heartbeat = { ...SETTINGS, ...settings };
+  hall.rules = { ...hall.rules, agent: { ...hall.rules.agent, heartbeat } };
+  const place = (): BeatPlace => {
+    const chat = boot.keyOf("1");
+    return heartbeat.isolated ? { to: peer("1"), sessionKey: own, tell: chat } : { to: peer("1"), sessionKey: chat };
+  };
+  beats = new Heartbeats({
+    clock,
+    log: hall.log,
+    inbox: boot.journal.inbox,
+    agents: () => [...boot.ports.settings().agents.values()],
+    checklist: async () => list,
+    place,
+    isBusy: (key) => boot.dispatch.lanes.isBusy(key),
+    isAnyBusy: () => boot.dispatch.lanes.runs().length > 0,
+    tell: (key, text) => boot.dispatch.events.enqueue(key, text),
+    receive: (messages) => boot.dispatch.receive(messages),
+    ...ports,
+  });
+  beats.start();
+  return beats;
+}
+
+/** The next slot comes; what came of it. */
+async function slot(): Promise<Outcome | string> {
+  const before = (await beats.reports())[0];
+  clock.pass(EVERY);
+  let end: Outcome | string | undefined;
+  await until(async () => {
+    const [report] = await beats.reports();
+    end = report?.skipped ?? report?.row?.outcome;
+    return report?.at !== before?.at && end !== undefined;
+  }, "the end of a heartbeat");
+  await until(() => !boot.dispatch.lanes.isBusy(own) && !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
+  return end ?? "";
+}
+
+const shown = () => hall.platform.messages.map(({ text }) => text);
+const beatsAsked = () => hall.model.calls.filter(({ said }) => isBeat(said)).length;
+
+describe("a heartbeat with something to say", () => {
+  it("says it in the chat, once, through the outbox, and the chat's conversation knows", async () => {
+    await boot.ask("hello", "1");
+    begin();
+    found = "The mail server is full.";
+    expect(await slot()).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["echo: hello", "The mail server is full."]);
+    const [report] = await beats.reports();
+    expect(await boot.journal.outbox.of(report?.row?.id ?? 0)).toMatchObject([
+      { state: "sent", replyKey: `in:${report?.row?.id}:reply`, sessionKey: own },
+    ]);
+    await boot.ask("why?", "1");
+    const told = JSON.stringify(hall.model.calls.at(-1)?.messages);
+    expect(told).toContain("[Heartbeat] Unasked, you have said in this chat:\\n\\nThe mail server is full.");
+    expect(told).not.toContain("This is a heartbeat");
+  });
+
+  it("sees nothing of the conversations before it when it is on its own", async () => {
+    begin();
+    found = "News one.";
+    await slot();
+    found = "News two.";
+    await slot();
+    const asked = hall.model.calls.findLast(({ said }) => isBeat(said));
+    expect(JSON.stringify(asked?.messages)).not.toContain("News one");
+    expect(shown()).toEqual(["News one.", "News two."]);
+  });
+
+  it("does not say the same twice in a day", async () => {
+    begin();
+    found = "The mail server is full.";
+    expect(await slot()).toEqual({ kind: "replied" });
+    expect(await slot()).toEqual({ kind: "silent" });
+    expect(shown()).toEqual(["The mail server is full."]);
+  });
+
+  it("goes on in the chat's conversation where it is to", async () => {
+    begin({ isolated: false });
+    await boot.ask("hello", "1");
+    found = `HEARTBEAT_OK The mail server is full. ${"x".repeat(400)}`;
+    expect(await slot()).toEqual({ kind: "replied" });
+    expect(shown()[1]).toMatch(/^The mail server is full\. x+$/);
+    const asked = hall.model.calls.findLast(({ said }) => isBeat(said));
+    expect(JSON.stringify(asked?.messages)).toContain("echo: hello");
+  });
+});
+
+describe("a heartbeat with nothing to say", () => {
+  it.each([true, false])("says nothing and leaves no trace in the conversation (on its own: %s)", async (isolated) => {
+    await boot.ask("hello", "1");
+    begin({ isolated });
+    found = "**HEARTBEAT_OK** All quiet.";
+    expect(await slot()).toEqual({ kind: "silent" });
+    const used = boot.sessions.peek(boot.keyOf("1"))?.updatedAt;
+    expect(shown()).toEqual(["echo: hello"]);
+    await boot.ask("and now?", "1");
+    const told = JSON.stringify(hall.model.calls.at(-1)?.messages);
+    expect(told).toContain("echo: hello");
+    expect(told).not.toMatch(/HEARTBEAT_OK|This is a heartbeat/);
+    expect(used).toBeLessThan(boot.sessions.peek(boot.keyOf("1"))?.updatedAt ?? 0);
+  });
+
+  it("asks no model when the list asks for nothing, unless it has words of its own", async () => {
+    begin();
+    list = "# What to look after\n<!-- nothing yet -->";
+    expect(await slot()).toBe("HEARTBEAT.md asks for nothing");
+    list = undefined;
+    expect(await slot()).toBe("HEARTBEAT.md asks for nothing");
+    expect(beatsAsked()).toBe(0);
+    await beats.close();
+    begin({ prompt: "This is a heartbeat of my own." });
+    expect(await slot()).toEqual({ kind: "silent" });
+    expect(beatsAsked()).toBe(1);
+  });
+
+  it("is left out at night, while its conversation is busy, and when it is switched off", async () => {
+    const night = { from: 0, to: 1, timezone: "UTC" };
+    begin({ activeHours: night });
+    expect(await slot()).toBe("outside its active hours");
+    await beats.close();
+    begin({}, { isBusy: () => true });
+    expect(await slot()).toBe("its conversation is busy");
+    await beats.close();
+    begin({ skipWhenBusy: true }, { isAnyBusy: () => true });
+    expect(await slot()).toBe("another run goes on");
+    await beats.close();
+    begin().isOn = false;
+    expect(await slot()).toBe("switched off");
+    expect(beatsAsked()).toBe(0);
+  });
+});
+
+describe("a heartbeat that fails", () => {
+  it("bothers nobody, and comes more and more rarely", async () => {
+    begin();
+    hall.model.answer(() => ({ status: 400, message: "no" }));
+    expect(await slot()).toMatchObject({ kind: "failed" });
+    expect(await slot()).toMatch(/^rests until .* since it failed: /);
+    expect(await slot()).toMatchObject({ kind: "failed" });
+    for (let rests = 0; rests < 3; rests += 1) expect(await slot()).toMatch(/^rests until /);
+    hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
+    expect(await slot()).toEqual({ kind: "silent" });
+    expect(await slot()).toEqual({ kind: "silent" });
+    expect(shown()).toEqual([]);
+  });
+
+  it("rests for a day over a key that is refused, or until somebody switches it on", async () => {
+    begin();
+    hall.model.answer(() => ({ status: 401, message: "bad key" }));
+    expect(await slot()).toMatchObject({ kind: "failed" });
+    for (let rests = 0; rests < 4; rests += 1) expect(await slot()).toMatch(/^rests until /);
+    hall.model.answer(() => ({ text: "HEARTBEAT_OK" }));
+    beats.isOn = true;
+    expect(typeof (await slot())).toBe("object");
+  });
+});
+
+describe("somebody who writes while a heartbeat is at work", () => {
+  it("gets a turn and an answer of their own", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    begin({ isolated: false });
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async (call) => {
+      if (!isBeat(call.said)) return { text: `echo: ${heard(call.said)}` };
+      await gate.promise;
+      return { text: "HEARTBEAT_OK" };
+    });
+    clock.pass(EVERY);
+    await until(() => hall.model.calls.length === 1, "the heartbeat's call");
+    const row = await boot.tell("hello", "1");
+    gate.resolve();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["echo: hello"]);
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+  });
+});
+
+describe("news", () => {
+  it("wake an agent in the conversation that they belong to, whatever its list says", async () => {
+    list = undefined;
+    await boot.ask("hello", "1");
+    begin({ isolated: false });
+    found = "The backup is done.";
+    beats.tell(boot.ports.settings().defaultAgent, "Backup finished");
+    const report = await beats.wake(boot.ports.settings().defaultAgent, "event");
+    const row = report?.row;
+    expect(row && (await boot.outcome(row))).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["echo: hello", "The backup is done."]);
+    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
+  });
+});
+
+describe("a restart", () => {
+  it("neither brings a heartbeat twice nor loses one that was under way", async () => {
+    begin();
+    const gate = Promise.withResolvers<void>();
+    found = "The mail server is full.";
+    hall.model.answer(async (call) => {
+      await gate.promise;
+      return { text: isBeat(call.said) ? found : "hi" };
+    });
+    clock.pass(EVERY);
+    await until(() => hall.model.calls.length === 1, "the heartbeat's call");
+    await beats.close();
+    await boot.stop();
+    gate.resolve();
+    boot = await hall.boot();
+    await boot.recover();
+    begin();
+    const name = `heartbeat:main:${slotAt("main", EVERY, clock.now())}`;
+    const row = await boot.journal.inbox.find("heartbeat", "default", name);
+    expect(row && (await boot.outcome(row))).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["The mail server is full."]);
+    // The same slot once more, as a process that was killed at once would come to it.
+    if (row) await boot.dispatch.receive([row.message]);
+    await boot.ask("hello", "1");
+    expect(shown()).toEqual(["The mail server is full.", "hi"]);
+  });
+
+  it("tells the chat nothing of a heartbeat that it could not run", async () => {
+    begin();
+    const said = message("This is a heartbeat", "1");
+    const options = { operator: true, sessionKey: own, deliverTo: peer("1"), heartbeat: { ackMaxChars: 300 } };
+    const old = { ...said, sentAt: Date.now() - 86_400_000, options };
+    await boot.journal.inbox.accept([old]);
+    await boot.recover();
+    const row = await boot.journal.inbox.find(old.from.channel, old.from.account, old.eventKey);
+    expect(row?.outcome).toMatchObject({ kind: "dropped" });
+    expect(shown()).toEqual([]);
+  });
+});

@@ -10,6 +10,7 @@ import type { ReplyBlock } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { attach } from "./attach.ts";
+import { NOTICE } from "./earlier-end.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import { wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
 import type { ChatStyle } from "./ports.ts";
@@ -30,6 +31,8 @@ export interface AnswerRequest {
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
+  /** All that was said before a tool's call is on its way. */
+  said(callId: string): void;
   /** The gateway began the turn: an answer without news is none, and neither is a failure. */
   readonly heartbeat?: BeatMeasure | undefined;
 }
@@ -39,6 +42,12 @@ export async function answer(request: AnswerRequest, outbox: Outbox): Promise<Ou
   const answering = new Answering(request, outbox);
   for await (const event of request.stream.watch()) await answering.take(event);
   return answering.outcome;
+}
+
+interface SendHow {
+  readonly editOf?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly pauseMs?: number;
 }
 
 class Answering {
@@ -114,7 +123,8 @@ class Answering {
         return this.#endMessage(event.text, event.message.stopReason === "error");
       case "tool_start":
         await this.#flush();
-        return this.#sent.begin(event);
+        this.#sent.begin(event);
+        return this.#request.said(event.callId);
       case "tool_end":
         return this.#noteSent(event);
       case "approval_request":
@@ -178,8 +188,7 @@ class Answering {
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
-    if (notice !== undefined && this.#blocks > 0)
-      await this.#send("notice", [{ kind: "notice", markdown: notice, because: "error" }]);
+    if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);
     const said = [sent, this.#sent.has, this.#blocks > 0].some(Boolean);
     if (said) await this.#sendNotices();
     this.outcome = outcomeOf(result, said);
@@ -199,10 +208,20 @@ class Answering {
     const words = final ?? (isAborted ? this.#preview?.fading : undefined);
     const blocks: ReplyBlock[] = words === undefined ? [] : [{ kind: "text", markdown: words }];
     blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
-    if (notice !== undefined) blocks.push({ kind: "notice", markdown: notice, because: "error" });
-    if (blocks.length === 0) return this.#sendNothing();
-    await this.#send("reply", blocks, { editOf, replyTo: this.#replyTo(parsed) });
-    return true;
+    return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
+  }
+
+  /** The answer, and the notice that there is none or no more of it. False when there is neither. */
+  async #sendAll(blocks: readonly ReplyBlock[], notice: string | undefined, how: SendHow): Promise<boolean> {
+    const isEmpty = blocks.length === 0;
+    if (!isEmpty) await this.#send("reply", blocks, how);
+    if (notice !== undefined) await this.#sendNotice(notice, isEmpty ? how : {});
+    return !isEmpty || notice !== undefined || this.#sendNothing();
+  }
+
+  /** Under a name of its own: after a restart it tells that the turn has had its end. */
+  #sendNotice(markdown: string, how: SendHow = {}): Promise<void> {
+    return this.#send(NOTICE, [{ kind: "notice", markdown, because: "error" }], how);
   }
 
   #parsed(): ParsedReply {
@@ -251,7 +270,8 @@ class Answering {
     const markdown = isFirst ? this.#prefixed(text) : text;
     const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
-    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { replyTo, pauseMs });
+    const editOf = isFirst ? this.#leftPreview() : undefined;
+    await this.#send(`block:${this.#blocks}`, [{ kind: "text", markdown }], { editOf, replyTo, pauseMs });
     this.#blocks += 1;
   }
 
@@ -261,11 +281,7 @@ class Answering {
   }
 
   /** What an earlier boot planned is not sent again. Where this answer differs a new series begins, and says that it may repeat. */
-  async #send(
-    name: string,
-    blocks: readonly ReplyBlock[],
-    more: { editOf?: string | undefined; replyTo?: string | undefined; pauseMs?: number } = {},
-  ) {
+  async #send(name: string, blocks: readonly ReplyBlock[], more: SendHow = {}) {
     const { inboxId, message, earlier } = this.#request;
     const before = earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
     const isKnown = name !== "reply" && this.#series === "" && before.length > 0;
@@ -285,7 +301,9 @@ class Answering {
 
   /** A preview that nobody can edit may stand in the chat beside the whole answer. */
   #mayRepeat(name: string): boolean {
-    return name === "reply" && (this.#preview?.mayStand === true || this.#request.earlierPreview === "");
+    return (
+      /^(?:reply|block:0)$/.test(name) && (this.#preview?.mayStand === true || this.#request.earlierPreview === "")
+    );
   }
 
   /** The preview of an earlier boot, also when its channel was not yet connected as this answer began. */

@@ -1,7 +1,7 @@
 import type { Compacted } from "../harness/compact.ts";
 import { SystemEventQueue } from "../prompt/system-events.ts";
 import { isDiskError } from "../store/disk.ts";
-import { sessionKey, type RunId, type SessionKey } from "../types/ids.ts";
+import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
@@ -11,12 +11,13 @@ import { commandIn, type AskedCommand } from "./commands/asked.ts";
 import { Compactions } from "./compaction.ts";
 import { isHeartbeat, noteBeat } from "./heartbeat.ts";
 import { LateMessages } from "./late.ts";
-import { Lanes, LOOK_FOR_ROOM_EVERY_MS } from "./lanes.ts";
+import { Lanes } from "./lanes.ts";
 import { liveLines } from "./live-state.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunBoard } from "./board.ts";
 import { TurnRunner } from "./turn-runner.ts";
+import { LOOK_FOR_ROOM_EVERY_MS } from "./when-room.ts";
 import { BROKEN } from "./words.ts";
 
 /** Deciding about a message takes a few milliseconds, unless the disk is full. */
@@ -168,7 +169,7 @@ export class Dispatch {
   /** What becomes of a message at this moment; undefined when nothing here knows it. */
   standingOf(row: InboxRow): "running" | "waiting" | undefined {
     const isHeld = this.#deciding.has(row.id) || this.#late.has(row.id);
-    return this.lanes.find(row.id)?.standing ?? (isHeld ? "waiting" : undefined);
+    return this.lanes.standingOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 
   async #command(row: InboxRow, key: SessionKey, { command, args }: AskedCommand): Promise<void> {
@@ -241,7 +242,7 @@ export class Dispatch {
 
   /** Ends what runs in a session. */
   stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
-    return this.lanes.stop(sessionKey(key), only);
+    return this.lanes.stop(key, only);
   }
 
   /** The chats hear that their messages wait. An operator sees the failed run. */

@@ -6,8 +6,9 @@ import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import type { RunEnd } from "./run-end.ts";
 import type { PreparedTurn } from "./turn.ts";
+import { whenRoom } from "./when-room.ts";
 
-type KeepPorts = Pick<DispatchPorts, "clock" | "journal" | "media" | "closedPaths">;
+type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths">;
 
 /** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
 export async function keepRecord(
@@ -20,18 +21,15 @@ export async function keepRecord(
   const { result } = end;
   // First, since clients read the transcript as soon as a run is over.
   if (message.options?.operator === true && !isHeartbeat(message))
-    await noteForPeople(session, end, { ...ports, agent, runId: facts.runId });
+    await whenRoom(() => noteForPeople(session, end, { ...ports, agent, runId: facts.runId }), ports);
   const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
   const at = clock.now();
   const chat = isHeartbeat(message) ? {} : { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at };
-  await session.update({ ...chat, ...countersOf(session, end) });
-  await journal.runs.record({
-    runId: facts.runId,
-    sessionKey: session.key,
-    at,
-    receipt,
-    result: result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind,
-  });
+  const patch = { ...chat, ...countersOf(session, end) };
+  await whenRoom(() => session.update(patch), ports);
+  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
+  await whenRoom(() => journal.runs.record(record), ports);
 }
 
 /** The next turn is told. */

@@ -117,6 +117,19 @@ export class Lane implements TurnPlace {
     return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
   }
 
+  /** True when nothing but this message is in its task. */
+  isAlone(inboxId: number): boolean {
+    const tasks = this.#current ? [this.#current, ...this.#tasks] : this.#tasks;
+    const own = tasks.find((task) => hasRow(task, inboxId));
+    return own !== undefined && rowsOf(own).length === 1;
+  }
+
+  /** Takes out the waiting task of a message that is alone in it. */
+  takeOut(inboxId: number): LaneTask | undefined {
+    const own = this.#tasks.find((task) => hasRow(task, inboxId));
+    return own && rowsOf(own).length === 1 ? this.#takeOut([own])[0] : undefined;
+  }
+
   /** The run of the turn under way, begun or not. */
   get runId(): RunId | undefined {
     return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));

@@ -8,6 +8,7 @@ import type { DispatchPorts, QueueMode, Waiting } from "./ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { Slots } from "./slots.ts";
+import { LOOK_FOR_ROOM_EVERY_MS } from "./when-room.ts";
 
 /** Why a task is not run. */
 export type ShedCause = "full" | "stopped" | "broken";
@@ -29,13 +30,12 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
 /** After an abort a run ends within a second; what takes longer goes on after the next start. */
 const ABORT_MS = 2000;
 
-/** A full disk keeps a session's lane waiting; nothing overtakes. */
-export const LOOK_FOR_ROOM_EVERY_MS = 2000;
-
 /** One lane per session, and the global one around their runs. */
 export class Lanes {
   readonly #lanes = new Map<SessionKey, Lane>();
   readonly #underway = new Set<Promise<void>>();
+  /** Rows on their way into a running turn: they are in no lane. */
+  readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
   readonly #slots: Slots;
   #closing = false;
@@ -89,12 +89,32 @@ export class Lanes {
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
-  /** Where a message is, and in which session. */
-  find(inboxId: number): { key: SessionKey; standing: "running" | "waiting"; runId: RunId | undefined } | undefined {
-    for (const [key, lane] of this.#lanes) {
-      const standing = lane.standingOf(inboxId);
-      if (standing) return { key, standing, runId: lane.runId };
+  /** Where a message is. On its way into a running turn it counts as running. */
+  standingOf(inboxId: number): "running" | "waiting" | undefined {
+    return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.standingOf(inboxId);
+  }
+
+  /**
+   * Ends the work for a message that has its outcome already. A turn that has others in it goes on; of one that still
+   * waits the message is left out when it begins.
+   */
+  async drop(inboxId: number): Promise<"stopped" | "waiting" | "goes_on" | "idle"> {
+    const standing = this.standingOf(inboxId);
+    const found = this.#laneOf(inboxId);
+    if (standing === undefined) return "idle";
+    if (!found || (standing === "running" && !found.lane.isAlone(inboxId))) return "goes_on";
+    const { key, lane } = found;
+    if (standing === "running") {
+      lane.abort("user");
+      return "stopped";
     }
+    const task = lane.takeOut(inboxId);
+    if (task) await this.#shed(key, task, "stopped");
+    return "waiting";
+  }
+
+  #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane } | undefined {
+    for (const [key, lane] of this.#lanes) if (lane.standingOf(inboxId)) return { key, lane };
     return undefined;
   }
 
@@ -205,10 +225,14 @@ export class Lanes {
   }
 
   async #steer(key: SessionKey, run: Run, waiting: Waiting): Promise<void> {
+    const ids = waiting.rows.map((row) => row.id);
+    for (const id of ids) this.#steering.add(id);
     try {
       if (await this.#ports.steer(run, key, waiting)) return;
     } catch (error) {
       this.#ports.log.warn("message not steered", { session: key, error });
+    } finally {
+      for (const id of ids) this.#steering.delete(id);
     }
     const lane = this.#lane(key);
     lane.push({ kind: "turn", waiting, merge: waiting.log === undefined });

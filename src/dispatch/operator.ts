@@ -3,7 +3,6 @@ import type { InboxRow } from "../types/journal.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { recover } from "./recover.ts";
-import { runIdOf } from "./turn.ts";
 
 /** What became of a message that an operator had run again: it was at work already, or begins now. */
 export type Begun = "running" | "waiting" | "begun";
@@ -19,14 +18,9 @@ export async function runNow(row: InboxRow, dispatch: Dispatch, ports: DispatchP
 /** What was ended with a message: its run, nothing but itself, or nothing since its turn holds other messages too. */
 export type Dropped = "stopped" | "waiting" | "goes_on" | "idle";
 
-/** Ends a message without an answer. The run of its turn ends with it, unless the turn began with another message. */
+/** Ends a message without an answer. The run of its turn ends with it, unless the turn has others in it. */
 export async function dropNow(row: InboxRow, dispatch: Dispatch, ports: DispatchPorts): Promise<Dropped> {
   // First, so that the end of its run does not name another outcome.
   await ports.journal.inbox.finish([row.id], { kind: "dropped", why: BY_OPERATOR });
-  const found = dispatch.lanes.find(row.id);
-  if (!found) return "idle";
-  const { key, standing } = found;
-  const ended = await dispatch.stop(key, runIdOf(row));
-  if (ended.length === 0) return "goes_on";
-  return standing === "running" ? "stopped" : "waiting";
+  return dispatch.lanes.drop(row.id);
 }

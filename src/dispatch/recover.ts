@@ -1,7 +1,6 @@
 import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
-import { findCommand } from "./commands/table.ts";
-import { parseCommand } from "./commands/parse.ts";
+import { commandIn } from "./commands/asked.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { leaveStale, partByAge, type RecoveryLimits } from "./stale.ts";
@@ -34,12 +33,15 @@ export async function recover(
   return rows.length;
 }
 
-async function takeUp(group: readonly InboxRow[], dispatch: Dispatch, { heard }: DispatchPorts): Promise<void> {
+async function takeUp(
+  group: readonly InboxRow[],
+  dispatch: Dispatch,
+  { heard, settings }: DispatchPorts,
+): Promise<void> {
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
-  const call = parseCommand(first.message.text);
-  const text = call && findCommand(call.name) ? call.args : undefined;
+  const text = commandIn(first.message.text, settings())?.args;
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => heard?.take(row) ?? []),

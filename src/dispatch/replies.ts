@@ -29,10 +29,8 @@ export class Replies {
       senderId: sender.id,
       ...(sender.name !== undefined && { name: sender.name }),
     });
-    if (asked.kind === "new") {
-      this.#ports.onPairing?.(asked.request);
-      await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
-    }
+    if (asked.kind === "new") this.#ports.onPairing?.(asked.request);
+    if (isOwed(asked, row)) await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
     this.#ports.log.info("pairing", {
       session: this.#keyOf(row),
       inbox: row.id,
@@ -67,11 +65,14 @@ export class Replies {
     if (!first) return;
     if (log) endWith(log, text, "error", this.#ports.clock.now());
     else if (!isHeartbeat(first.message)) await this.#toChat(first, text, "error");
-    await this.#finish(first, { kind: "failed", why });
-    await this.#ports.journal.inbox.finish(
-      rest.map((row) => row.id),
-      { kind: "merged", into: first.id },
-    );
+    // What is written in one tick is written whole or not at all.
+    await Promise.all([
+      this.#finish(first, { kind: "failed", why }),
+      this.#ports.journal.inbox.finish(
+        rest.map((row) => row.id),
+        { kind: "merged", into: first.id },
+      ),
+    ]);
   }
 
   /** Messages that somebody stopped before they got a run; who stopped them is told elsewhere. */
@@ -161,6 +162,14 @@ export class Replies {
   #finish(row: InboxRow, outcome: Outcome, refused?: Refusal): Promise<void> {
     return this.#ports.journal.inbox.finish([row.id], outcome, refused);
   }
+}
+
+type Asked = Awaited<ReturnType<DispatchPorts["journal"]["pairing"]["request"]>>;
+
+/** A code that was made for this very message may not have been told: the kill came in between. Told twice it is one reply. */
+function isOwed(asked: Asked, { acceptedAt }: InboxRow): asked is Exclude<Asked, { kind: "full" }> {
+  if (asked.kind === "again") return acceptedAt !== undefined && asked.request.createdAt >= acceptedAt;
+  return asked.kind === "new";
 }
 
 /** Names the line that tells a chat of stale messages, the first of which is this one. */

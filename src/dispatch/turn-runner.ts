@@ -1,4 +1,3 @@
-import { progressOf } from "../harness/resume.ts";
 import type { Run } from "../harness/run.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
@@ -6,24 +5,27 @@ import type { Session } from "../types/session.ts";
 import { answer, outcomeOf } from "./answer.ts";
 import { showAtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
+import { BeforeTool } from "./before-tool.ts";
+import { claimRows } from "./claim.ts";
+import { endAsBefore, finishRows } from "./earlier-end.ts";
 import type { LaneTask, TurnPlace } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
 import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
 import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
-import { leaveBehind } from "./orphans.ts";
 import type { Waiting } from "./ports.ts";
 import { endOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
-import { beginRun, candidatesFor, joiningTurn, prepareTurn, turnIdOf, type PreparedTurn } from "./turn.ts";
-import { leaveUnanswered } from "./unanswered.ts";
-import { agentGone, BROKEN, QUEUE_FULL, TOO_MANY_STARTS } from "./words.ts";
+import { beginRun, candidatesFor, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
+import { agentGone, BROKEN, QUEUE_FULL } from "./words.ts";
 
-/** Boots that may try a message; a message that takes the process down each time must not do so for ever. */
-const MOST_STARTS = 3;
+interface Going {
+  readonly run: Run;
+  readonly order: BeforeTool;
+}
 
 /** Brings waiting rows to their outcome. */
 export class TurnRunner {
@@ -38,16 +40,23 @@ export class TurnRunner {
     const agentId = settings.agentOf(key);
     const agent = settings.agents.get(agentId);
     if (!agent) return this.#refuseAgent(agentId, waiting);
+    const taken = await claimRows(waiting, key, this.#ports.journal.inbox);
+    if (!taken) return this.#leave(waiting);
     const session = await this.#ports.sessions.acquire(key);
     try {
-      if (await this.#tooManyStarts(waiting, session)) return;
-      await this.#renewWhenOver(session, waiting);
-      const prepared = await prepareTurn(waiting, session, agent, { ...this.#ports, stopping: place.stopping });
+      if (await endAsBefore(taken, session, this.#ports)) return;
+      await this.#renewWhenOver(session, taken);
+      const prepared = await prepareTurn(taken, session, agent, { ...this.#ports, stopping: place.stopping });
       if (prepared) await readySession(prepared, session, this.#ports);
-      if (prepared) await this.#runPrepared(prepared, session, waiting, place);
+      if (prepared) await this.#runPrepared(prepared, session, taken, place);
     } finally {
       session.release();
     }
+  }
+
+  /** Somebody ended the messages while they waited. */
+  #leave({ log }: Waiting): void {
+    if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());
   }
 
   async #refuseAgent(agent: AgentId, { rows, log }: Waiting): Promise<void> {
@@ -65,22 +74,14 @@ export class TurnRunner {
     await session.reset();
   }
 
-  /** An answer that is there already is brought all the same: the model is not asked for it. */
-  async #tooManyStarts(waiting: Waiting, session: Session): Promise<boolean> {
-    const [first] = waiting.rows;
-    if (!first || first.attempts < MOST_STARTS) return false;
-    if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
-    await this.#ports.replies.refuse(waiting.rows, waiting.log, TOO_MANY_STARTS);
-    await leaveBehind(session, turnIdOf(first), this.#ports.log);
-    return true;
-  }
-
   async #runPrepared(prepared: PreparedTurn, session: Session, waiting: Waiting, place: TurnPlace): Promise<void> {
     const usedAt = session.entry.updatedAt;
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
     const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
+    const order = new BeforeTool();
     const run: Run = beginRun(prepared, session, this.#ports, {
       candidates,
+      ...(addressed(prepared.message) && { beforeTool: (callId) => order.wait(callId) }),
       askedBefore: before?.receipt.candidates?.[0],
       log: waiting.log,
       behind: this.#ports.compactions.costs.behind(prepared.facts),
@@ -98,7 +99,7 @@ export class TurnRunner {
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
     const atRest = showAtWork(prepared.message, this.#ports);
-    const outcome = await this.#followToEnd(prepared, session, run).finally(atRest);
+    const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(atRest);
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
     if (isHeartbeat(prepared.message))
@@ -120,9 +121,10 @@ export class TurnRunner {
   }
 
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
-  async #followToEnd(prepared: PreparedTurn, session: Session, run: Run): Promise<Outcome | "unfinished"> {
+  async #followToEnd(prepared: PreparedTurn, session: Session, going: Going): Promise<Outcome | "unfinished"> {
+    const { run } = going;
     try {
-      return await this.#follow(prepared, session, run);
+      return await this.#follow(prepared, session, going);
     } catch (error) {
       run.abort("shutdown");
       await run.stream.done;
@@ -131,7 +133,7 @@ export class TurnRunner {
   }
 
   /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
-  async #follow(prepared: PreparedTurn, { entry }: Session, run: Run): Promise<Outcome | "unfinished"> {
+  async #follow(prepared: PreparedTurn, { entry }: Session, { run, order }: Going): Promise<Outcome | "unfinished"> {
     const message = addressed(prepared.message);
     const heartbeat = measureFor(prepared.message, entry, this.#ports.clock.now());
     if (!message) return operatorOutcome(await endOf(run), heartbeat);
@@ -152,6 +154,7 @@ export class TurnRunner {
         rowsNow: () => journal.outbox.of(inboxId),
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
+        said: (callId) => order.said(callId),
         heartbeat,
       },
       outbox,
@@ -163,23 +166,13 @@ export class TurnRunner {
     const end = await endOf(run);
     try {
       await keepRecord(prepared, session, end, this.#ports);
-      if (outcome !== "unfinished") await this.#finish(prepared, outcome);
+      if (outcome !== "unfinished") await finishRows(prepared.rows, outcome, this.#ports);
       return outcome !== "unfinished";
     } catch (error) {
       // The answer is on its way. Without its outcome the turn is looked at again after the next start, and not run twice.
       this.#ports.log.error("run not recorded", { run: prepared.facts.runId, error });
       return false;
     }
-  }
-
-  async #finish(prepared: PreparedTurn, outcome: Outcome): Promise<void> {
-    const [first, ...merged] = prepared.rows.map((row) => row.id);
-    if (first === undefined) return;
-    await Promise.all([
-      this.#ports.journal.inbox.finish([first], outcome),
-      merged.length > 0 && this.#ports.journal.inbox.finish(merged, { kind: "merged", into: first }),
-    ]);
-    if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(prepared.rows, this.#ports);
   }
 
   /** Into a running turn. The claim comes first, so that a crash finds the message again. */
@@ -191,11 +184,11 @@ export class TurnRunner {
     // Files are fetched for a turn of their own.
     if (!agent || more.length > 0 || row.message.media.length > 0) return false;
     const turn = joiningTurn(waiting, row, agent, this.#ports);
-    await this.#ports.journal.inbox.claim([row.id], {
-      sessionKey: key,
-      runId: run.stream.facts.runId,
-      turnId: turn.entryId,
-    });
+    const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
+    if ((await this.#ports.journal.inbox.claim([row.id], claim)).length === 0) {
+      this.#leave(waiting);
+      return true;
+    }
     if (!(await run.steer(turn))) return false;
     await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
     if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());

@@ -44,7 +44,7 @@ export function runIdOf(row: InboxRow): RunId {
   return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : turnIdOf(row));
 }
 
-/** Claims the rows for this boot and makes the user's turn out of them. */
+/** Makes the user's turn out of rows that were claimed. */
 export async function prepareTurn(
   waiting: Waiting,
   session: Session,
@@ -55,10 +55,6 @@ export async function prepareTurn(
   if (!first) return undefined;
   const facts = factsFor(first, session);
   const turnId = turnIdOf(first);
-  await ports.journal.inbox.claim(
-    waiting.rows.map((row) => row.id),
-    { sessionKey: session.key, runId: facts.runId, turnId },
-  );
   const media = await mediaOf(waiting.rows, ports);
   const body = bodyFor(waiting, session, agent, { ports, media });
   const turn = {
@@ -190,13 +186,14 @@ export function beginRun(
     askedBefore: ModelRef | undefined;
     log: Waiting["log"];
     behind: NonNullable<RunDeps["behind"]>;
+    beforeTool?: NonNullable<RunDeps["beforeTool"]>;
   },
 ): Run {
   const { facts } = prepared;
-  const { candidates, askedBefore, approvals, behind } = parts;
+  const { candidates, askedBefore, approvals, behind, beforeTool } = parts;
   const request = { ...requestFor(prepared, session, ports, { candidates }), askedBefore };
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals, behind }, parts.log);
+  return startRun(request, { ...ports, log, approvals, behind, ...(beforeTool && { beforeTool }) }, parts.log);
 }
 
 /** What a run of a prepared turn is started with. `extra` joins its system prompt. */

@@ -83,6 +83,8 @@ export interface RunDeps {
   readonly mediaDir?: string;
   /** Files and directories of the gateway's own, which no model is shown. */
   readonly closedPaths?: readonly string[];
+  /** Holds a tool's call back until all that the run said before it is on its way. Must not throw. */
+  beforeTool?(callId: string): Promise<void>;
   /** Told of model calls behind `run_end`, which are in no receipt of the run. Must not throw. */
   behind?(cost: SideCost): void;
   /** What was pruned of which conversation; nothing is without it. */

@@ -254,6 +254,7 @@ class Runner {
       workspace: settings.workspace,
       signal: this.#stop.signal,
       mostChars: settings.toolResultMaxChars,
+      before: this.#deps.beforeTool,
       approvals: pausing(this.#deps.approvals, deadline),
     };
   }

@@ -7,6 +7,8 @@ import type { Deadline } from "./deadline.ts";
 /** What the tools of one run share; the call id and the signal come with each call. */
 export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
   readonly signal: AbortSignal;
+  /** See `RunDeps`. */
+  readonly before?: ((callId: string) => Promise<void>) | undefined;
   /** UTF-16 units of one result. */
   readonly mostChars: number | undefined;
 }
@@ -32,14 +34,27 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     label: tool.label,
     description: tool.description,
     parameters: toolSchema(tool),
-    execute: async (callId, params, signal, onUpdate) => {
+    execute: async (callId, params, given, onUpdate) => {
+      const { before, ...rest } = setting;
+      const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
+      if (before) await unlessAborted(before(callId), signal);
       const result = await runTool(tool, params, {
-        ...setting,
+        ...rest,
         callId,
-        signal: signal ? AbortSignal.any([signal, setting.signal]) : setting.signal,
+        signal,
         update: (partial) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
       });
       return { content: result.content, details: { ...result.details, isError: result.isError === true } };
     },
   };
+}
+
+/** Resolves with the work, or as soon as the signal aborts. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  await Promise.race([work, promise]);
+  signal.removeEventListener("abort", stop);
 }

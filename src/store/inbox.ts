@@ -65,10 +65,12 @@ function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRo
   return row ? toInboxRow(row) : { id, message, state: "done", attempts: 0 };
 }
 
-function claimRows(sql: Statements, ids: readonly number[], claim: Claim & { bootId: string; at: number }): void {
-  for (const id of ids) {
-    sql.run(CLAIM, claim.sessionKey, claim.runId, claim.turnId, claim.bootId, claim.bootId, claim.at, id);
-  }
+function claimRows(
+  sql: Statements,
+  ids: readonly number[],
+  { sessionKey: key, runId: run, turnId, bootId, at }: Claim & { bootId: string; at: number },
+): readonly number[] {
+  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, bootId, at, id).changes > 0);
 }
 
 interface End {

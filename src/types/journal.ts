@@ -52,8 +52,8 @@ export interface Claim {
 export interface Inbox {
   /** Stores events. One known before comes back with `isNew: false`. */
   accept(messages: readonly InboundMessage[]): Promise<readonly { row: InboxRow; isNew: boolean }[]>;
-  /** The rows become one turn of one run of this boot. */
-  claim(ids: readonly number[], claim: Claim): Promise<void>;
+  /** The rows become one turn of one run of this boot. Gives the ids of those that had not ended. */
+  claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
   /** The first outcome of a row stands. `refused` tells why it was not let in. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
   /** Rows without an outcome, oldest first. */

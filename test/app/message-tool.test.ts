@@ -62,6 +62,19 @@ describe("the message tool", () => {
     expect(lastResult()).toContain(hall.platform.messages[0]!.id);
   });
 
+  it("never overtakes what the run said before the call, however many blocks that are", async () => {
+    hall.rules = { ...hall.rules, chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const blocks = Array.from({ length: 12 }, (_, at) => `Block ${at} ${"word ".repeat(12).trim()}`);
+    const args = { action: "send", message: "from the tool" };
+    hall.model.answer((call) =>
+      call.isAfterTool ? { text: "and that is all" } : { text: blocks.join("\n\n"), tool: "message", args },
+    );
+    for (const from of ["1", "2", "3"]) {
+      await boot.ask("hi", from);
+      expect(inChat(from).slice(-2)).toEqual(["from the tool", "and that is all"]);
+    }
+  });
+
   it("keeps to its own chat unless an owner asks, or the operator allows the other", async () => {
     script({ action: "send", to: "telegram:77", message: "psst" }, "done");
     await boot.ask("hi");

@@ -1,0 +1,19 @@
+/** What a run said before it calls a tool goes out before what the tool itself sends: a chat's order never inverts. */
+export class BeforeTool {
+  readonly #said = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
+
+  /** Resolves when all words before the call are planned. */
+  wait(callId: string): Promise<void> {
+    return this.#of(callId).promise;
+  }
+
+  said(callId: string): void {
+    this.#of(callId).resolve();
+  }
+
+  #of(callId: string) {
+    const known = this.#said.get(callId) ?? Promise.withResolvers<void>();
+    this.#said.set(callId, known);
+    return known;
+  }
+}

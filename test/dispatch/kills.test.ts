@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { dropNow, runNow } from "../../src/dispatch/operator.ts";
+import { recover } from "../../src/dispatch/recover.ts";
+import { turnIdOf } from "../../src/dispatch/turn.ts";
+import { renderText } from "../../src/outbox/render.ts";
+import { OpenClawError } from "../../src/types/errors.ts";
+import { runId } from "../../src/types/ids.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import { LIMITS, quiet, until } from "../outbox/stage.ts";
+import { message, openHall, type Boot, type Hall } from "./stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const shown = () => hall.platform.messages.map(({ text }) => text);
+
+async function accept(text: string): Promise<InboxRow> {
+  const [accepted] = await boot.journal.inbox.accept([message(text)]);
+  if (!accepted) throw new Error("not accepted");
+  return accepted.row;
+}
+
+/** As a boot leaves rows that it had made one turn of. */
+async function claim(...rows: readonly InboxRow[]): Promise<void> {
+  const [first] = rows;
+  const id = first && turnIdOf(first);
+  if (id === undefined) return;
+  await boot.journal.inbox.claim(
+    rows.map((row) => row.id),
+    { sessionKey: boot.keyOf("1"), runId: runId(id), turnId: id },
+  );
+}
+
+async function restart(): Promise<void> {
+  await boot.stop();
+  boot = await hall.boot();
+  await boot.recover();
+}
+
+const outcomeNow = async ({ id }: InboxRow) => (await boot.journal.messages.inboxRow(id))?.outcome;
+
+describe("killed between two steps", () => {
+  it("a stranger gets the code that was made for their message", async () => {
+    hall.gate = async () => ({ kind: "pair" });
+    const row = await accept("let me in");
+    const { from, sender } = row.message;
+    await boot.journal.pairing.request({ channel: from.channel, account: from.account, senderId: sender.id });
+    await restart();
+    await boot.outcome(row);
+    expect(shown()).toEqual([expect.stringMatching(/Your pairing code is \w{8}/)]);
+    // Another message is none for which the code was made.
+    await boot.ask("hello?");
+    expect(shown()).toHaveLength(1);
+  });
+
+  it("a message whose chat was told that there is no answer gets none", async () => {
+    const row = await accept("hello");
+    await claim(row);
+    const parts = await renderText("⚠️ The model cannot be reached right now.", LIMITS);
+    await boot.journal.outbox.plan({ replyKey: `in:${row.id}:notice`, inboxId: row.id, to: row.message.from, parts });
+    await restart();
+    expect(await boot.outcome(row)).toEqual({ kind: "failed", why: "failed: its chat was told before a restart" });
+    expect(shown()).toEqual(["⚠️ The model cannot be reached right now."]);
+    expect(hall.model.calls).toHaveLength(0);
+  });
+
+  it("the notice of a failed run has a name of its own", async () => {
+    hall.model.answer(() => ({ status: 401, message: "bad key" }));
+    const row = await boot.tell("hello");
+    expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
+    expect((await boot.journal.outbox.of(row.id)).map(({ replyKey }) => replyKey)).toEqual([`in:${row.id}:notice`]);
+  });
+
+  it("a reset trigger is cut off the text at a replay too", async () => {
+    hall.rules = { resetTriggers: ["fresh start"] };
+    const row = await accept("fresh start what is up?");
+    await claim(row);
+    await restart();
+    await boot.outcome(row);
+    expect(shown()).toEqual(["echo: what is up?"]);
+  });
+
+  it("rows that were refused together end together", async () => {
+    const rows = [await accept("one"), await accept("two"), await accept("three")];
+    await claim(...rows);
+    const { inbox } = boot.journal;
+    const finish = inbox.finish.bind(inbox);
+    let [writing, most] = [0, 0];
+    inbox.finish = async (...args) => {
+      writing += 1;
+      most = Math.max(most, writing);
+      await finish(...args);
+      writing -= 1;
+    };
+    await boot.dispatch.replies.refuse(rows, undefined, "⚠️ gave up");
+    // What is written in one tick is one transaction.
+    expect(most).toBe(2);
+    const ends = await Promise.all(rows.map(outcomeNow));
+    expect(ends.map((end) => end?.kind)).toEqual(["failed", "merged", "merged"]);
+  });
+});
+
+describe("a message that has ended", () => {
+  it("is not taken up by a boot that had read it before", async () => {
+    const row = await accept("hello");
+    await boot.stop();
+    boot = await hall.boot();
+    const left = await boot.journal.inbox.open();
+    expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("idle");
+    await recover(boot.dispatch, boot.ports, left);
+    expect(await boot.ask("and this?")).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["echo: and this?"]);
+    expect(await outcomeNow(row)).toMatchObject({ kind: "dropped" });
+  });
+
+  it("is left out of the turn that it was to be part of", async () => {
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async ({ said }, number) => {
+      if (number === 1) await gate.promise;
+      return { text: `heard ${said.match(/\b(one|two|three)\b/g)?.join(" ")}` };
+    });
+    const first = await boot.tell("one");
+    await until(() => hall.model.calls.length === 1);
+    const [two, three] = [await boot.tell("two"), await boot.tell("three")];
+    await until(() => boot.dispatch.standingOf(three) === "waiting");
+    expect(await dropNow(two, boot.dispatch, boot.ports)).toBe("waiting");
+    gate.resolve();
+    await Promise.all([boot.outcome(first), boot.outcome(three)]);
+    expect(shown()).toEqual(["heard one", "heard three"]);
+    expect(await outcomeNow(two)).toMatchObject({ kind: "dropped" });
+  });
+});
+
+describe("dropping a message", () => {
+  /** Two messages in one running turn. */
+  async function merged() {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    hall.model.answer(async (_, number) => {
+      await gates[number - 1]?.promise;
+      return { text: `answer ${number}` };
+    });
+    const rows = [await boot.tell("one")];
+    await until(() => hall.model.calls.length === 1);
+    rows.push(await boot.tell("two"), await boot.tell("three"));
+    gates[0]?.resolve();
+    await until(() => hall.model.calls.length === 2);
+    return { rows, go: () => gates[1]?.resolve() };
+  }
+
+  it.each([1, 2])("leaves the others of its turn their answer (row %i)", async (which) => {
+    const { rows, go } = await merged();
+    const [dropped, other] = [rows[which], rows[3 - which]];
+    if (!dropped || !other) throw new Error("two rows are merged");
+    expect(await dropNow(dropped, boot.dispatch, boot.ports)).toBe("goes_on");
+    go();
+    await boot.outcome(other);
+    await until(() => shown().length === 2, "both answers");
+    expect(shown()).toEqual(["answer 1", "answer 2"]);
+    expect(await outcomeNow(dropped)).toMatchObject({ kind: "dropped" });
+  });
+
+  it("on its way into a running turn it counts as running, for a retry too", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async (_, number) => {
+      if (number === 1) await gate.promise;
+      return { text: `answer ${number}` };
+    });
+    await boot.tell("one");
+    await until(() => hall.model.calls.length === 1);
+    const row = await boot.tell("two");
+    await until(() => boot.dispatch.standingOf(row) === "running");
+    expect(await runNow(row, boot.dispatch, boot.ports)).toBe("running");
+    expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("goes_on");
+    gate.resolve();
+    await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
+  });
+
+  it("ends a command that waits", async () => {
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async () => {
+      await gate.promise;
+      return { text: "answer" };
+    });
+    const first = await boot.tell("one");
+    await until(() => hall.model.calls.length === 1);
+    const row = await boot.tell("/think high");
+    await until(() => boot.dispatch.standingOf(row) === "waiting");
+    expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("waiting");
+    gate.resolve();
+    await boot.outcome(first);
+    await quiet();
+    expect(boot.sessions.peek(boot.keyOf("1"))?.thinkingLevel).toBeUndefined();
+  });
+});
+
+describe("a disk that is full when a turn ends", () => {
+  it("delays the outcome until there is room, without a restart", async () => {
+    const { inbox } = boot.journal;
+    const finish = inbox.finish.bind(inbox);
+    let refusals = 0;
+    inbox.finish = async (...args) => {
+      refusals += 1;
+      if (refusals === 1) throw new OpenClawError("DISK_FULL", { message: "full", fix: "make room" });
+      return finish(...args);
+    };
+    const row = await boot.tell("hello");
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(shown()).toEqual(["echo: hello"]);
+    expect(refusals).toBe(2);
+  });
+});

@@ -149,6 +149,31 @@ describe("after a crash there is exactly one answer", () => {
     expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
   });
 
+  it("in blocks, the first of which takes the place of the preview that was there", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    await hall.platform.send(
+      peer("1"),
+      { kind: "text", body: "half an ans", format: "plain", plain: "" },
+      { idempotencyKey: "p" },
+    );
+    await before.journal.outbox.notePreview(row.id, row.message.from, "m1");
+    await allDone(await crash());
+    expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
+  });
+
+  it("in blocks, labelled when a preview may stand beside them that nobody can edit", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    await before.journal.outbox.notePreview(row.id, row.message.from, "");
+    await allDone(await crash());
+    expect(hall.platform.texts).toEqual(["(possible repeat) echo: hello"]);
+  });
+
   it("in blocks of which some were sent", async () => {
     hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
     const parts = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());

@@ -217,6 +217,7 @@ export class Heartbeats {
     this.#begun.set(id, { name, at: now, failures: this.#begun.get(id)?.failures ?? 0 });
     this.#beats.set(id, { at: now, cause, name, problem });
     const chat = to === undefined ? "none" : `${to.channel}:${to.chat.id}`;
-    this.#ports.log.info("heartbeat", { agent: id, session: sessionKey, cause, chat, ...(problem && { problem }) });
+    this.#ports.log.info("heartbeat", { agent: id, session: sessionKey, cause, chat });
+    if (problem !== undefined) this.#ports.log.warn("heartbeat has no chat", { agent: id, why: problem });
   }
 }

@@ -25,6 +25,9 @@ const METHODS = {
 } as const;
 type Method = keyof typeof METHODS;
 
+/** Addresses with a token of their own: calls there need no other, and a refused token there is not the bot's. */
+export const hasOwnToken = (address: string): boolean => /\/(?:webhooks|interactions)\//.test(address);
+
 /** Discord's REST API. Every call throws what `@discordjs/rest` throws; `failures.ts` reads that. */
 export interface Api {
   /** The answer is taken for what Discord's documentation says it is. */
@@ -51,7 +54,8 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
     const { query, ...more } = call;
     // The library never lets go of a signal, so that each call gets one of its own.
     const ending = method === "GET" ? { signal: AbortSignal.any([signal]) } : {};
-    const options = { ...more, ...ending, fullRoute, method: METHODS[method] };
+    // The library forgets the bot's token after a 401 to a call that was made with it.
+    const options = { ...more, ...ending, fullRoute, method: METHODS[method], auth: !hasOwnToken(fullRoute) };
     const answer = await rest.queueRequest(query ? { ...options, query: new URLSearchParams(query) } : options);
     return answer.text();
   };

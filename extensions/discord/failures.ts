@@ -1,6 +1,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
 import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
+import { hasOwnToken } from "./api.ts";
 
 /** Did a call that threw so arrive? Never holds a token or an address. */
 export function outcomeOf(error: unknown): SendResult {
@@ -30,7 +31,7 @@ export const UNKNOWN_MESSAGE = 10_008;
 
 /** The library forgets a token that was refused, and refuses calls itself from then on. */
 export const isBadToken = (error: unknown): boolean =>
-  (error instanceof DiscordAPIError && error.status === 401) ||
+  (error instanceof DiscordAPIError && error.status === 401 && !hasOwnToken(error.url)) ||
   (error instanceof Error && error.message.startsWith("Expected token to be set"));
 
 /** Discord answered, and will answer the same another time. */

@@ -33,7 +33,7 @@ export async function unanswered({ id }: InboundMessage, room: Room): Promise<vo
   const slot = room.slots.get(id);
   if (!slot || slot.filledBy !== undefined) return;
   room.slots.delete(id);
-  if (!(await slot.isOpen)) return;
+  if (!(await slot.isOpen) || slot.until < Date.now()) return;
   try {
     await room.api.act("DELETE", slot.route);
   } catch (error) {

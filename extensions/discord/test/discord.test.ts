@@ -4,6 +4,7 @@ import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/chann
 import { mediaId } from "../../../src/types/ids.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
+import { idAt } from "../places.ts";
 import { nonceOf, rowsOf } from "../send.ts";
 import { objectsIn, textIn } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
@@ -267,6 +268,35 @@ describe("the command menu", () => {
     await host.heard("/status");
     expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
     expect(platform.shown(group)).toEqual(["fine"]);
+  });
+
+  test("a token of a command that ran out is not the bot's, which goes on as before", async () => {
+    const { link, group, world, fake, host, platform } = await begin();
+    const call = (name: string) => {
+      fake.gateway.dispatch(
+        "INTERACTION_CREATE",
+        world.interaction("901", { type: 2, data: { id: "1", name, type: 1 } }),
+      );
+      return host.heard(`/${name}`);
+    };
+    await call("status");
+    const dropped = await call("think");
+    world.aheadMs = 15 * 60_000;
+    await link.unanswered?.(dropped);
+    expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 401 });
+    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.calls.at(-2)).toMatchObject({ method: "PATCH", status: 401 });
+    expect(await link.send(group, says("and more"), { idempotencyKey: "k2" })).toMatchObject({ kind: "sent" });
+    expect(platform.shown(group)).toEqual(["fine", "and more"]);
+  });
+
+  test("nothing is asked about a command that Discord has forgotten by now", async () => {
+    const { link, world, fake, host } = await begin();
+    const id = idAt(Date.now() - 15 * 60_000);
+    const data = { id: "1", name: "status", type: 1 };
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, id }));
+    await link.unanswered?.(await host.heard("/status"));
+    expect(fake.calls.filter(({ method }) => method === "DELETE")).toEqual([]);
   });
 
   test("a command that could not be acknowledged is answered all the same", async () => {

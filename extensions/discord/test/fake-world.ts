@@ -28,6 +28,8 @@ export const BOT = { id: "1077", username: "beeper", global_name: null, discrimi
 const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:00:00.000Z", deaf: false, mute: false };
 
 const EPOCH = 1_420_070_400_000;
+/** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
+const INTERACTION_MS = 15 * 60_000;
 const ok = (json: unknown): RestResult => ({ status: 200, json });
 const refusal = (status: number, code: number, message: string): RestResult => ({ status, json: { message, code } });
 const UNKNOWN_CHANNEL = refusal(404, 10_003, "Unknown Channel");
@@ -59,7 +61,9 @@ export class FakeWorld {
   readonly #channels = new Map<string, Json>();
   readonly #messages = new Map<string, Json[]>();
   readonly #nonces = new Map<string, Json>();
-  readonly #interactions = new Map<string, { channel: string; message?: Json }>();
+  readonly #interactions = new Map<string, { channel: string; until: number; message?: Json }>();
+  /** How far Discord's clock is before that of its clients. */
+  aheadMs = 0;
   #last = 0n;
 
   constructor() {
@@ -160,7 +164,7 @@ export class FakeWorld {
   interaction(channel: string, more: Json): Json {
     const id = this.nextId();
     const token = `interaction-${id}`;
-    this.#interactions.set(token, { channel });
+    this.#interactions.set(token, { channel, until: Date.now() + INTERACTION_MS });
     const place = this.#channels.get(channel);
     const around = { locale: "en-US", app_permissions: "442368", entitlements: [], authorizing_integration_owners: {} };
     const who = this.isDirect(channel) ? { user: ADA } : { guild_id: "900", member: { ...MEMBER, user: ADA } };
@@ -289,6 +293,7 @@ export class FakeWorld {
   #fill({ method, body, files }: RestCall, token: string): RestResult {
     const interaction = this.#interactions.get(token);
     if (!interaction) return refusal(404, 10_015, "Unknown Webhook");
+    if (interaction.until < Date.now() + this.aheadMs) return refusal(401, 50_027, "Invalid Webhook Token");
     if (method === "DELETE") {
       this.#interactions.delete(token);
       return { status: 204 };

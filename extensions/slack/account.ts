@@ -5,6 +5,7 @@ import { ChannelIds } from "./channel-ids.ts";
 import type { SlackConfig } from "./config.ts";
 import type { Delivery } from "./events.ts";
 import { readDelivery } from "./inbound.ts";
+import { Mentions } from "./mentions.ts";
 import type { View } from "./view.ts";
 import { People } from "./people.ts";
 import { missingScopes } from "./probe.ts";
@@ -23,6 +24,7 @@ export class Account implements Room {
   readonly reactions: Reactions;
   readonly typing: Typing;
   readonly streams: Streams;
+  readonly mentions: Mentions;
   readonly unreadable = new Set<string>();
   #view: View | undefined;
 
@@ -34,6 +36,7 @@ export class Account implements Room {
     this.channelIds = new ChannelIds(this.slack);
     this.reactions = new Reactions(() => this.self()?.userId);
     this.typing = new Typing(this);
+    this.mentions = new Mentions(this.slack, host);
     this.streams = new Streams(this.slack, host.log);
   }
 
@@ -65,11 +68,11 @@ export class Account implements Room {
   }
 
   #viewOf(self: Self): View {
-    const { config, host, slack } = this;
+    const { config, host, slack, mentions } = this;
     const missing = missingScopes(self);
     if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
     const { account, commands } = host;
     const people = new People(slack);
-    return { account, self, config, people, threads: new Threads(slack, self), commands, now: Date.now };
+    return { account, self, config, people, mentions, threads: new Threads(slack, self), commands, now: Date.now };
   }
 }

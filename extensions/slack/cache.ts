@@ -37,7 +37,8 @@ export class Cache<Value> {
   }
 }
 
-async function inTime<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
+/** Undefined when it takes longer. */
+export async function inTime<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), ms);
   try {

@@ -45,6 +45,7 @@ export const messageShape = z.object({
 export type SlackMessage = z.output<typeof messageShape>;
 
 const written = messageShape.extend({ type: z.enum(["message", "app_mention"]), channel: text });
+export type Written = z.output<typeof written>;
 const changed = z.object({
   type: z.literal("message"),
   subtype: z.literal("message_changed"),

@@ -4,7 +4,7 @@ import { BUTTON } from "./buttons.ts";
 import { SLACK } from "./config.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
-import type { Delivery, SlackEvent, SlackMessage } from "./events.ts";
+import type { Delivery, SlackEvent, SlackMessage, Written } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
 import { millis, senderOf, shared, threadOf, wordsOf } from "./parts.ts";
 import { surroundings } from "./surroundings.ts";
@@ -25,13 +25,20 @@ export async function readDelivery({ kind, payload }: Delivery, view: View): Pro
 
 async function readEvent(event: SlackEvent, teamId: string, view: View): Promise<InboundMessage | undefined> {
   if ("reaction" in event) return reacted(event, teamId, view);
-  if (!("message" in event)) return readMessage(event, { channel: event.channel, teamId }, view);
+  if (!("message" in event)) return readWritten(event, teamId, view);
   const { message, previous_message: before, channel } = event;
   // Unfurled links and our own buttons change a message as well, but nobody edited it.
   if (!message.edited || message.text === before?.text) return undefined;
   const edited = await readMessage(message, { channel, teamId }, view);
   const at = message.edited.ts;
   return edited && { ...edited, eventKey: `e:${channel}:${edited.id}:${at}`, isEdit: true, sentAt: millis(at) };
+}
+
+async function readWritten(event: Written, teamId: string, view: View): Promise<InboundMessage | undefined> {
+  const { channel, ts, type } = event;
+  const whole = type === "app_mention" ? await view.mentions.whole(event) : event;
+  const read = await readMessage(whole, { channel, teamId }, view);
+  return read && view.mentions.isLate(event) ? { ...read, eventKey: `f:${channel}:${ts}`, isEdit: true } : read;
 }
 
 /** Notices such as "joined the channel" have a subtype that is not listed. */
@@ -42,7 +49,7 @@ export interface Where {
   readonly teamId: string;
 }
 
-/** A message of an event or of a history. `app_mention` and `message` of the same words give the same. */
+/** A message of an event or of a history. `app_mention` and `message` of the same words give the same; the first is taken. */
 export async function readMessage(
   message: SlackMessage,
   { channel, teamId }: Where,

@@ -13,6 +13,8 @@ interface Waiting {
 export interface IntakePorts {
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
+  /** Hears at once of what waits to be read. */
+  notice(delivery: Delivery): void;
   read(delivery: Delivery): Promise<InboundMessage | undefined>;
 }
 
@@ -30,6 +32,7 @@ export class Intake {
   /** Resolves with true once the delivery is durable, or holds nothing; with false when the adapter was closed before. */
   async offer(delivery: Delivery): Promise<boolean> {
     if (this.#ports.signal.aborted) return false;
+    this.#ports.notice(delivery);
     const stored = Promise.withResolvers<boolean>();
     this.#queue.push({ delivery, stored });
     if (!this.#isWorking) this.#work = this.#drain();

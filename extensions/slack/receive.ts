@@ -15,7 +15,13 @@ const PULSE_MS = 60_000;
  * is received any more; the signal must have aborted.
  */
 export function receive(account: Account, signal: AbortSignal): () => Promise<void> {
-  const intake = new Intake({ host: account.host, signal, read: (delivery) => account.read(delivery) });
+  const { host, mentions } = account;
+  const intake = new Intake({
+    host,
+    signal,
+    notice: (delivery) => mentions.notice(delivery),
+    read: (delivery) => account.read(delivery),
+  });
   const work = account.config.mode === "http" ? serve(account, intake, signal) : hear(account, intake, signal);
   return async () => {
     await work;

@@ -47,6 +47,10 @@ export interface FakeSlack {
   freeze(): void;
   /** What the bot token may do, separated by commas. */
   scopes: string;
+  /** The events that the app gets of a mention, and in which order. Only a mention that comes second has its files. */
+  tells: Slack["tells"];
+  /** So many questions for a thread find nothing: histories are a moment behind the events. */
+  hides: number;
   /** The port that new sockets are sent to, where something lies between; its own at first. */
   entrance: number;
   /** What an HTTP request of Slack's looks like. */
@@ -107,6 +111,18 @@ function front(slack: Slack, server: http.Server): FakeSlack {
     },
     set scopes(scopes) {
       slack.scopes = scopes;
+    },
+    get hides() {
+      return slack.hides;
+    },
+    set hides(hides) {
+      slack.hides = hides;
+    },
+    get tells() {
+      return slack.tells;
+    },
+    set tells(tells) {
+      slack.tells = tells;
     },
     get entrance() {
       return slack.entrance ?? slack.port;

@@ -1,5 +1,6 @@
 import { ADA, Refusal, SELF } from "./slack-world.ts";
 import { STREAMING } from "./slack-streaming.ts";
+import { replies } from "./slack-replies.ts";
 import type { Method } from "./slack-streaming.ts";
 
 const CHANNELS: Record<string, string> = { C9: "crew", G8: "mpdm-ada--bob-1" };
@@ -51,15 +52,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const messages = main.slice(0, Number(limit)).map((each) => slack.shape(each, metadata === "true"));
     return { messages, has_more: false, response_metadata: { next_cursor: "" } };
   },
-  "conversations.replies": (slack, { channel, ts, oldest = "0", include_all_metadata: metadata }) => {
-    const parent = slack.messages.find((each) => each.channel === channel && each.ts === ts);
-    if (!parent) throw new Refusal("thread_not_found");
-    const replies = slack.messages.filter(
-      (each) => each.channel === channel && each.thread_ts === ts && Number(each.ts) > Number(oldest),
-    );
-    const messages = [parent, ...replies].map((each) => slack.shape(each, metadata === "true"));
-    return { messages, has_more: false, response_metadata: { next_cursor: "" } };
-  },
+  "conversations.replies": replies,
   "chat.postMessage": (slack, { channel = "", text = "", thread_ts, metadata, blocks }) => {
     if (channel === "CGONE") throw new Refusal("channel_not_found");
     if (text === "" && blocks === undefined) throw new Refusal("no_text");

@@ -56,6 +56,8 @@ export class Slack {
   refusals = 0;
   port = 0;
   entrance: number | undefined;
+  hides = 0;
+  tells: "both" | "mentions first" | "mentions alone" = "both";
   scopes = SCOPES;
   #count = 0;
 
@@ -110,11 +112,16 @@ export class Slack {
     const parent = this.messages.find((each) => each.ts === message.thread_ts && each.channel === message.channel);
     const inThread = parent && parent !== message ? { parent_user_id: parent.user } : {};
     const event = { ...shape, ...inThread, channel: message.channel, channel_type, event_ts: message.ts };
-    this.event(event);
-    if (channel_type !== "im" && message.text.includes(`<@${SELF.userId}>`)) {
-      const { channel_type: _type, subtype: _subtype, ...mention } = event as Record<string, unknown>;
-      this.event({ ...mention, type: "app_mention" });
-    }
+    const isMention = channel_type !== "im" && message.text.includes(`<@${SELF.userId}>`);
+    const { channel_type: _type, subtype: _subtype, ...mention } = event as Record<string, unknown>;
+    if (this.tells === "both") this.event(event);
+    if (isMention) this.event({ ...this.#bare(mention), type: "app_mention" });
+    if (this.tells === "mentions first") this.event(event);
+  }
+
+  /** docs.slack.dev/reference/events/app_mention promises no files; one that comes first is seen without them. */
+  #bare({ files, ...mention }: Record<string, unknown>): Record<string, unknown> {
+    return this.tells === "both" && files !== undefined ? { ...mention, files } : mention;
   }
 
   event(event: Record<string, unknown>): void {

@@ -5,7 +5,7 @@ import { emojiOf, nameOf } from "../emoji.ts";
 import { slackConfig } from "../config.ts";
 import { readDelivery } from "../inbound.ts";
 import { escapeText, isNamed, readable } from "../words.ts";
-import { NO_THREADS } from "./no-threads.ts";
+import { UNASKED } from "./unasked.ts";
 
 const nobody = { user: async () => undefined, channel: async () => undefined };
 const read = async (text: string) => readable(text, "UBOT", nobody);
@@ -47,7 +47,7 @@ const view = {
   self: { userId: "UBOT", botId: "BBOT", teamId: "T1", name: "bot", team: "", scopes: [] },
   config: slackConfig.parse({}),
   people: { ...nobody, sender: async (id: string) => ({ id }) },
-  threads: NO_THREADS,
+  ...UNASKED,
   commands: [],
   now: () => 0,
 };

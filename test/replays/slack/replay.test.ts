@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { slackConfig } from "../../../extensions/slack/config.ts";
 import type { Delivery } from "../../../extensions/slack/events.ts";
 import { readDelivery } from "../../../extensions/slack/inbound.ts";
-import { NO_THREADS } from "../../../extensions/slack/test/no-threads.ts";
+import { UNASKED } from "../../../extensions/slack/test/unasked.ts";
 import type { View } from "../../../extensions/slack/view.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
@@ -26,7 +26,7 @@ const view: View = {
     channel: nameOf,
     sender: async (id) => ({ id, ...(names[id] !== undefined && { name: names[id] }) }),
   },
-  threads: NO_THREADS,
+  ...UNASKED,
   commands: [{ name: "status", description: "" }],
   now: () => 0,
 };

@@ -1,7 +1,6 @@
 import type { View } from "../view.ts";
 
-/** A workspace of which nobody has asked for a thread. */
-export const NO_THREADS: View["threads"] = {
+const threads: View["threads"] = {
   read: async () => undefined,
   isFirstSight: () => true,
   hasBot: async () => false,
@@ -10,4 +9,10 @@ export const NO_THREADS: View["threads"] = {
   ofOwn: async () => undefined,
   inherits: () => false,
   before: async () => [],
+};
+
+/** A view for which Slack is asked nothing. */
+export const UNASKED: Pick<View, "threads" | "mentions"> = {
+  threads,
+  mentions: { whole: async (mention) => mention, isLate: () => false },
 };

@@ -14,6 +14,8 @@ import type { Room } from "./room.ts";
 import { Streams } from "./streams.ts";
 import { Threads } from "./threads.ts";
 import { Typing } from "./typing.ts";
+import { openUploads } from "./uploads.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** One account at work. Who the bot is may become known later than the account begins. */
 export class Account implements Room {
@@ -24,6 +26,7 @@ export class Account implements Room {
   readonly reactions: Reactions;
   readonly typing: Typing;
   readonly streams: Streams;
+  readonly uploads: Uploads;
   readonly mentions: Mentions;
   readonly unreadable = new Set<string>();
   #view: View | undefined;
@@ -36,6 +39,7 @@ export class Account implements Room {
     this.channelIds = new ChannelIds(this.slack);
     this.reactions = new Reactions(() => this.self()?.userId);
     this.typing = new Typing(this);
+    this.uploads = openUploads(host.notes);
     this.mentions = new Mentions(this.slack, host);
     this.streams = new Streams(this.slack, host.log);
   }

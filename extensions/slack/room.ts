@@ -5,6 +5,7 @@ import type { SlackConfig } from "./config.ts";
 import type { Reactions } from "./reactions.ts";
 import type { Streams } from "./streams.ts";
 import type { Threads } from "./threads.ts";
+import type { Uploads } from "./uploads.ts";
 
 /** What the calls of one account share. */
 export interface Room {
@@ -14,6 +15,7 @@ export interface Room {
   readonly channelIds: ChannelIds;
   readonly reactions: Reactions;
   readonly streams: Streams;
+  readonly uploads: Uploads;
   /** What Slack refused to show when it was asked for what was missed, as it was told once. */
   readonly unreadable: Set<string>;
   /** Undefined until Slack has told who the bot is. */

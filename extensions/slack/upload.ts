@@ -1,19 +1,14 @@
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { wait } from "openclaw/plugin-sdk";
 import { answeredOutcome } from "openclaw/plugin-sdk";
-import { z } from "zod";
 import { outcomeOf } from "./failures.ts";
 import type { Room } from "./room.ts";
 import { threadFor, written } from "./send.ts";
 
 /** Milliseconds between the questions for the message of a file: Slack shows it a moment after it took it. */
 const SHOWN_AFTER = [0, 150, 400, 1000];
-/** Uploads that are remembered until the next start. */
-const REMEMBERED = 50;
-const NOTE = "uploads";
-
-const uploadsShape = z.array(z.object({ key: z.string(), file: z.string() }));
-type Uploads = z.output<typeof uploadsShape>;
+/** For so long after it was taken, a file that Slack does not show may still be shown. */
+const YOUNG_MS = 60_000;
 
 /** Sends files in Slack's three steps, the last one for all of them; people see nothing before it. Never rejects. */
 export async function sendFiles(room: Room, to: Peer, part: OutboundFiles, options: SendOptions): Promise<SendResult> {
@@ -23,7 +18,7 @@ export async function sendFiles(room: Room, to: Peer, part: OutboundFiles, optio
   const thread = threadFor(to, options.replyTo);
   try {
     const channel = await room.channelIds.of(to);
-    await remember(room, { key: options.idempotencyKey, file: first.id });
+    await room.uploads.add({ key: options.idempotencyKey, file: first.id, at: Date.now() });
     await room.slack.calls.files.completeUploadExternal({
       files: [first, ...others],
       channel_id: channel,
@@ -101,18 +96,12 @@ async function upload(room: Room, bytes: Uint8Array, media: MediaItem): Promise<
 const unseen = (result: SendResult): SendResult =>
   result.kind === "unknown" ? { kind: "retry", reason: result.reason } : result;
 
-/** The message that shows a file; undefined when Slack does not tell. */
-async function shownAs(room: Room, channel: string, file: string): Promise<string | undefined> {
+/** The message that shows a file; undefined when Slack shows none. Throws what the Web API client throws. */
+async function shownIn(room: Room, channel: string, file: string): Promise<string | undefined> {
   for (const ms of SHOWN_AFTER) {
     await wait(ms, room.host.signal);
-    try {
-      const ts = await messageOf(room, channel, file);
-      if (ts !== undefined) return ts;
-    } catch (error) {
-      // The file is there; only its message cannot be changed later.
-      room.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
-      return undefined;
-    }
+    const ts = await messageOf(room, channel, file);
+    if (ts !== undefined) return ts;
   }
   return undefined;
 }
@@ -122,19 +111,22 @@ async function messageOf({ slack }: Room, channel: string, file: string): Promis
   return shares?.public?.[channel]?.[0]?.ts ?? shares?.private?.[channel]?.[0]?.ts;
 }
 
-async function remember({ host }: Room, upload: Uploads[number]): Promise<void> {
-  const uploads = [...(await remembered(host)), upload].slice(-REMEMBERED);
-  await host.notes.set(NOTE, JSON.stringify(uploads));
-}
-
-async function remembered({ notes }: Room["host"]): Promise<Uploads> {
-  return uploadsShape.parse(JSON.parse((await notes.get(NOTE)) ?? "[]"));
+async function shownAs(room: Room, channel: string, file: string): Promise<string | undefined> {
+  try {
+    return await shownIn(room, channel, file);
+  } catch (error) {
+    // The file is there; only its message cannot be changed later.
+    room.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
+    return undefined;
+  }
 }
 
 /** What became of a file: it was noted before Slack was told to show it. Throws what the Web API client throws. */
 export async function findFile(room: Room, to: Peer, key: string): Promise<SendResult> {
-  const noted = (await remembered(room.host)).findLast((upload) => upload.key === key);
+  const noted = (await room.uploads.all()).findLast((upload) => upload.key === key);
   if (!noted) return { kind: "retry", reason: "Slack was not asked to show the file" };
-  const ts = await messageOf(room, await room.channelIds.of(to), noted.file);
-  return ts === undefined ? { kind: "retry", reason: "Slack does not show the file" } : { kind: "sent", messageId: ts };
+  const ts = await shownIn(room, await room.channelIds.of(to), noted.file);
+  if (ts !== undefined) return { kind: "sent", messageId: ts };
+  const kind = Date.now() - noted.at < YOUNG_MS ? "unknown" : "retry";
+  return { kind, reason: "Slack does not show the file" };
 }

@@ -51,6 +51,8 @@ export interface FakeSlack {
   tells: Slack["tells"];
   /** So many questions for a thread find nothing: histories are a moment behind the events. */
   hides: number;
+  /** So many questions for a file do not tell where it is shown: docs.slack.dev/reference/methods/files.completeUploadExternal. */
+  unshown: number;
   /** The port that new sockets are sent to, where something lies between; its own at first. */
   entrance: number;
   /** What an HTTP request of Slack's looks like. */
@@ -111,6 +113,12 @@ function front(slack: Slack, server: http.Server): FakeSlack {
     },
     set scopes(scopes) {
       slack.scopes = scopes;
+    },
+    get unshown() {
+      return slack.unshown;
+    },
+    set unshown(unshown) {
+      slack.unshown = unshown;
     },
     get hides() {
       return slack.hides;

@@ -139,7 +139,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
   "files.info": (slack, { file = "" }) => {
     const found = slack.files.get(file);
     if (!found) throw new Refusal("file_not_found");
-    return { file: found.about };
+    const isBehind = slack.unshown > 0;
+    if (isBehind) slack.unshown -= 1;
+    const { shares, ...about } = found.about;
+    return { file: isBehind || shares === undefined ? about : { ...about, shares } };
   },
   "assistant.threads.setStatus": () => ({}),
 };

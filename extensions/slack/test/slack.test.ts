@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import type { OutboundPart } from "../../../src/types/reply.ts";
@@ -7,7 +8,10 @@ import { slack } from "../index.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
-afterEach(stopAll);
+afterEach(async () => {
+  vi.useRealTimers();
+  await stopAll();
+});
 const mrkdwn = textAs("slack-mrkdwn");
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
@@ -27,7 +31,7 @@ describe("the socket", () => {
     fake.rotate(reason);
     for (let number = 0; number < 30; number++) {
       fake.say("D1", `during ${number};`);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await setTimeout(2);
     }
     fake.say("D1", "after");
     await host.heard("after");
@@ -43,7 +47,7 @@ describe("the socket", () => {
     for (let number = 0; number < 60; number++) {
       fake.say("D1", `message ${number};`);
       if (number % 20 === 10) fake.cut();
-      await new Promise((resolve) => setTimeout(resolve, number % 20 === 19 ? 300 : 1));
+      await setTimeout(number % 20 === 19 ? 300 : 1);
     }
     await host.heard("message 59;");
     const firsts = [...new Set(host.received.map(({ text }) => text))];
@@ -368,6 +372,38 @@ describe("files", () => {
     expect(shown).toMatchObject({ channel: "C9", thread_ts: TOPIC, text: "a &amp; b" });
     expect(await link.find?.(topic, part, KEY)).toEqual({ kind: "sent", messageId: shown?.ts });
     expect(await link.find?.(topic, part, { idempotencyKey: "never" })).toMatchObject({ kind: "retry" });
+  });
+
+  test("two at once are both found again", async () => {
+    const { link, fake, direct, topic, host } = await withFile();
+    fake.fail("files.completeUploadExternal", "lost", 2);
+    const get = host.notes.get.bind(host.notes);
+    // Long enough that, unless they take turns, both read the note before one of them writes it.
+    Object.assign(host.notes, {
+      get: async (key: string) => {
+        const text = await get(key);
+        await setTimeout(200);
+        return text;
+      },
+    });
+    const other = { idempotencyKey: "other" };
+    await Promise.all([link.send(topic, part, KEY), link.send(direct, part, other)]);
+    const shown = (channel: string) =>
+      fake.messages.find((message) => message.channel === channel && message.files)?.ts;
+    expect(await link.find?.(topic, part, KEY)).toEqual({ kind: "sent", messageId: shown("C9") });
+    expect(await link.find?.(direct, part, other)).toEqual({ kind: "sent", messageId: shown("D1") });
+  });
+
+  test("that Slack shows a moment later are found; long after it is certain that they are not shown", async () => {
+    const { link, fake, topic } = await withFile();
+    fake.fail("files.completeUploadExternal", "lost");
+    await link.send(topic, part, KEY);
+    fake.unshown = 2;
+    expect(await link.find?.(topic, part, KEY)).toEqual({ kind: "sent", messageId: fake.messages.at(-1)?.ts });
+    fake.unshown = 100;
+    expect(await link.find?.(topic, part, KEY)).toMatchObject({ kind: "unknown" });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 60_000 });
+    expect(await link.find?.(topic, part, KEY)).toMatchObject({ kind: "retry" });
   });
 
   test.each(["drop", "500"])("that cannot be asked for (%s) may be had later", async (how) => {

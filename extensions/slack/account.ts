@@ -77,6 +77,7 @@ export class Account implements Room {
     if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
     const { account, commands } = host;
     const people = new People(slack);
-    return { account, self, config, people, mentions, threads: new Threads(slack, self), commands, now: Date.now };
+    const threads = new Threads(slack, self, host);
+    return { account, self, config, people, mentions, threads, commands, now: Date.now };
   }
 }

@@ -1,7 +1,7 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "./events.ts";
 import { senderOf, wordsOf } from "./parts.ts";
-import { isOwn } from "./threads.ts";
+import type { Thread } from "./threads.ts";
 import type { View } from "./view.ts";
 import { isNamed, readable } from "./words.ts";
 
@@ -25,8 +25,10 @@ interface Answer {
   readonly thread: string;
 }
 
+const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
+
 async function inThread({ message, named, channel, thread }: Answer, view: View): Promise<Surroundings> {
-  const known = (await view.threads.read(channel, thread))?.messages ?? [];
+  const { messages: known, hasAnswer } = (await view.threads.read(channel, thread)) ?? UNREAD;
   const starter = await starterOf(known, thread, view);
   const isFirst = view.threads.isFirstSight(channel, thread);
   const begun = message.parent_user_id === view.self.userId;
@@ -40,26 +42,20 @@ async function inThread({ message, named, channel, thread }: Answer, view: View)
       ...(starter !== undefined && { threadStarter: starter }),
     },
     earlier: [
-      ...(await parentLines(known, { channel, thread, isMeant: mentionsBot }, view)),
+      ...(mentionsBot ? await parentLines({ channel, thread, hasAnswer }, view) : []),
       ...(named && isFirst && !joined ? await earlierLines(known, message, view) : []),
     ],
   };
 }
 
-interface Place {
-  readonly channel: string;
-  readonly thread: string;
-  /** The bot is asked here. */
-  readonly isMeant: boolean;
-}
+type Place = Pick<Answer, "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 
-/** What was said in the channel before a thread in which the bot has not answered yet. */
-async function parentLines(known: readonly SlackMessage[], at: Place, view: View): Promise<readonly string[]> {
+/** What was said in the channel before a thread in which the bot is asked and has not answered yet. */
+async function parentLines({ channel, thread, hasAnswer }: Place, view: View): Promise<readonly string[]> {
   const { inheritParent, historyScope, initialHistoryLimit: limit } = view.config.thread;
-  if (!inheritParent || historyScope === "channel" || limit === 0 || !at.isMeant) return [];
-  if (!view.threads.inherits(at.channel, at.thread)) return [];
-  if (known.some((one) => one.ts !== at.thread && isOwn(one, view.self))) return [];
-  const before = await view.threads.before(at.channel, at.thread, limit);
+  if (hasAnswer || !inheritParent || historyScope === "channel" || limit === 0) return [];
+  if (!view.threads.inherits(channel, thread)) return [];
+  const before = await view.threads.before(channel, thread, limit);
   return linesOf(before, "Earlier in the channel", view);
 }
 

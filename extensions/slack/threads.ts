@@ -1,27 +1,38 @@
-import type { Slack } from "./api.ts";
-import type { Self } from "./api.ts";
+import type { ChannelHost, ChannelLog } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import type { Self, Slack } from "./api.ts";
 import { Cache } from "./cache.ts";
 import { messageShape } from "./events.ts";
 import type { SlackMessage } from "./events.ts";
+import { Noted } from "./noted.ts";
 import { threadOf } from "./parts.ts";
 
 const WAIT_MS = 1500;
 const KEEP_MS = 6 * 60 * 60_000;
 const MOST = 500;
-/** Messages of a thread that are read when it is first seen; Slack's most for one call is 1,000. */
-const READ = 200;
+/** What is read of a thread when it is first seen: Slack gives the oldest first, and at most so many in one call. */
+const PAGE = 999;
+const PAGES = 5;
+/** Answers of a thread that are kept; no more are ever told. */
+const KEPT = 200;
 
 /** A thread as it was when it was first seen. */
 export interface Thread {
+  /** The first message and the last answers, oldest first. */
   readonly messages: readonly SlackMessage[];
   /** The bot began it or wrote in it. */
   readonly hasBot: boolean;
+  /** The bot wrote in it after its beginning. */
+  readonly hasAnswer: boolean;
 }
 
 /** What is known of threads. Never rejects. */
 export class Threads {
   readonly #slack: Slack;
   readonly #self: Self;
+  readonly #log: ChannelLog;
+  readonly #noted: Noted<string>;
+  readonly #restored: Promise<void>;
   readonly #known = new Cache<Thread>(MOST, KEEP_MS);
   readonly #joined = new Set<string>();
   readonly #seen = new Set<string>();
@@ -30,19 +41,34 @@ export class Threads {
   /** The bot's own messages with their threads; empty in the main stream. */
   readonly #own = new Map<string, string>();
 
-  constructor(slack: Slack, self: Self) {
+  constructor(slack: Slack, self: Self, { notes, log }: Pick<ChannelHost, "notes" | "log">) {
     this.#slack = slack;
     this.#self = self;
+    this.#log = log;
+    this.#noted = new Noted({ notes, name: "threads", item: z.string(), most: MOST });
+    this.#restored = this.#restore();
   }
 
   /** Asks Slack once. Undefined when it does not tell in time. */
   async read(channel: string, ts: string): Promise<Thread | undefined> {
-    const ask = async (): Promise<Thread> => {
-      const answer = await this.#slack.calls.conversations.replies({ channel, ts, limit: READ });
+    return this.#known.get(keyOf(channel, ts), async () => this.#ask(channel, ts), WAIT_MS);
+  }
+
+  async #ask(channel: string, ts: string): Promise<Thread> {
+    let first: readonly SlackMessage[] = [];
+    const answers: SlackMessage[] = [];
+    for (let page = 0, cursor = ""; page === 0 || (cursor !== "" && page < PAGES); page++) {
+      const request = { channel, ts, limit: PAGE, ...(cursor !== "" && { cursor }) };
+      const answer = await this.#slack.calls.conversations.replies(request);
       const messages = messagesOf(answer.messages);
-      return { messages, hasBot: messages.some((message) => isOwn(message, this.#self)) };
-    };
-    return this.#known.get(keyOf(channel, ts), ask, WAIT_MS);
+      // The first message comes with every page.
+      first = messages.filter((message) => message.ts === ts);
+      answers.push(...messages.filter((message) => message.ts !== ts));
+      cursor = answer.response_metadata?.next_cursor ?? "";
+    }
+    const hasAnswer = answers.some((message) => isOwn(message, this.#self));
+    const hasBot = hasAnswer || first.some((message) => isOwn(message, this.#self));
+    return { messages: [...first, ...answers.slice(-KEPT)], hasBot, hasAnswer };
   }
 
   /** True for the first message of a thread that comes while this connection lives. */
@@ -80,12 +106,30 @@ export class Threads {
     return found && threadOf({ ts, thread_ts: found.thread_ts });
   }
 
-  /** The bot wrote in it. */
+  /** The bot wrote in it, which is noted: a later start need not ask Slack. */
   join(channel: string, ts: string): void {
-    remember(this.#joined, keyOf(channel, ts));
+    const key = keyOf(channel, ts);
+    if (remember(this.#joined, key)) void this.#note(key);
+  }
+
+  async #note(key: string): Promise<void> {
+    try {
+      if (!(await this.#noted.all()).includes(key)) await this.#noted.add(key);
+    } catch (error) {
+      this.#log.warn("a thread of the bot could not be noted", { error: String(error) });
+    }
+  }
+
+  async #restore(): Promise<void> {
+    try {
+      for (const key of await this.#noted.all()) remember(this.#joined, key);
+    } catch (error) {
+      this.#log.warn("the threads of the bot could not be read", { error: String(error) });
+    }
   }
 
   async hasBot(channel: string, ts: string): Promise<boolean> {
+    await this.#restored;
     return this.#joined.has(keyOf(channel, ts)) || (await this.read(channel, ts))?.hasBot === true;
   }
 }

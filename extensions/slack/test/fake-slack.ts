@@ -53,6 +53,8 @@ export interface FakeSlack {
   hides: number;
   /** So many questions for a file do not tell where it is shown: docs.slack.dev/reference/methods/files.completeUploadExternal. */
   unshown: number;
+  /** Answers that one call gives of a thread; Slack may always give fewer than it is asked for. */
+  page: number;
   /** The port that new sockets are sent to, where something lies between; its own at first. */
   entrance: number;
   /** What an HTTP request of Slack's looks like. */
@@ -119,6 +121,12 @@ function front(slack: Slack, server: http.Server): FakeSlack {
     },
     set unshown(unshown) {
       slack.unshown = unshown;
+    },
+    get page() {
+      return slack.page;
+    },
+    set page(page) {
+      slack.page = page;
     },
     get hides() {
       return slack.hides;

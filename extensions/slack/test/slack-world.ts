@@ -57,6 +57,7 @@ export class Slack {
   port = 0;
   entrance: number | undefined;
   hides = 0;
+  page = 1000;
   unshown = 0;
   tells: "both" | "mentions first" | "mentions alone" = "both";
   scopes = SCOPES;

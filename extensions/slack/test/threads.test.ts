@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
+import { TOPIC } from "./fake-slack.ts";
+import { slackPlatform } from "./slack-platform.ts";
+
+afterEach(stopAll);
+const mrkdwn = textAs("slack-mrkdwn");
+
+/** A thread with so many answers of others. */
+async function longThread(answers: number) {
+  const platform = await slackPlatform();
+  const { fake } = platform;
+  for (let number = 0; number < answers; number++) {
+    fake.say("C9", `answer ${number}`, { thread_ts: TOPIC, user: "U2" }, true);
+  }
+  return { platform, fake };
+}
+
+const asked = (platform: Awaited<ReturnType<typeof slackPlatform>>) =>
+  platform.fake.calls.filter(({ method }) => method === "conversations.replies").length;
+
+describe("a long thread", () => {
+  test.each([1000, 60])("is known as the bot's after a restart, by pages of %i", async (page) => {
+    const { platform, fake } = await longThread(230);
+    fake.page = page;
+    fake.say("C9", "of the bot", { thread_ts: TOPIC, user: fake.self.userId, bot_id: fake.self.botId }, true);
+    const { host } = await start(platform);
+    fake.say("C9", "go on", { thread_ts: TOPIC });
+    expect(await host.heard("go on")).toMatchObject({ mentionsBot: true, threadStarter: "the topic" });
+    expect(asked(platform)).toBe(page === 60 ? 4 : 1);
+  });
+
+  test("is told by its last lines", async () => {
+    const { platform, fake } = await longThread(230);
+    fake.page = 60;
+    const { host } = await start(platform, new Host(), { thread: { initialHistoryLimit: 2 } });
+    fake.say("C9", `<@${fake.self.userId}> what now?`, { thread_ts: TOPIC });
+    expect((await host.heard("what now?")).untrusted).toEqual([
+      "Earlier in the thread, U2: answer 228",
+      "Earlier in the thread, U2: answer 229",
+    ]);
+  });
+
+  test("in which the bot has written is noted, and need not be asked for", async () => {
+    const { platform, fake } = await longThread(1);
+    const first = await start(platform);
+    await first.link.send(platform.topic, mrkdwn("my view"), KEY);
+    await expect.poll(() => first.host.notes.get("threads")).toContain(TOPIC);
+    await first.link.close();
+    const { host } = await start(platform, new Host(first.host));
+    fake.fail("conversations.replies", "429", 100);
+    fake.say("C9", "go on", { thread_ts: TOPIC });
+    expect((await host.heard("go on")).mentionsBot).toBe(true);
+  });
+});

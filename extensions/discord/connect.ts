@@ -30,7 +30,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   const work = Promise.all([session.run(), inbox.run()]);
   // Until the gateway is there, what was missed cannot be told from what is yet to come.
   await session.settled;
-  void putMenu(room);
+  void session.begun.then(async () => putMenu(room));
   return {
     send: (to, part, options) => send(to, part, options, room),
     ...changes(room),

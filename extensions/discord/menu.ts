@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { APIApplication } from "discord-api-types/v10";
+import { backoff, wait } from "openclaw/plugin-sdk";
 import type { Api } from "./api.ts";
-import { reasonOf } from "./failures.ts";
+import { outcomeOf, reasonOf } from "./failures.ts";
 import { ARGUMENTS } from "./interactions.ts";
 import type { Room } from "./room.ts";
 
@@ -9,13 +10,34 @@ import type { Room } from "./room.ts";
 const MOST_COMMANDS = 100;
 const DESCRIPTION_UNITS = 100;
 const NAME = /^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$/u;
+const TRIES = 10;
 const NOTE = "menu";
 
 /** Puts the gateway's commands into Discord's menu, when they are others than last time. Never rejects. */
 export async function putMenu(room: Room): Promise<void> {
-  const { host, config, signal } = room;
-  if (config.commands.native === false) return;
-  const body = host.commands
+  const { host, signal } = room;
+  const body = menuOf(room);
+  if (body.length === 0) return;
+  for (let failures = 0; failures < TRIES && !signal.aborted; failures++) {
+    try {
+      await put(body, room);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      const outcome = outcomeOf(error);
+      host.log.warn("Discord's command menu was not changed", { reason: reasonOf(error) });
+      if (outcome.kind === "refused") return;
+      await wait((outcome.kind === "retry" ? outcome.afterMs : undefined) ?? backoff(failures), signal);
+    }
+  }
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** None when the menu is left alone. */
+function menuOf({ host, config }: Room): readonly Entry[] {
+  if (config.commands.native === false) return [];
+  return host.commands
     .filter(({ name }) => NAME.test(name))
     .slice(0, MOST_COMMANDS)
     .map(({ name, description }) => ({
@@ -24,18 +46,16 @@ export async function putMenu(room: Room): Promise<void> {
       description: description.slice(0, DESCRIPTION_UNITS) || name,
       options: [{ type: 3, name: ARGUMENTS, description: "What follows the command.", required: false }],
     }));
-  if (body.length === 0) return;
-  try {
-    const application = config.applicationId ?? (await askApplication(room.api)).id;
-    const print = createHash("sha256")
-      .update(JSON.stringify([application, body]))
-      .digest("hex");
-    if ((await host.notes.get(NOTE)) === print) return;
-    await room.api.act("PUT", `/applications/${application}/commands`, { body });
-    await host.notes.set(NOTE, print);
-  } catch (error) {
-    if (!signal.aborted) host.log.warn("Discord's command menu was not changed", { reason: reasonOf(error) });
-  }
+}
+
+async function put(body: readonly Entry[], { api, config, host }: Room): Promise<void> {
+  const application = config.applicationId ?? (await askApplication(api)).id;
+  const print = createHash("sha256")
+    .update(JSON.stringify([application, body]))
+    .digest("hex");
+  if ((await host.notes.get(NOTE)) === print) return;
+  await api.act("PUT", `/applications/${application}/commands`, { body });
+  await host.notes.set(NOTE, print);
 }
 
 const askApplication = async (api: Api): Promise<APIApplication> => api.ask<APIApplication>("GET", "/applications/@me");

@@ -53,6 +53,9 @@ export class Session {
   readonly #settled = Promise.withResolvers<void>();
   /** Resolves with the first good or bad news. */
   readonly settled = this.#settled.promise;
+  readonly #begun = Promise.withResolvers<void>();
+  /** Resolves with the first good news, if there ever is any. */
+  readonly begun = this.#begun.promise;
 
   constructor(room: Room, inbox: Inbox) {
     this.#room = room;
@@ -179,6 +182,7 @@ export class Session {
     const { host, self } = this.#room;
     host.report({ kind: "alive", ...(self.known && { self: self.known }) });
     this.#settled.resolve();
+    this.#begun.resolve();
     if (Date.now() - this.#noted > NOTE_EVERY_MS) void this.note();
   }
 

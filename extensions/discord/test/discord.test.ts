@@ -207,6 +207,19 @@ describe("the command menu", () => {
     expect(fake.calls.filter(({ method }) => method === "PUT")).toHaveLength(1);
   });
 
+  test("is put there later when Discord could not be reached at first, or did not answer", async () => {
+    const platform = await discordPlatform();
+    const { fake } = platform;
+    await fake.goDown();
+    const { host } = await start(platform);
+    expect(host.reports.at(-1)).toMatchObject({ kind: "trouble" });
+    fake.fail("500", { fits: /^PUT/ });
+    await fake.comeBack();
+    await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
+    await expect.poll(() => host.notes.get("menu")).toBeDefined();
+    expect(fake.world.commands.map(({ name }) => name)).toEqual(["status"]);
+  });
+
   test("is left alone when the config says so", async () => {
     const { fake } = await begin({ commands: { native: false } });
     expect(fake.calls.some(({ path }) => path.startsWith("/applications"))).toBe(false);

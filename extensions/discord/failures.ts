@@ -25,6 +25,10 @@ export function outcomeOf(error: unknown): SendResult {
 export const isGone = (error: unknown, code: number): boolean =>
   error instanceof DiscordAPIError && error.code === code;
 
+/** Whether Discord said to an address with a token of its own that there is no such token (any more). */
+export const isForgotten = (error: unknown): boolean =>
+  error instanceof DiscordAPIError && (error.status === 401 || error.status === 404) && hasOwnToken(error.url);
+
 /** Codes of Discord's documentation, "JSON Error Codes". */
 export const UNKNOWN_CHANNEL = 10_003;
 export const UNKNOWN_MESSAGE = 10_008;

@@ -2,7 +2,7 @@ import type { APIInteraction } from "discord-api-types/v10";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { reasonOf } from "./failures.ts";
 import { peerOf, timeOf } from "./places.ts";
-import type { Room, View } from "./room.ts";
+import type { Room, Slot, View } from "./room.ts";
 import { userOf } from "./text.ts";
 
 /** Discord forgets an interaction after fifteen minutes. */
@@ -32,13 +32,23 @@ export function defer(interaction: APIInteraction, room: Room): void {
 export async function unanswered({ id }: InboundMessage, room: Room): Promise<void> {
   const slot = room.slots.get(id);
   if (!slot || slot.filledBy !== undefined) return;
-  room.slots.delete(id);
-  if (!(await slot.isOpen) || slot.until < Date.now()) return;
+  forget(slot, room);
+  if ((await slot.isOpen) && slot.until >= Date.now()) await takeAway(slot, room);
+}
+
+/** Takes "thinking…" away. Never rejects. */
+export async function takeAway(slot: Slot, room: Room): Promise<void> {
+  forget(slot, room);
   try {
     await room.api.act("DELETE", slot.route);
   } catch (error) {
     room.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
   }
+}
+
+/** Nothing is put into it any more. */
+export function forget(slot: Slot, { slots }: Room): void {
+  for (const [id, one] of slots.entries()) if (one === slot) slots.delete(id);
 }
 
 async function callBack(route: `/${string}`, body: { type: number }, room: Room): Promise<boolean> {

@@ -10,7 +10,8 @@ import type {
   SendOptions,
   SendResult,
 } from "openclaw/plugin-sdk";
-import { isRefused, outcomeOf } from "./failures.ts";
+import { isForgotten, isRefused, outcomeOf } from "./failures.ts";
+import { forget, takeAway } from "./interactions.ts";
 import type { Room, Slot } from "./room.ts";
 import { targetOf } from "./targets.ts";
 
@@ -104,19 +105,16 @@ const waitingIn = (target: string, { slots }: Room): readonly Slot[] =>
 export const hasFilled = (target: string, key: string, room: Room): boolean =>
   waitingIn(target, room).some(({ filledBy }) => filledBy === key);
 
-/** Undefined when Discord has forgotten the command. */
+/** Undefined when Discord does not take it there: the command is over then, and the answer a message of its own. */
 async function fill(slot: Slot, { body, files }: Content, room: Room): Promise<APIMessage | undefined> {
   try {
     return await room.api.ask<APIMessage>("PATCH", slot.route, { body, files });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    forget(slot, room);
+    if (isForgotten(error)) forget(slot, room);
+    else await takeAway(slot, room);
     return undefined;
   }
-}
-
-function forget(slot: Slot, { slots }: Room): void {
-  for (const [id, one] of slots.entries()) if (one === slot) slots.delete(id);
 }
 
 function bodyOf(content: string | undefined, options: Partial<SendOptions>, { config }: Room): Body {

@@ -312,6 +312,19 @@ describe("the command menu", () => {
     expect(fake.calls.filter(({ method }) => method === "DELETE")).toEqual([]);
   });
 
+  test("an answer that Discord does not take in its place goes out beside it, and nothing waits there", async () => {
+    const { link, group, world, fake, host, platform } = await begin();
+    const data = { id: "1", name: "status", type: 1 };
+    fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data }));
+    await host.heard("/status");
+    fake.fail("403", { fits: /^PATCH .webhooks/ });
+    expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
+    expect(platform.shown(group)).toEqual(["fine"]);
+    expect(fake.calls.filter(({ method }) => method === "DELETE")).toMatchObject([
+      { path: expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/), status: 204 },
+    ]);
+  });
+
   test("a command that could not be acknowledged is answered all the same", async () => {
     const { link, group, world, fake, host, platform } = await begin();
     fake.fail("500", { fits: /callback$/ });

@@ -96,11 +96,20 @@ async function find(
     if (hasFilled(target, idempotencyKey, room)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };
     const page = await room.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
+    if (page.length === 0 && (await holdsSomething(target, room))) {
+      return { kind: "unknown", reason: "the bot may not read what stands there" };
+    }
     return judge(page, { nonce, part, room });
   } catch (error) {
     const outcome = outcomeOf(error);
     return outcome.kind === "retry" ? { kind: "unknown", reason: outcome.reason } : outcome;
   }
+}
+
+/** To a bot without Read Message History a history is empty. docs.discord.com/developers/resources/message#get-channel-messages */
+async function holdsSomething(target: string, { api }: Room): Promise<boolean> {
+  const { last_message_id: last } = await api.ask<{ last_message_id?: string | null }>("GET", `/channels/${target}`);
+  return last != null;
 }
 
 /** History has no nonces for sure: a message with the same words may be this one or another. */

@@ -33,6 +33,10 @@ export const isForgotten = (error: unknown): boolean =>
 export const UNKNOWN_CHANNEL = 10_003;
 export const UNKNOWN_MESSAGE = 10_008;
 
+/** Whether Discord refused a quote because the bot may not read what was said before. */
+export const mayNotQuote = (error: unknown): boolean => NO_HISTORY.some((code) => isGone(error, code));
+const NO_HISTORY = [160_002, 160_009];
+
 /** The library forgets a token that was refused, and refuses calls itself from then on. */
 export const isBadToken = (error: unknown): boolean =>
   (error instanceof DiscordAPIError && error.status === 401 && !hasOwnToken(error.url)) ||

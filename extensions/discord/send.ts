@@ -10,7 +10,7 @@ import type {
   SendOptions,
   SendResult,
 } from "openclaw/plugin-sdk";
-import { isForgotten, isRefused, outcomeOf } from "./failures.ts";
+import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
 import { forget, takeAway } from "./interactions.ts";
 import type { Room, Slot } from "./room.ts";
 import { targetOf } from "./targets.ts";
@@ -82,9 +82,14 @@ async function post(target: string, what: Content & { options: SendOptions }, ro
     ...what.body,
     nonce: nonceOf(idempotencyKey),
     enforce_nonce: true,
-    ...(replyTo !== undefined && { message_reference: { message_id: replyTo, fail_if_not_exists: false } }),
   };
-  const message = await room.api.ask<APIMessage>("POST", `/channels/${target}/messages`, { body, files: what.files });
+  const ask = async (more: Pick<RESTPostAPIChannelMessageJSONBody, "message_reference">): Promise<APIMessage> =>
+    room.api.ask("POST", `/channels/${target}/messages`, { body: { ...body, ...more }, files: what.files });
+  const quote = replyTo === undefined ? {} : { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
+  const message = await ask(quote).catch((error: unknown) => {
+    if (replyTo === undefined || !mayNotQuote(error)) throw error;
+    return ask({});
+  });
   room.nonces.set(body.nonce, message.id);
   return message;
 }

@@ -95,6 +95,18 @@ describe("sending", () => {
     expect(await link.send(direct, says("hi"), KEY)).toEqual({ kind: "unknown", reason: "Discord answers 502" });
   });
 
+  test("an answer goes out without its quote where the bot may not read what was said before", async () => {
+    const { link, group, fake, world, posts, platform } = await begin();
+    const asked = fake.say("901", "question");
+    world.showsHistory = false;
+    expect(await link.send(group, says("answer"), { ...KEY, replyTo: asked })).toMatchObject({ kind: "sent" });
+    expect(platform.shown(group)).toEqual(["answer"]);
+    expect(posts().map(({ status, body }) => [status, textIn(body, "nonce")])).toEqual(
+      [403, 200].map((status) => [status, nonceOf("k")]),
+    );
+    expect(platform.answers?.(group)).toEqual([undefined]);
+  });
+
   test("a token that was reset meanwhile is no reason to give a message up", async () => {
     const { link, group, fake } = await begin();
     Object.assign(fake, { token: "another" });
@@ -180,6 +192,14 @@ describe("a send with unknown end", () => {
     world.write(world.direct("1001"), "Done.", { from: world.self });
     expect(await link.find?.(direct, says("Done."), KEY)).toMatchObject({ kind: "unknown" });
     expect(await link.find?.(direct, says("Done, too."), KEY)).toMatchObject({ kind: "retry" });
+  });
+
+  test("is left open where the bot may not read the history", async () => {
+    const { link, group, fake, world } = await begin();
+    world.showsHistory = false;
+    expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "retry" });
+    fake.say("901", "something");
+    expect(await link.find?.(group, says("hi"), KEY)).toMatchObject({ kind: "unknown" });
   });
 
   test("is left open when the history does not reach back far enough", async () => {

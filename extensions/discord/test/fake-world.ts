@@ -33,6 +33,7 @@ const INTERACTION_MS = 15 * 60_000;
 const ok = (json: unknown): RestResult => ({ status: 200, json });
 const refusal = (status: number, code: number, message: string): RestResult => ({ status, json: { message, code } });
 const UNKNOWN_CHANNEL = refusal(404, 10_003, "Unknown Channel");
+const MAY_NOT_QUOTE = refusal(403, 160_002, "Cannot reply without permission to read message history");
 const UNKNOWN_MESSAGE = refusal(404, 10_008, "Unknown Message");
 
 /** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
@@ -51,6 +52,8 @@ export class FakeWorld {
   flags = 1 << 19;
   /** Whether the history tells nonces; Discord's documentation leaves that open. */
   tellsNonces = true;
+  /** Read Message History; docs.discord.com/developers/topics/permissions */
+  showsHistory = true;
   readonly files = new Map<string, Uint8Array>();
   readonly commands: Json[] = [];
   readonly callbacks: Json[] = [];
@@ -244,7 +247,7 @@ export class FakeWorld {
   #page(channel: string, query: URLSearchParams): RestResult {
     const limit = Number(query.get("limit") ?? 50);
     const after = query.get("after");
-    const all = this.messages(channel).map((message) =>
+    const all = (this.showsHistory ? this.messages(channel) : []).map((message) =>
       this.tellsNonces ? message : { ...message, nonce: undefined },
     );
     const some =
@@ -257,6 +260,7 @@ export class FakeWorld {
     const nonce = textIn(body, "nonce");
     if (content.length > 2000 || nonce.length > 25) return refusal(400, 50_035, "Invalid Form Body");
     if (content === "" && files.length === 0) return refusal(400, 50_006, "Cannot send an empty message");
+    if (body["message_reference"] !== undefined && !this.showsHistory) return MAY_NOT_QUOTE;
     const key = `${channel}/${nonce}`;
     const same = body["enforce_nonce"] === true ? this.#nonces.get(key) : undefined;
     if (same) return ok(same);

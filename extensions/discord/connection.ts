@@ -20,6 +20,8 @@ export interface Ending {
   readonly isForgotten: boolean;
   /** Discord asked for it; nothing is wrong. */
   readonly isPlanned: boolean;
+  /** Discord wants nothing of us for so many milliseconds. */
+  readonly afterMs?: number;
 }
 
 export interface Event {
@@ -128,7 +130,7 @@ export class Connection {
       case GatewayOpcodes.Reconnect:
         return this.#end({ reason: "Discord asks to connect again", isPlanned: true });
       case GatewayOpcodes.InvalidSession:
-        return this.#end({ reason: "Discord has ended the session", isForgotten: !payload.d });
+        return this.#end({ reason: "Discord has ended the session", ...(payload.d ? {} : forgotten()) });
       case GatewayOpcodes.Hello:
         return this.#greet(payload.d.heartbeat_interval);
       case GatewayOpcodes.HeartbeatAck:
@@ -156,6 +158,9 @@ export class Connection {
     this.#send({ op: GatewayOpcodes.Heartbeat, d: this.#terms.sequence() });
   }
 }
+
+/** docs.discord.com/developers/events/gateway#resuming: one to five seconds before a new session is begun. */
+const forgotten = (): Partial<Ending> => ({ isForgotten: true, afterMs: Math.round(1000 + Math.random() * 4000) });
 
 const textOf = (data: RawData): string =>
   (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(new Uint8Array(data))).toString();

@@ -20,6 +20,10 @@ const RESUME_URL_TRIES = 3;
 const NOTE = "session";
 const NOTE_EVERY_MS = 2000;
 
+/** A session begun beyond `remaining` costs the bot its token. A server of one's own may set no limit. */
+type GatewayInfo = Pick<APIGatewayBotInfo, "url"> & Partial<Pick<APIGatewayBotInfo, "session_start_limit">>;
+const UNBEGUN: Ending = { code: 1006, reason: "", wasReady: false, isForgotten: false, isPlanned: false };
+
 interface Known {
   readonly id: string;
   readonly url: string;
@@ -120,9 +124,9 @@ export class Session {
     try {
       const session =
         this.#known && this.#heard !== undefined ? { id: this.#known.id, sequence: this.#heard } : undefined;
+      const base = await this.#address(session !== undefined, failures);
+      if (typeof base !== "string") return base;
       if (!session) this.#identified = Date.now();
-      const own = session && failures < RESUME_URL_TRIES ? this.#known?.url : undefined;
-      const base = config.gatewayUrl ?? own ?? (await this.#askUrl());
       const connection = new Connection({
         url: `${base.replace(/\/?$/, "/")}?v=10&encoding=json`,
         token: api.token,
@@ -140,13 +144,20 @@ export class Session {
     } catch (error) {
       const outcome = outcomeOf(error);
       const reason = outcome.kind === "sent" ? "" : outcome.reason;
-      return { code: isBadToken(error) ? 4004 : 1006, reason, wasReady: false, isForgotten: false, isPlanned: false };
+      return { ...UNBEGUN, code: isBadToken(error) ? 4004 : 1006, reason };
     }
   }
 
-  async #askUrl(): Promise<string> {
-    const { url } = await this.#room.api.ask<APIGatewayBotInfo>("GET", "/gateway/bot");
-    return url;
+  /** The address of the gateway, or why no session may be begun there. Throws what the API throws. */
+  async #address(goesOn: boolean, failures: number): Promise<string | Ending> {
+    const { api, config } = this.#room;
+    if (config.gatewayUrl !== undefined) return config.gatewayUrl;
+    if (goesOn && this.#known && failures < RESUME_URL_TRIES) return this.#known.url;
+    const { url, session_start_limit: limit } = await api.ask<GatewayInfo>("GET", "/gateway/bot");
+    if (goesOn || limit === undefined || limit.remaining > 0) return url;
+    const hours = Math.round(limit.reset_after / 360_000) / 10;
+    const reason = `Discord lets the bot begin no session for ${hours} hours`;
+    return { ...UNBEGUN, reason, afterMs: limit.reset_after };
   }
 
   #take(event: Event): void {
@@ -197,7 +208,7 @@ export class Session {
     }
     if (ending.isForgotten) this.#known = undefined;
     const mayIdentify = this.#known ? 0 : this.#identified + IDENTIFY_EVERY_MS - Date.now();
-    const retryInMs = Math.max(backoff(failures), mayIdentify);
+    const retryInMs = Math.max(backoff(failures), mayIdentify, ending.afterMs ?? 0);
     // A session that goes on brings what was missed by itself; for one that does not, the host asks after trouble.
     if (ending.isPlanned) return 0;
     host.report({ kind: "trouble", reason: ending.reason, retryInMs });

@@ -101,6 +101,9 @@ export class FakeGateway {
     this.closeWith = undefined;
     if (code !== undefined) return client.close(code, "no");
     if ((Number(d["intents"]) & NEEDED) !== NEEDED) return client.close(4013, "Invalid intent(s).");
+    // The token is reset then, docs.discord.com/developers/events/gateway#identifying.
+    if (this.#world.starts.remaining === 0) return client.close(4004, "Authentication failed.");
+    this.#world.starts.remaining--;
     const session: Session = { id: this.#world.nextId(), events: [], socket: client };
     this.#sessions.set(session.id, session);
     const url = this.#world.url.replace("http", "ws");

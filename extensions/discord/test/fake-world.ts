@@ -52,6 +52,8 @@ export class FakeWorld {
   flags = 1 << 19;
   /** Whether the history tells nonces; Discord's documentation leaves that open. */
   tellsNonces = true;
+  /** docs.discord.com/developers/events/gateway#session-start-limit-object */
+  readonly starts = { total: 1000, remaining: 1000, reset_after: 14_400_000, max_concurrency: 1 };
   /** Read Message History; docs.discord.com/developers/topics/permissions */
   showsHistory = true;
   readonly files = new Map<string, Uint8Array>();
@@ -195,7 +197,7 @@ export class FakeWorld {
         return ok({
           url: this.url.replace("http", "ws"),
           shards: 1,
-          session_start_limit: { total: 1000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 },
+          session_start_limit: this.starts,
         });
       case "channels":
         return this.#inChannel(call, parts);

@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { ADA } from "./fake-world.ts";
 import { objectIn, readJson, type Json } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
 
-afterEach(stopAll);
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await stopAll();
+});
 
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await discordPlatform();
@@ -105,13 +108,32 @@ describe("a session", () => {
     platform.fake.gateway.forget();
     platform.say(platform.direct, "two");
     platform.say(platform.group, "three");
+    vi.spyOn(Math, "random").mockReturnValue(0);
     const { host, link: second } = await start(platform, new Host(first));
-    expect(troubles(host)).toHaveLength(1);
+    expect(troubles(host)).toEqual([expect.objectContaining({ retryInMs: 1000 })]);
     await host.until(() => host.reports.some((report) => report.kind === "alive"));
     const missed = await second.missedSince?.(Date.now() - 60_000);
     expect(missed?.map(({ text }) => text)).toEqual(["one", "two", "three"]);
     expect(missed?.at(-1)).toMatchObject({ guildId: "900", sender: { name: "Ada of Crew", roles: ["950"] } });
     expect(greetings(platform.fake.gateway.said)).toEqual([2, 6, 2]);
+  });
+
+  test("is not begun while Discord lets the bot begin none", async () => {
+    const platform = await discordPlatform();
+    const { world, gateway } = platform.fake;
+    Object.assign(world.starts, { remaining: 0, reset_after: 1500 });
+    const { host } = await start(platform);
+    expect(troubles(host)).toEqual([
+      expect.objectContaining({ reason: expect.stringMatching(/no session/), retryInMs: 1500 }),
+    ]);
+    expect(gateway.said).toEqual([]);
+    world.starts.remaining = 1;
+    await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
+    world.starts.remaining = 0;
+    gateway.drop();
+    await host.until(() => greetings(gateway.said).includes(6));
+    platform.say(platform.direct, "still there");
+    await host.heard("still there");
   });
 
   test("is begun anew when nobody answers that it goes on", async () => {

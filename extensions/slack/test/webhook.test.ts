@@ -75,7 +75,20 @@ describe("the Events API", () => {
     const command = new URLSearchParams({ command: "/openclaw", channel_id: "D1", user_id: ADA, trigger_id: "1.1" });
     expect(await post(command.toString(), { json: false })).toEqual({ status: 200 });
     expect(host.received).toHaveLength(1);
-    expect(await post("ssl_check=1", { json: false })).toEqual({ status: 200 });
+  });
+
+  test("says yes when Slack looks at the certificate, signed or not, and does nothing", async () => {
+    const { post, host } = await begin();
+    await host.until(() => host.reports.length > 0);
+    const before = host.reports.length;
+    const check = new URLSearchParams({ ssl_check: "1", token: "x", command: "/openclaw", trigger_id: "1" }).toString();
+    expect(await post(check, { json: false })).toEqual({ status: 200 });
+    const unsigned = { "x-slack-signature": "", "x-slack-request-timestamp": "" };
+    expect(await post(check, { json: false, headers: unsigned })).toEqual({ status: 200 });
+    const other = check.replace("ssl_check=1", "ssl_check=0");
+    expect(await post(other, { json: false, headers: unsigned })).toMatchObject({ status: 401 });
+    expect(host.received).toEqual([]);
+    expect(host.reports).toHaveLength(before);
   });
 
   test("does not say that an event is stored when the adapter closes before", async () => {

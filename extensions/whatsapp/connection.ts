@@ -94,7 +94,8 @@ export class Connection {
 
   async #pause(ending: Exclude<Ending, { kind: "dead" }>, failures: number): Promise<void> {
     const retryInMs = ending.kind === "again" ? 0 : backoff(failures, ending);
-    this.#parts.host.report({ kind: "trouble", reason: ending.reason, retryInMs });
+    const reason = ending.kind === "pause" && ending.fix ? `${ending.reason}. ${ending.fix}` : ending.reason;
+    this.#parts.host.report({ kind: "trouble", reason, retryInMs });
     await wait(retryInMs, this.#signal);
   }
 

@@ -1,8 +1,17 @@
 /** What is done when a connection has ended. `pause`: try again, the longer the oftener it happened. */
 export type Ending =
   | { readonly kind: "again"; readonly reason: string }
-  | { readonly kind: "pause"; readonly reason: string; readonly firstMs?: number; readonly longestMs?: number }
+  | Pause
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string };
+
+/** `fix`: what the operator can do, where time alone does not mend it. */
+interface Pause {
+  readonly kind: "pause";
+  readonly reason: string;
+  readonly fix?: string;
+  readonly firstMs?: number;
+  readonly longestMs?: number;
+}
 
 const LINK = "Link the account again: `openclaw channels login whatsapp`.";
 const MINUTE = 60_000;
@@ -22,7 +31,8 @@ const ENDINGS: Readonly<Record<number, Ending>> = {
   },
   405: {
     kind: "pause",
-    reason: "WhatsApp refuses this version; set channels.whatsapp.waVersion to a newer one, or upgrade",
+    reason: "WhatsApp refuses this version",
+    fix: "Set channels.whatsapp.waVersion to a newer version of WhatsApp Web, or upgrade.",
     firstMs: MINUTE,
     longestMs: 30 * MINUTE,
   },
@@ -37,11 +47,12 @@ const ENDINGS: Readonly<Record<number, Ending>> = {
   // Coming back at once would throw the other one out, and it us.
   440: {
     kind: "pause",
-    reason: "another program uses the same link; stop it, or give it a link of its own",
+    reason: "another program uses the same link",
+    fix: "Stop it, or give it a link of its own.",
     firstMs: MINUTE,
     longestMs: 30 * MINUTE,
   },
-  500: { kind: "pause", reason: "WhatsApp could not go on with this session; if it stays so, link the account again" },
+  500: { kind: "pause", reason: "WhatsApp could not go on with this session", fix: `If it stays so: ${LINK}` },
   503: { kind: "pause", reason: "WhatsApp's server is not available" },
   515: { kind: "again", reason: "WhatsApp asked for a new connection" },
 };

@@ -1,6 +1,6 @@
 import type { ConnectionState } from "@whiskeysockets/baileys";
-import { OpenClawError } from "openclaw/plugin-sdk";
-import type { LoginDesk } from "openclaw/plugin-sdk";
+import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
+import type { LoginDesk, LoginStep } from "openclaw/plugin-sdk";
 import { openAuth } from "./auth.ts";
 import type { Auth } from "./auth.ts";
 import { loadBaileys } from "./baileys.ts";
@@ -8,6 +8,7 @@ import type { Baileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
 import { codeOf } from "./connection.ts";
 import { endingOf } from "./endings.ts";
+import type { Ending } from "./endings.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 
@@ -15,6 +16,8 @@ interface Room {
   readonly baileys: Baileys;
   readonly config: WhatsAppConfig;
   readonly desk: LoginDesk;
+  /** A code was shown that no phone has taken yet. */
+  hasOpenCode: boolean;
 }
 
 interface Account {
@@ -28,16 +31,30 @@ const MOST_ENDINGS = 5;
 /** Shows codes until the phone has taken one. Throws `CHANNEL_AUTH` when none was taken, or the signal aborted. */
 export async function login(config: WhatsAppConfig, desk: LoginDesk): Promise<Account> {
   return withRoom(config, desk, async (room, auth) => {
-    for (let endings = 0; endings < MOST_ENDINGS; endings++) {
+    for (let failures = 0; ; failures++) {
       const end = await meet({ room, auth }, async (socket) => accountOf(socket));
       if (end.kind === "open") return end.value;
       desk.signal.throwIfAborted();
+      const ending = endingOf(end.code, failures);
+      if (failures + 1 >= MOST_ENDINGS || isLast(end.code, ending, room)) throw notLinked(ending, room);
       if (end.code === 401) auth.forget();
-      else if (end.code !== 515 && endingOf(end.code, 0).kind !== "pause") throw failed(end.code);
-      else if (end.code === 408) throw failed(end.code);
+      else if (ending.kind === "pause") await rest(ending, failures, desk);
     }
-    throw failed(undefined);
   });
+}
+
+/** Another try within seconds would end as this one did. */
+function isLast(code: number | undefined, ending: Ending, { hasOpenCode }: Room): boolean {
+  if (code === 401) return false;
+  // The library gives 408 when its codes are used up, and for every connection that fails.
+  if (code === 408) return hasOpenCode;
+  return ending.kind === "dead" || (ending.kind === "pause" && ending.firstMs !== undefined);
+}
+
+async function rest({ reason }: Ending, failures: number, desk: LoginDesk): Promise<void> {
+  desk.show({ kind: "told", text: `Not linked yet: ${reason}. It is tried again.` });
+  await wait(backoff(failures), desk.signal);
+  desk.signal.throwIfAborted();
 }
 
 /** Ends the link on WhatsApp's side where that can be reached, and forgets its keys here. */
@@ -61,10 +78,10 @@ async function withRoom<T>(
   const baileys = await loadBaileys();
   const auth = await openAuth(await desk.folder(), baileys);
   try {
-    return await act({ baileys, config, desk }, auth);
+    return await act({ baileys, config, desk, hasOpenCode: false }, auth);
   } catch (error) {
     if (error instanceof OpenClawError || !desk.signal.aborted) throw error;
-    throw failed(undefined, error);
+    throw failed("it was given up", "Begin again when the phone is at hand.", error);
   } finally {
     auth.close();
   }
@@ -81,18 +98,18 @@ async function meet<T>(
 ): Promise<End<T>> {
   const { baileys, config, desk } = room;
   const end = Promise.withResolvers<End<T>>();
-  let asked = false;
+  const ended = (error: unknown): void => end.resolve({ kind: "ended", code: codeOf(error) });
+  const showCode = codes(room, (phone) => socket.pairingCode(phone), ended);
   const changed = (state: Partial<ConnectionState>): void => {
-    if (state.connection === "close") end.resolve({ kind: "ended", code: codeOf(state.lastDisconnect?.error) });
+    if (state.connection === "close") ended(state.lastDisconnect?.error);
     if (state.connection === "open") {
       act(socket).then((value) => end.resolve({ kind: "open", value }), end.reject);
     }
-    if (state.isNewLogin) desk.show({ kind: "told", text: "The phone agrees. WhatsApp connects anew." });
-    if (state.qr === undefined) return;
-    if (desk.phone === undefined) return desk.show({ kind: "qr", text: state.qr });
-    if (asked) return;
-    asked = true;
-    socket.pairingCode(desk.phone).then((code) => desk.show({ kind: "code", code }), end.reject);
+    if (state.isNewLogin) {
+      room.hasOpenCode = false;
+      desk.show({ kind: "told", text: "The phone agrees. WhatsApp connects anew." });
+    }
+    if (state.qr !== undefined) showCode(state.qr);
   };
   const nothing = (): void => undefined;
   // Messages are for the gateway: not acknowledged here, they come again there.
@@ -101,7 +118,7 @@ async function meet<T>(
   const quiet = { alive: nothing, groupChanged: nothing, unreadable: nothing };
   const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, knownGroup: () => undefined });
-  const abort = (): void => end.resolve({ kind: "ended", code: undefined });
+  const abort = (): void => ended(undefined);
   desk.signal.addEventListener("abort", abort, { once: true });
   try {
     return await end.promise;
@@ -112,20 +129,42 @@ async function meet<T>(
   }
 }
 
+/** Shows each code as WhatsApp makes it, or the one to type that is asked for once. */
+function codes(
+  room: Room,
+  ask: (phone: string) => Promise<string>,
+  unasked: (error: unknown) => void,
+): (qr: string) => void {
+  const { desk } = room;
+  const { phone } = desk;
+  const shown = (step: LoginStep): void => {
+    room.hasOpenCode = true;
+    desk.show(step);
+  };
+  let asked = false;
+  return (qr) => {
+    if (phone === undefined) return shown({ kind: "qr", text: qr });
+    if (asked) return;
+    asked = true;
+    ask(phone).then((code) => shown({ kind: "code", code }), unasked);
+  };
+}
+
 function accountOf(socket: WaSocket): Account {
   const self = socket.self();
-  if (!self) throw failed(undefined);
+  if (!self) throw failed("WhatsApp did not say whom it has linked", AGAIN);
   return { id: `+${self.jid.split(/[:@]/)[0]}`, name: self.name };
 }
 
-function failed(code: number | undefined, cause?: unknown): OpenClawError {
-  const ending = endingOf(code, 0);
-  const nobody = code === 408 || code === undefined;
-  return new OpenClawError("CHANNEL_AUTH", {
-    message: nobody
-      ? "WhatsApp was not linked: no code was taken in time."
-      : `WhatsApp was not linked: ${ending.reason}.`,
-    fix: ending.kind === "dead" ? ending.fix : "Begin again: WhatsApp on the phone, Linked devices, Link a device.",
-    cause,
-  });
+const AGAIN = "Begin again: WhatsApp on the phone, Linked devices, Link a device.";
+const UNREACHED = "Check the network of this machine, or channels.whatsapp.waWebSocketUrl where that is set.";
+
+function notLinked(ending: Ending, { hasOpenCode }: Room): OpenClawError {
+  if (ending.kind === "dead") return failed(ending.reason, ending.fix);
+  if (ending.kind === "pause" && ending.fix !== undefined) return failed(ending.reason, ending.fix);
+  if (hasOpenCode) return failed("no code was taken in time", AGAIN);
+  return failed(ending.reason, UNREACHED);
 }
+
+const failed = (why: string, fix: string, cause?: unknown): OpenClawError =>
+  new OpenClawError("CHANNEL_AUTH", { message: `WhatsApp was not linked: ${why}.`, fix, cause });

@@ -100,6 +100,7 @@ export async function startFakeWhatsapp() {
       else await answer(this, await this.#noise.open(frame));
     }
     async #login(payload: proto.ClientPayload): Promise<void> {
+      if (fake.refusal !== undefined) return this.send({ tag: "failure", attrs: { reason: String(fake.refusal) } });
       if (payload.username == null) {
         const { devicePairingData } = payload;
         return pairing.begin(this, devicePairingData!);
@@ -253,6 +254,8 @@ export async function startFakeWhatsapp() {
     /** Ids of the bot that people never see, since their key had opened another message. */
     passedOver,
     loggedOut: false,
+    /** The code that every device is turned away with, linked or not (Baileys: `CB:failure`). */
+    refusal: undefined as number | undefined,
     say,
     /** Resolves when everything said so far has been sent. */
     async settled(): Promise<void> {

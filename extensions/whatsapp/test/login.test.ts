@@ -1,7 +1,7 @@
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import type { LoginDesk, LoginStep } from "../../../src/types/channel.ts";
 import { Host } from "../../../test/contracts/channel.ts";
@@ -16,6 +16,7 @@ beforeEach(async () => {
   folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-login-"));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await fake.close();
   await fs.rm(folder, { recursive: true, force: true });
 });
@@ -73,6 +74,96 @@ test("a device that was logged out is linked anew", async () => {
     if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
   });
   expect(await whatsapp.login?.(config(), desk)).toMatchObject({ id: "+4915550001" });
+});
+
+/** What a login ends with, and what it showed before; the waits between its tries are over at once. */
+async function failedLogin() {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const steps: LoginStep[] = [];
+  const waits: number[] = [];
+  const desk = deskOf((step) => {
+    steps.push(step);
+    if (step.kind === "told") queueMicrotask(() => waits.push(nextTimer()));
+  });
+  const error: unknown = await Promise.resolve(whatsapp.login?.(config(), desk)).catch((reason: unknown) => reason);
+  return { error, steps, waits };
+}
+
+/** Longer than a wait between two tries, shorter than the library's own timers. */
+const LONGEST_WAIT_MS = 8000;
+
+function nextTimer(): number {
+  const before = vi.getTimerCount();
+  vi.advanceTimersByTime(LONGEST_WAIT_MS);
+  return before - vi.getTimerCount();
+}
+
+describe("a login that fails tells why", () => {
+  const network = expect.stringMatching(/network of this machine.*waWebSocketUrl/);
+
+  test("nobody listens (408): it tries a few times, with waits, and blames no phone", async () => {
+    await fake.close();
+    const { error, steps, waits } = await failedLogin();
+    expect(error).toMatchObject({ code: "CHANNEL_AUTH", message: expect.stringContaining("was lost"), fix: network });
+    expect(steps).toHaveLength(4);
+    expect(steps[0]).toMatchObject({ kind: "told", text: expect.stringContaining("tried again") });
+    expect(waits).toEqual([1, 1, 1, 1]);
+  });
+
+  test("the version is refused (405): at once, with the setting", async () => {
+    fake.refusal = 405;
+    const { error, steps } = await failedLogin();
+    expect(error).toMatchObject({
+      message: "WhatsApp was not linked: WhatsApp refuses this version.",
+      fix: expect.stringContaining("waVersion"),
+    });
+    expect(steps).toEqual([]);
+  });
+
+  test("the server is not available (503)", async () => {
+    fake.refusal = 503;
+    const { error, waits } = await failedLogin();
+    expect(error).toMatchObject({ message: expect.stringContaining("server is not available"), fix: network });
+    expect(waits).toEqual([1, 1, 1, 1]);
+  });
+
+  test("nobody took the codes that were shown (408)", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const codes: string[] = [];
+    const desk = deskOf((step) => {
+      if (step.kind !== "qr") return;
+      codes.push(step.text);
+      // How long the library shows its first code.
+      queueMicrotask(() => vi.advanceTimersByTime(60_000));
+    });
+    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+      message: "WhatsApp was not linked: no code was taken in time.",
+      fix: expect.stringContaining("Linked devices"),
+    });
+    expect(codes).toHaveLength(2);
+  });
+
+  test("the phone took the code, and WhatsApp then went away", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const desk = deskOf((step) => {
+      if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
+      if (step.kind !== "told") return;
+      fake.refusal = 503;
+      queueMicrotask(() => vi.advanceTimersByTime(LONGEST_WAIT_MS));
+    });
+    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+      message: expect.stringContaining("server is not available"),
+      fix: network,
+    });
+  });
+
+  test("somebody gave it up", async () => {
+    const stop = stopper();
+    const desk = deskOf(() => stop.abort(), { signal: stop.signal });
+    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+      message: expect.stringContaining("given up"),
+    });
+  });
 });
 
 test("what comes during a login is left for the gateway", async () => {

@@ -2,7 +2,7 @@ import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "g
 import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import type { Self } from "./api.ts";
 import { mediaOf } from "./media.ts";
-import { addressOf } from "./mentions.ts";
+import { addressOf, wordsOf } from "./mentions.ts";
 import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
 import { reacted } from "./reactions.ts";
@@ -95,7 +95,7 @@ function quoteOf(message: Message, self: Self): QuotedMessage | undefined {
   // Every message of a topic "replies" to the notice that opened it.
   if (!original || original.forum_topic_created) return undefined;
   const sender = senderOf(original).name;
-  const text = message.quote?.text ?? original.text ?? original.caption;
+  const text = message.quote?.text ?? wordsOf(original);
   return {
     id: String(original.message_id),
     ...(sender !== undefined && { sender }),

@@ -3,11 +3,32 @@ import type { Self } from "./api.ts";
 
 /** The text of a message (of a sticker its emoji) without our name behind a command, and whether the bot is named in it. */
 export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
-  const text = message.text ?? message.caption ?? message.sticker?.emoji ?? "";
-  const entities = message.entities ?? message.caption_entities ?? [];
-  const naming = entities.filter((entity) => names(entity, text, self));
+  const shown = message.text ?? message.caption ?? "";
+  const text = wordsOf(message) ?? message.sticker?.emoji ?? "";
+  const naming = entitiesOf(message).filter((entity) => names(entity, shown, self));
   const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === 0);
   return { text: command ? withoutName(text, command) : text, named: naming.length > 0 };
+}
+
+/** What a message or its caption says, with the addresses that its apps hide behind words. */
+export function wordsOf(message: Message): string | undefined {
+  const shown = message.text ?? message.caption;
+  return shown && withLinks(shown, entitiesOf(message));
+}
+
+const entitiesOf = ({ entities, caption_entities: ofCaption }: Message): readonly MessageEntity[] =>
+  entities ?? ofCaption ?? [];
+
+/** From the end, so that offsets before it stay right. */
+function withLinks(text: string, entities: readonly MessageEntity[]): string {
+  const links = entities.filter((entity) => entity.type === "text_link");
+  return links
+    .toSorted((a, b) => b.offset - a.offset)
+    .reduce((whole, link) => {
+      const end = link.offset + link.length;
+      const isShown = covered(text, link).trim() === link.url;
+      return isShown ? whole : `${whole.slice(0, end)} (${link.url})${whole.slice(end)}`;
+    }, text);
 }
 
 // Offsets count UTF-16 units, as strings do here.

@@ -6,6 +6,7 @@ import type { Self } from "./api.ts";
 import { failureOf } from "./failures.ts";
 import { albumOf, readUpdate } from "./inbound.ts";
 import type { Room } from "./room.ts";
+import { Versions } from "./versions.ts";
 
 /** The host could not store what came; its cause says why. */
 export class NotStored extends Error {}
@@ -17,6 +18,7 @@ export const causeOf = ({ cause }: NotStored): string => (cause instanceof Error
 export class Intake {
   readonly #room: Room;
   readonly #signal: AbortSignal;
+  readonly #versions: Versions;
   #albums: AlbumState = NO_ALBUMS;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -24,12 +26,14 @@ export class Intake {
   constructor(room: Room, signal: AbortSignal) {
     this.#room = room;
     this.#signal = signal;
+    this.#versions = new Versions(room.host);
     signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
   }
 
   /** Hands on the albums that were open when the process ended. Throws `NotStored`. */
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
+      await this.#versions.begin();
       this.#albums = await readNote(this.#room.host.notes);
       await this.#closeAlbums(() => true);
     });
@@ -39,7 +43,9 @@ export class Intake {
   async take(self: Self, updates: readonly Update[]): Promise<void> {
     await this.#inTurn(async () => {
       for (const update of updates) await this.#room.moves.see(update);
-      await this.#store(updates.flatMap((update) => this.#read(self, update)));
+      const news = this.#versions.newsOf(updates);
+      await this.#store(news.updates.flatMap((update) => this.#read(self, update)));
+      this.#versions.keep(news.versions);
     });
     for (const update of updates) this.#release(update);
   }
@@ -48,6 +54,7 @@ export class Intake {
   async end(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#last;
+    await this.#versions.save();
   }
 
   async #inTurn(work: () => Promise<void>): Promise<void> {

@@ -1,0 +1,84 @@
+import { afterEach, expect, test } from "vitest";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
+
+afterEach(stopAll);
+
+const ADA = { id: 1001, is_bot: false, first_name: "Ada" };
+const CHAT = { id: 1001, type: "private", first_name: "Ada" };
+const frame = (message_id: number) => ({ message_id, from: ADA, chat: CHAT, date: 1_795_000_000 });
+const file = (file_id: string, file_unique_id: string) => ({ document: { file_id, file_unique_id } });
+
+async function begin(host = new Host()) {
+  const platform = await telegramPlatform();
+  return { ...(await start(platform, host)), platform, fake: platform.fake };
+}
+
+const texts = (host: Host) => host.received.map(({ text, isEdit }) => [text, isEdit === true]);
+
+// core.telegram.org/bots/api#update: "This update may at times be triggered by changes to message fields that are either
+// unavailable or not actively used by your bot."
+test("an edit that changes nothing is not heard, one that changes a word is, and one back to the first as well", async () => {
+  const { host, fake } = await begin();
+  fake.inject({ message: { ...frame(50), text: "see example.org" } });
+  const preview = { link_preview_options: { url: "https://example.org" }, edit_date: 1_795_000_001 };
+  fake.inject({ edited_message: { ...frame(50), text: "see example.org", ...preview } });
+  fake.inject({ edited_message: { ...frame(50), text: "see example.com", edit_date: 1_795_000_002 } });
+  fake.inject({ edited_message: { ...frame(50), text: "see example.com", edit_date: 1_795_000_002 } });
+  fake.inject({ edited_message: { ...frame(50), text: "see example.org", edit_date: 1_795_000_003 } });
+  fake.say("the end");
+  await host.heard("the end");
+  expect(texts(host)).toEqual([
+    ["see example.org", false],
+    ["see example.com", true],
+    ["see example.org", true],
+    ["the end", false],
+  ]);
+});
+
+test("another file and another address behind the same words are changes, another id of the same file is none", async () => {
+  const { host, fake } = await begin();
+  const link = (url: string) => ({ text: "here", entities: [{ type: "text_link", offset: 0, length: 4, url }] });
+  fake.inject({ message: { ...frame(60), caption: "mine", ...file("a", "one") } });
+  fake.inject({ edited_message: { ...frame(60), caption: "mine", ...file("b", "one") } });
+  fake.inject({ edited_message: { ...frame(60), caption: "mine", ...file("c", "two") } });
+  fake.inject({ message: { ...frame(61), ...link("https://one.example") } });
+  fake.inject({ edited_message: { ...frame(61), ...link("https://two.example") } });
+  await host.heard("two.example");
+  expect(
+    host.received.map(({ media, text }) => (media[0]?.source.at === "platform" ? media[0].source.ref : text)),
+  ).toEqual(["a", "c", "here (https://one.example)", "here (https://two.example)"]);
+});
+
+test("what messages said is known after a restart", async () => {
+  const { host, fake, link, platform } = await begin();
+  fake.inject({ message: { ...frame(70), text: "before" } });
+  await host.heard("before");
+  await expect.poll(() => fake.pending).toEqual([]);
+  await link.close();
+  const next = new Host(host);
+  await start(platform, next);
+  fake.inject({ edited_message: { ...frame(70), text: "before" } });
+  fake.inject({ edited_message: { ...frame(71), text: "never seen" } });
+  await next.heard("never seen");
+  expect(texts(next)).toEqual([["never seen", true]]);
+});
+
+test("an edit that could not be stored is offered again", async () => {
+  const { host, fake } = await begin();
+  fake.inject({ message: { ...frame(80), text: "before" } });
+  await host.heard("before");
+  host.refuse = 1;
+  fake.inject({ edited_message: { ...frame(80), text: "after" } });
+  expect(await host.heard("after")).toMatchObject({ isEdit: true });
+});
+
+test("only the last thousand messages are remembered", async () => {
+  const { host, fake, link } = await begin();
+  for (let id = 1; id <= 1001; id++) fake.inject({ message: { ...frame(id), text: `message ${id};` } });
+  await host.heard("message 1001;");
+  await link.close();
+  const noted: unknown = JSON.parse((await host.notes.get("versions")) ?? "[]");
+  expect(noted).toHaveLength(1000);
+  expect(JSON.stringify(noted)).not.toContain('"1001:1"');
+});

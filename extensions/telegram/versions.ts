@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import type { Message, Update } from "grammy/types";
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { wordsOf } from "./mentions.ts";
+import { untrustedOf } from "./untrusted.ts";
+
+const NOTE = "versions";
+const MOST = 1000;
+/** After so many new ones they are noted; an edit of one that a crash lost is taken as a change, as any of an unknown message. */
+const SAVE_EVERY = 50;
+
+/** Digests by chat and message. */
+type Digests = ReadonlyMap<string, string>;
+const noteShape = z.array(z.tuple([z.string(), z.string()]));
+
+/**
+ * What messages last said. An `edited_message` "may at times be triggered by changes to message fields that are either
+ * unavailable or not actively used by your bot" (core.telegram.org/bots/api#update): those say nothing new.
+ */
+export class Versions {
+  readonly #host: ChannelHost;
+  readonly #known = new Map<string, string>();
+  #unsaved = 0;
+
+  constructor(host: ChannelHost) {
+    this.#host = host;
+  }
+
+  /** Rejects when the notes cannot be read. */
+  async begin(): Promise<void> {
+    const text = await this.#host.notes.get(NOTE);
+    if (text !== undefined) this.#put(noteShape.parse(JSON.parse(text)));
+  }
+
+  /** The updates without edits that change nothing, and what is to be kept as soon as they are durable. */
+  newsOf(updates: readonly Update[]): { readonly updates: readonly Update[]; readonly versions: Digests } {
+    const versions = new Map<string, string>();
+    const news = updates.filter((update) => {
+      const message = update.message ?? update.edited_message;
+      const digest = message && digestOf(message);
+      // Of what cannot be read the reader tells.
+      if (!message || digest === undefined) return true;
+      const key = `${message.chat.id}:${message.message_id}`;
+      const before = versions.get(key) ?? this.#known.get(key);
+      versions.set(key, digest);
+      return !update.edited_message || before !== digest;
+    });
+    return { updates: news, versions };
+  }
+
+  keep(versions: Digests): void {
+    this.#put(versions);
+    this.#unsaved += versions.size;
+    if (this.#unsaved >= SAVE_EVERY) void this.save();
+  }
+
+  /** Never rejects. */
+  async save(): Promise<void> {
+    if (this.#unsaved === 0) return;
+    this.#unsaved = 0;
+    await this.#host.notes.set(NOTE, JSON.stringify([...this.#known])).catch((error: unknown) => {
+      this.#host.log.info("what messages said was not noted", { error: String(error) });
+    });
+  }
+
+  #put(versions: Iterable<readonly [string, string]>): void {
+    for (const [key, digest] of versions) {
+      // The newest is last, the first goes.
+      this.#known.delete(key);
+      this.#known.set(key, digest);
+    }
+    for (const key of this.#known.keys()) {
+      if (this.#known.size <= MOST) return;
+      this.#known.delete(key);
+    }
+  }
+}
+
+function digestOf(message: Message): string | undefined {
+  try {
+    const said = JSON.stringify([wordsOf(message), filesOf(message), untrustedOf(message)]);
+    return createHash("sha256").update(said).digest("base64url").slice(0, 16);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Their other ids may change while the files do not (#file). */
+function filesOf({ photo, ...message }: Message): readonly string[] {
+  const { animation, video, video_note: round, voice, audio, document, sticker } = message;
+  const files = [...(photo ?? []), animation, video, round, voice, audio, document, sticker];
+  return files.flatMap((file) => file?.file_unique_id ?? []);
+}

@@ -5,6 +5,8 @@ import type { WhatsAppConfig } from "./config.ts";
 import { idOf, readMessage, strangersIn } from "./inbound.ts";
 import type { Self, View } from "./inbound.ts";
 import { isGroup } from "./jid.ts";
+import { membersOf, unknownIn } from "./mentions.ts";
+import type { Member } from "./mentions.ts";
 import { Recent } from "./recent.ts";
 import type { WaSocket } from "./port.ts";
 
@@ -124,6 +126,19 @@ export class Inbox {
     const late = wait(LOOK_UP_MS, this.#parts.signal).then(() => undefined);
     // A name that is not known is left out of the message; the message itself must come in.
     return Promise.race([question(socket).catch(() => undefined), late]);
+  }
+
+  /** The people of a group, as far as WhatsApp tells in time. */
+  async membersOf(jid: string): Promise<readonly Member[]> {
+    const group = await this.#group(jid);
+    if (!group) return [];
+    const lids = unknownIn(group);
+    const found = await this.#ask((socket) => Promise.all(lids.map((lid) => socket.phoneOf(lid))));
+    const phones = lids.flatMap((lid, at) => {
+      const phone = found?.[at];
+      return phone === undefined ? [] : [[lid, phone] as const];
+    });
+    return membersOf(group, new Map(phones));
   }
 
   knownGroup(jid: string): GroupMetadata | undefined {

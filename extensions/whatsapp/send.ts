@@ -11,6 +11,7 @@ import type {
 import type { WhatsAppConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";
 import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
+import { namesSomebody, withMentions } from "./mentions.ts";
 import { attempt } from "./outcome.ts";
 import type { WaSocket } from "./port.ts";
 import { fileContent } from "./upload.ts";
@@ -58,8 +59,9 @@ export function sender(sending: Sending): Link {
 
   return {
     async send(to, part, options) {
+      if (!(await connection.ready(READY_MS))) return NOT_CONNECTED;
       const quote = quoteOf(connection, to, options);
-      if (part.kind === "text") return post(to, textContent(part, to), options.idempotencyKey, quote);
+      if (part.kind === "text") return post(to, await textContent(connection, part, to), options.idempotencyKey, quote);
       return sendFile(sending, to, part, {
         file: (content) => post(to, content, options.idempotencyKey, quote),
         words: (text) => post(to, text, `${options.idempotencyKey}\ncaption`, quote),
@@ -69,7 +71,8 @@ export function sender(sending: Sending): Link {
       if (!(await connection.ready(READY_MS))) return NOT_CONNECTED;
       const whyNot = whyFixed(sending, messageId);
       if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
-      return about(to, messageId, (edit) => ({ ...textContent(part, to), edit }));
+      const words = await textContent(connection, part, to);
+      return about(to, messageId, (edit) => ({ ...words, edit }));
     },
     remove: (to, messageId) => about(to, messageId, (key) => ({ delete: key })),
     react: (to, messageId, emoji) => about(to, messageId, (key) => ({ react: { text: emoji ?? "", key } })),
@@ -115,13 +118,13 @@ function keyOf(to: Peer, messageId: string): WAMessageKey {
   return { remoteJid, id, fromMe: author === undefined && isOwnId(id), ...(author && { participant: author }) };
 }
 
-/** A person whose number stands behind an `@` is named, as in WhatsApp itself. */
-function textContent(part: OutboundText, to: Peer): TextContent {
+/** In a group, people whose number or LID stands behind an `@` are named, as in WhatsApp itself. */
+async function textContent({ inbox }: Connection, part: OutboundText, to: Peer): Promise<TextContent> {
   const text = part.format === "whatsapp" ? part.body : part.plain;
-  if (!isGroup(to.chat.id)) return { text, linkPreview: null };
-  const mentions = [...text.matchAll(/@\+?(\d{7,15})\b/g)].map((match) => `${match[1]}@s.whatsapp.net`);
-  if (mentions.length === 0) return { text, linkPreview: null };
-  return { text: text.replaceAll(/@\+(?=\d{7,15}\b)/g, "@"), linkPreview: null, mentions };
+  if (!isGroup(to.chat.id) || !namesSomebody(text)) return { text, linkPreview: null };
+  const named = withMentions(text, await inbox.membersOf(to.chat.id));
+  if (named.mentions.length === 0) return { text, linkPreview: null };
+  return { text: named.text, linkPreview: null, mentions: [...named.mentions] };
 }
 
 interface TextContent {
@@ -136,8 +139,13 @@ interface Posts {
 }
 
 /** Where WhatsApp has no room for a caption it goes before the file. */
-async function sendFile({ host }: Sending, to: Peer, part: OutboundFiles, posts: Posts): Promise<SendResult> {
-  const words = part.caption && textContent(part.caption, to);
+async function sendFile(
+  { host, connection }: Sending,
+  to: Peer,
+  part: OutboundFiles,
+  posts: Posts,
+): Promise<SendResult> {
+  const words = part.caption && (await textContent(connection, part.caption, to));
   const { text: caption, mentions } = words ?? {};
   const below = { ...(caption !== undefined && { caption }), ...(mentions && { mentions }) };
   const opened = await fileContent(host, part, below);

@@ -2,12 +2,31 @@ import type { BinaryNode } from "@whiskeysockets/baileys";
 import { userOf } from "../jid.ts";
 import { Person } from "./person.ts";
 import { children, DEVICE, SERVER } from "./stanzas.ts";
+import type { Addressing } from "./stanzas.ts";
 
 /** Who is there, and with which devices. */
 export class Directory {
   readonly ada = new Person(`4917012345@${SERVER}`, "111111@lid", "Ada");
   readonly bob = new Person(`4917067890@${SERVER}`, "222222@lid", "Bob");
   readonly #owner = new Person(DEVICE.jid, DEVICE.lid, DEVICE.name);
+
+  /** How the group calls its people. */
+  addressing: Addressing = "pn";
+  /** The group tells no numbers. */
+  hidesNumbers = false;
+
+  get members() {
+    return [this.ada, this.bob].map(({ phone, lid }) => ({ phone, lid, hidesNumber: this.hidesNumbers }));
+  }
+
+  /** Who of the group is marked in a text: named by the group's own address, with its digits in the text. */
+  marked(text: string, mentioned: readonly string[]): readonly string[] {
+    const people = [this.ada, this.bob].filter((one) => {
+      const address = this.addressing === "lid" ? one.lid : one.phone;
+      return mentioned.includes(address) && text.includes(`@${userOf(address)}`);
+    });
+    return people.map(({ name }) => name);
+  }
 
   find(jid: string): Person | undefined {
     return [this.ada, this.bob].find(({ phone, lid }) => [phone, lid].some((own) => userOf(own) === userOf(jid)));

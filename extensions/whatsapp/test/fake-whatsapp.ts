@@ -234,6 +234,7 @@ export async function startFakeWhatsapp() {
     ada,
     bob,
     pairing,
+    directory,
     shown: screen.shown,
     queue,
     reactions: screen.reactions,

@@ -3,13 +3,14 @@ import type { BinaryNode, WAMessageContent } from "@whiskeysockets/baileys";
 import type { Bundle, DeviceKeys } from "./device-keys.ts";
 import type { Person, Sealed } from "./person.ts";
 import { DEVICE, seconds } from "./stanzas.ts";
+import type { Addressing } from "./stanzas.ts";
 
 export interface Saying {
   readonly id?: string;
   readonly by?: Person;
   readonly group?: string;
   /** Whether the sender is named by number or by LID. */
-  readonly addressing?: "pn" | "lid";
+  readonly addressing?: Addressing;
 }
 
 interface Letter extends Saying {

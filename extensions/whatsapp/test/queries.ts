@@ -45,7 +45,7 @@ export class Queries {
       case "usync usync":
         return [directory.devices(first!)];
       case "w:g2 query":
-        return [groupNode()];
+        return [groupNode(directory.members, directory.addressing)];
       case "w:m media_conn":
         return [mediaHosts(port)];
       default:

@@ -29,12 +29,22 @@ export const textIn = (content: proto.IMessage): string =>
   (content.imageMessage ?? content.videoMessage ?? content.documentMessage)?.caption ||
   "";
 
-export function groupNode(): BinaryNode {
-  const people = [`4917012345@${SERVER}`, `4917067890@${SERVER}`].map((jid) => ({
-    tag: "participant",
-    attrs: { jid },
-  }));
-  const attrs = { id: userOf(GROUP), subject: "Crew", s_t: "1", creation: "1", addressing_mode: "pn" };
+export type Addressing = "pn" | "lid";
+
+interface Member {
+  readonly phone: string;
+  readonly lid: string;
+  /** Where the group tells no number of a LID. */
+  readonly hidesNumber?: boolean;
+}
+
+/** A group calls its people by number or by LID, with the other address beside it (`extractGroupMetadata`). */
+export function groupNode(members: readonly Member[], mode: Addressing): BinaryNode {
+  const people = members.map(({ phone, lid, hidesNumber }) => {
+    const number: Record<string, string> = hidesNumber ? {} : { phone_number: phone };
+    return { tag: "participant", attrs: mode === "lid" ? { jid: lid, ...number } : { jid: phone, lid } };
+  });
+  const attrs = { id: userOf(GROUP), subject: "Crew", s_t: "1", creation: "1", addressing_mode: mode };
   return { tag: "group", attrs, content: people };
 }
 

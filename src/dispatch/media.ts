@@ -1,3 +1,4 @@
+import { measure } from "../history/images/measure.ts";
 import type { AttachedFile, MissingFile } from "../prompt/draft.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage, MediaItem, MediaKind } from "../types/message.ts";
@@ -94,7 +95,9 @@ function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string 
 const isShown = (stored: StoredFile, item: MediaItem): boolean =>
   (item.kind === "image" || item.kind === "sticker") &&
   IMAGE_TYPES.test(stored.mime) &&
-  stored.bytes.length <= MOST_IMAGE_BYTES;
+  stored.bytes.length <= MOST_IMAGE_BYTES &&
+  // One without a sound head is refused by the provider, and with it every later request of the conversation.
+  measure(stored.bytes) !== undefined;
 
 function toImage(bytes: Uint8Array, mimeType: string): ImageContent {
   return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };

@@ -12,6 +12,7 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
   thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
   image_size: "The image is too large for the model. Please send a smaller one.",
+  image_broken: "The model cannot read the image. Please send it as another file, such as a new PNG or JPEG.",
   role_ordering: "The model could not read this conversation. Start a fresh one with /new.",
   call_ordering: "The model could not read this conversation. Start a fresh one with /new.",
   format: "The model could not read this conversation. Start a fresh one with /new.",

@@ -45,7 +45,8 @@ export class ModelContext {
     this.#request = request;
     this.#run = run;
     const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
-    this.#policy = { ...policy, images: plan.images && policy.images, strict: plan.strict };
+    const { earlierImages, strict } = plan;
+    this.#policy = { ...policy, images: plan.images && policy.images, earlierImages, strict };
     this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
     this.#fit = this.#uncut;
   }

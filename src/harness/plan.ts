@@ -17,6 +17,8 @@ export interface Attempt {
   /** Part of the model's window that history may take: 1, and less after an overflow. */
   readonly share: number;
   readonly images: boolean;
+  /** Images of turns before the present one. */
+  readonly earlierImages: boolean;
   /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
   readonly strict: boolean;
   /** Large tool results are cut. */

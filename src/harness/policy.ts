@@ -34,6 +34,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
   image_size: [["drop_images", 1], NEXT_MODEL],
+  image_broken: [["drop_images", 2], NEXT_MODEL],
   role_ordering: [["strict_history", 1], NEXT_MODEL],
   call_ordering: [["strict_history", 1], NEXT_MODEL],
   format: [["strict_history", 1], NEXT_MODEL],
@@ -121,9 +122,17 @@ interface Case {
 function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
   if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
   if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
-  if (remedy === "drop_images") return chances.imagesAsked !== true;
+  if (remedy === "drop_images") return mayDrop(failure, state, chances);
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;
+}
+
+/**
+ * One that is only too large may be shown to another model. A broken one stays broken: the earlier ones go first, then the
+ * turn's own as well, where they are not all gone at once.
+ */
+function mayDrop({ kind }: Failure, { used }: PolicyState, { imagesAsked = false }: Chances): boolean {
+  return kind === "image_broken" ? imagesAsked || used.drop_images === undefined : !imagesAsked;
 }
 
 function after(remedy: Remedy, state: PolicyState): PolicyState {

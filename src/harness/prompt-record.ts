@@ -42,6 +42,7 @@ export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRe
     api: pi.api,
     input: pi.input,
     images: policy.images,
+    ...(policy.earlierImages === false && { earlierImages: false }),
     strict: policy.strict === true,
     ...(settings.dmHistoryLimit !== undefined && { earlierTurns: settings.dmHistoryLimit }),
     cuts: {},

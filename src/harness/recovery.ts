@@ -45,14 +45,20 @@ export class Recovery {
 
   get plan(): Omit<Attempt, "number" | "handle" | "signal"> {
     const { used } = this.#state;
+    const dropped = used.drop_images ?? 0;
     return {
       thinking: this.#thinking,
       share: 0.5 ** (used.shrink_window ?? 0),
-      images: used.drop_images === undefined,
+      images: dropped === 0 || (dropped === 1 && this.#imagesAsked),
+      earlierImages: dropped === 0,
       strict: used.strict_history !== undefined,
       truncate: used.truncate_results !== undefined,
       carried: this.#carried,
     };
+  }
+
+  get #imagesAsked(): boolean {
+    return this.#parts.request.turn.images.length > 0;
   }
 
   /** The next attempt goes on with what an earlier boot began to say. */
@@ -103,7 +109,7 @@ export class Recovery {
 
   async #next(failure: Failure): Promise<Retry | undefined> {
     const chances = await this.#parts.ladder.chances(this.#state, failure);
-    const step = next(this.#state, failure, { ...chances, imagesAsked: this.#parts.request.turn.images.length > 0 });
+    const step = next(this.#state, failure, { ...chances, imagesAsked: this.#imagesAsked });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;
     const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];

@@ -1,4 +1,4 @@
-import { policyFor } from "../providers/quirks.ts";
+import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
 import { messageOf } from "../sessions/entries.ts";
 import { estimateAll, estimateTextTokens } from "../sessions/tokens.ts";
 import type { ChatMessage, ModelRef } from "../types/model.ts";
@@ -42,8 +42,7 @@ export function replay(
   const fits = (summary: string | undefined) => record.estimatedTokens === shown + tokensOf(summary);
   const inForce = record.hasSummary ? summaries(path, entries) : [];
   const summary = inForce.find(fits) ?? inForce.at(-1);
-  const { earlierTurns, images, strict } = record;
-  const policy = { ...policyFor({ ...model, api: record.api, input: record.input }), images, strict, earlierTurns };
+  const policy = policyOf(record, model);
   const window: SessionWindow = {
     messages: rows,
     estimatedTokens: shown,
@@ -59,12 +58,18 @@ export function replay(
 /** Messages as they were sent: cut to what the window held, and pruned where the model's provider has a cache. */
 export function withCuts(
   messages: readonly ChatMessage[],
-  { api, input, cuts, fit, images, strict, earlierTurns }: PromptRecord,
+  record: PromptRecord,
   { model, rules = PRUNE_DEFAULTS }: { readonly model: ModelRef; readonly rules?: PruneRules | undefined },
 ): ChatMessage[] {
-  const policy = { ...policyFor({ ...model, api, input }), images, strict, earlierTurns };
+  const { cuts, fit } = record;
+  const policy = policyOf(record, model);
   const fitted = fit ? applyPasses(applyFit(messages, fit, ""), policy) : messages;
   return [...(policy.promptCache ? applyCuts(fitted, cuts, rules) : fitted)];
+}
+
+function policyOf(record: PromptRecord, model: ModelRef): TranscriptPolicy {
+  const { api, input, images, earlierImages, strict, earlierTurns } = record;
+  return { ...policyFor({ ...model, api, input }), images, earlierImages, strict, earlierTurns };
 }
 
 /** Passes copy what they change, with all that is on it. */

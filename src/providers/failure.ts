@@ -15,6 +15,11 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] 
   ],
   ["image_size", /image.{0,60}(exceeds?\b|too large|dimensions?.{0,20}exceed)|max(imum)? allowed size.*image/is, "all"],
   [
+    "image_broken",
+    /(unsupported|invalid|corrupt(ed)?|unknown|unreadable|broken)[ _]image|(could not|cannot|can't|unable to|failed to) (process|decode|load|read|identify|parse|open)( the| your| an?| this| input| provided){0,3} image|image (data|file)\b|image.{0,30}(not (a )?valid|could not be|appears to be|corrupt|unknown format)|unsupported mime type:? ?.?image/i,
+    "all",
+  ],
+  [
     "context_overflow",
     /prompt is too long|prompt too long|input is too long|request_too_large|request entity too large|payload (size exceeds|too large)|exceeds the maximum size/i,
     "Anthropic, Bedrock, Ollama, Google, proxies",

@@ -24,6 +24,8 @@ export interface TranscriptPolicy {
   /** The model that is asked; what it wrote itself may keep its signatures. */
   readonly model: { readonly api: string; readonly provider: string; readonly id: string };
   readonly images: boolean;
+  /** False: those of turns before the present one are left out. */
+  readonly earlierImages?: boolean | undefined;
   readonly imageLimits: ImageLimits;
   /** Without: images of tool results follow their group of results as a user turn. */
   readonly toolResultImages: boolean;

@@ -12,7 +12,13 @@ const NAME_LENGTH = 26;
 const ID = /^[a-z0-9]{26}\.[a-z0-9]{1,8}$/;
 const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
 
-// Text has no signature to sniff, so the sender's word for it counts.
+/** Kinds of text have no signature to sniff, so the sender's word for them counts. */
+const PLAIN =
+  /^(text\/.+|message\/rfc822|application\/(.+\+)?(json|xml|yaml|toml|x-yaml|x-ndjson|jsonl|javascript|x-sh|sql|pgp-.+))$/;
+const SVG = "image/svg+xml";
+/** Bytes in which a text shows that it is none, and an SVG that it is one. */
+const HEAD = 4096;
+
 const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
   "text/plain": "txt",
   "text/markdown": "md",
@@ -24,7 +30,7 @@ const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
   "application/xml": "xml",
 };
 
-/** Files in one directory, named by random ids. The content decides on the type, else the sender's claim. */
+/** Files in one directory, named by random ids. The content decides on the type; the sender's claim counts for text alone. */
 export function openMediaStore(dir: string): MediaStore {
   const path = (id: MediaId): string => {
     if (!ID.test(id)) throw unavailable(id, undefined);
@@ -58,8 +64,16 @@ async function sniff(bytes: Uint8Array, claimed: string | undefined): Promise<{ 
   const found = await fileTypeFromBuffer(bytes);
   if (found) return { mime: found.mime, extension: plainExtension(found.ext) };
   const mime = claimed?.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (!MIME.test(mime)) return { mime: "application/octet-stream", extension: "bin" };
+  if (!MIME.test(mime) || !isText(bytes, mime)) return { mime: "application/octet-stream", extension: "bin" };
   return { mime, extension: TEXT_EXTENSIONS[mime] ?? "bin" };
+}
+
+/** Whether the bytes may be the text that they are said to be. */
+function isText(bytes: Uint8Array, mime: string): boolean {
+  const head = Buffer.from(bytes.subarray(0, HEAD)).toString("latin1");
+  if (mime === SVG) return /<svg[\s>]/i.test(head);
+  const isWide = head.startsWith("\u00ff\u00fe") || head.startsWith("\u00fe\u00ff");
+  return PLAIN.test(mime) && (isWide || !head.includes("\u0000"));
 }
 
 function plainExtension(extension: string): string {

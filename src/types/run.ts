@@ -12,6 +12,7 @@ export const FAILURE_KINDS = [
   "context_overflow",
   "thinking_unsupported",
   "image_size",
+  "image_broken",
   "role_ordering",
   "call_ordering",
   "format",
@@ -130,6 +131,8 @@ export interface PromptRecord {
   readonly api: string;
   readonly input: readonly ("text" | "image")[];
   readonly images: boolean;
+  /** False: images of earlier turns were left out. */
+  readonly earlierImages?: boolean | undefined;
   readonly strict: boolean;
   /** What was cut in what was sent; nothing was when absent. */
   readonly fit?: Fit;

@@ -169,3 +169,13 @@ test.each([
     expect(await readdir(dir)).toEqual([]);
   },
 );
+
+test("what only claims to be an image is not taken where only images are", async () => {
+  const link = giving({ bytes: Buffer.from("<html>404</html>"), mime: "image/png" });
+  const settings = () => ({
+    chat: () => ({ replyToMode: "off" as const, mediaTypes: { allow: ["image/*"], deny: [] } }),
+  });
+  const end = await fetchFile(PHOTO, peer("1"), portsWith({ link: () => link, settings }));
+  expect(end).toMatchObject({ kind: "lost", why: "files of the type application/octet-stream are not taken here" });
+  expect(await readdir(dir)).toEqual([]);
+});

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { fetchMedia } from "../../src/dispatch/media.ts";
 import type { FetchedFile } from "../../src/types/channel.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import type { MediaItem } from "../../src/types/message.ts";
@@ -98,4 +99,17 @@ test("a file that cannot be had is told to the model, the log and the receipt, a
     { inboxId: next.id, kind: "image", name: "dot.png", tries: 1, bytes: PNG.length },
     { inboxId: next.id, kind: "voice", name: "big.png", tries: 1, why: "A file on Telegram is larger than 20 MB" },
   ]);
+});
+
+test.each([
+  ["is none", Buffer.from("<html>404</html>")],
+  ["has a torn head", Buffer.from(PNG.subarray(0, 20))],
+])("a file that claims to be an image and %s is not shown to the model, now or later", async (_, bytes) => {
+  give((ref) => (ref === "fake" ? { bytes, mime: "image/png" } : png()));
+  const { journal, ports } = await hall.boot();
+  const accepted = await journal.inbox.accept([message("see", "1", { media: [photo("fake"), photo("real")] })]);
+  const rows = accepted.map(({ row }) => row);
+  const { files, images } = await fetchMedia(rows, { ...ports, stopping: new AbortController().signal });
+  expect(files).toHaveLength(2);
+  expect(images).toEqual([{ type: "image", mimeType: "image/png", data: Buffer.from(PNG).toString("base64") }]);
 });

@@ -3,6 +3,7 @@ import type { RunRequest } from "../../src/harness/request.ts";
 import { BuiltInTurn } from "../../src/history/engines/built-in-turn.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { ModelCall } from "../fakes/model.ts";
+import { png } from "../history/images/pictures.ts";
 import { done, eventsOf, makeTool, openedByPi, openStage, settingsFor, turn, type Stage } from "./stage.ts";
 import { CASES } from "./wire-cases.ts";
 import { APIS, errorOf, faultsEverywhere, nextTo, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
@@ -342,6 +343,26 @@ describe("an image that a provider refuses", () => {
     expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(remediesOf(events)).toEqual(["fallback_model"]);
     expect(hasImage(sent.at(-1))).toBe(true);
+    expect(faults()).toEqual([]);
+  });
+
+  const BROKEN = "You uploaded an unsupported image. Please make sure your image is valid.";
+  const good = { ...image, data: png(4, 4).toString("base64") };
+
+  it.each(APIS)("%s: ends neither this turn nor a later one when it is broken", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = errorOf(api, 400, { message: BROKEN, type: "invalid_request_error" });
+    stage.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
+    const look = (text: string, id: string, shown: typeof image) =>
+      ask(text, id, { turn: { ...turn(text, id), images: [shown] } });
+    const first = await look("look", "turn-1", image);
+    expect(remediesOf(first)).toEqual(["drop_images", "drop_images"]);
+    const second = await look("and this", "turn-2", good);
+    expect(remediesOf(second)).toEqual(["drop_images"]);
+    expect(JSON.stringify(sent.at(-1)?.request)).toContain(good.data);
+    const third = await ask("and now", "turn-3");
+    expect(remediesOf(third)).toEqual(["drop_images"]);
+    for (const events of [first, second, third]) expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
     expect(faults()).toEqual([]);
   });
 

@@ -6,8 +6,10 @@ import { applyPasses } from "../../src/history/passes.ts";
 import { limitTurns } from "../../src/history/passes/limit.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
 import type { ChatMessage } from "../../src/types/model.ts";
+import { png } from "./images/pictures.ts";
 import { answered, called, given } from "../fakes/messages.ts";
 
+const PNG = png(1, 1).toString("base64");
 const user = (text: string): ChatMessage => ({ role: "user", content: [{ type: "text", text }], timestamp: 1 });
 const call = (...ids: string[]) =>
   answered(
@@ -28,7 +30,7 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
     role: "user",
     content: [
       { type: "text", text: "look" },
-      { type: "image", data: "AA==", mimeType: "image/png" },
+      { type: "image", data: PNG, mimeType: "image/png" },
     ],
     timestamp: 1,
   }),
@@ -130,7 +132,7 @@ describe("pairing", () => {
 describe("what the model is shown", () => {
   const photo: ChatMessage = {
     role: "user",
-    content: [{ type: "image", data: "AA==", mimeType: "image/png" }],
+    content: [{ type: "image", data: PNG, mimeType: "image/png" }],
     timestamp: 1,
   };
   const rows = (...messages: ChatMessage[]) => messages.map((one, at) => ({ entryId: String(at), message: one }));
@@ -140,8 +142,8 @@ describe("what the model is shown", () => {
       { messages: rows(photo), estimatedTokens: 1, older: false },
       { ...seeing, images: false },
     );
-    expect(JSON.stringify(messages)).not.toContain("AA==");
-    expect(userText(messages) + JSON.stringify(messages)).toContain("cannot see images");
+    expect(JSON.stringify(messages)).not.toContain(PNG);
+    expect(userText(messages) + JSON.stringify(messages)).toContain("cannot see it");
     expect(assemble({ messages: rows(photo), estimatedTokens: 1, older: false }, seeing).messages).toEqual([photo]);
   });
 

@@ -11,6 +11,7 @@ import type {
   ToolResultMessage,
   UserMessage,
 } from "../../src/types/model.ts";
+import { HEADS, png } from "./images/pictures.ts";
 import { answered, asked, called, given } from "../fakes/messages.ts";
 
 const policyOf = (api: string, provider: string, id: string): TranscriptPolicy =>
@@ -149,9 +150,10 @@ describe("images", () => {
         ? one.content.filter((part) => part.type === "image")
         : [],
     );
+  const picture = (side: number) => image(png(side, side).toString("base64"));
   const photos = (count: number) =>
     Array.from({ length: count }, (_, at) => [
-      user(says(`${at}`), image(`AAA${at % 10}`)),
+      user(says(`${at}`), picture(at + 1)),
       answer(claude, says("Nice.")),
     ]).flat();
   const limited = { ...claude, imageLimits: { count: 6, each: 1000, total: 10_000 } };
@@ -159,30 +161,51 @@ describe("images", () => {
   it("go oldest first past the limit, in steps, so that the beginning of a request seldom changes", () => {
     const left = [6, 7, 8, 9, 10].map((count) => shown(applyPasses(photos(count), limited)).length);
     expect(left).toEqual([6, 5, 6, 5, 6]);
-    expect(shown(applyPasses(photos(7), limited))[0]?.data).toBe("AAA2");
+    expect(shown(applyPasses(photos(7), limited))[0]).toEqual(picture(3));
   });
 
   it("that are too large, broken or of a type that the model cannot see become words", () => {
-    const bad = [image("A".repeat(1004)), image("no base64!"), image(""), image("AAAA", "image/tiff")];
+    const head = png(4, 4).subarray(0, 20);
+    const texts = ["<html>404</html>", "", "\u00ff\u00d8\u00ff\u00e0", head].map((bytes) => Buffer.from(bytes));
+    const broken = [image("no base64!"), ...texts.map((bytes) => image(bytes.toString("base64")))];
+    const large = Buffer.concat([png(4, 4), Buffer.alloc(900)]).toString("base64");
+    const bad = [image(large), ...broken, image(HEADS.gif.toString("base64"))];
     const passed = applyPasses([user(says("look"), ...bad)], {
       ...limited,
       imageLimits: { ...limited.imageLimits, types: ["image/png"] },
     });
     expect(shown(passed)).toEqual([]);
-    expect(passed[0]?.content).toHaveLength(5);
+    const words = [
+      "too large for this model",
+      ...broken.map(() => "its data is broken"),
+      "this model cannot see image/gif",
+    ];
+    expect(passed[0]?.content).toEqual([says("look"), ...words.map((one) => says(`[image: ${one}]`))]);
   });
 
   it("have the type that their bytes have", () => {
-    expect(shown(applyPasses([user(image("/9j/4AAQ"))], claude))).toEqual([image("/9j/4AAQ", "image/jpeg")]);
+    const jpeg = image(HEADS.jpeg.toString("base64"));
+    expect(shown(applyPasses([user(jpeg)], claude))).toEqual([{ ...jpeg, mimeType: "image/jpeg" }]);
+  });
+
+  it("say their size also behind a long preview", () => {
+    const preview = Buffer.concat(
+      Array.from({ length: 6 }, () => Buffer.concat([Buffer.from([0xff, 0xe2, 0xff, 0xff]), Buffer.alloc(65_533)])),
+    );
+    const late = image(
+      Buffer.concat([Buffer.from([0xff, 0xd8]), preview, HEADS.jpeg.subarray(2)]).toString("base64"),
+      "image/jpeg",
+    );
+    expect(shown(applyPasses([user(late)], claude))).toEqual([late]);
+  });
+
+  it("of earlier turns alone can be left out", () => {
+    const talk = [user(picture(1)), answer(claude, says("Nice.")), user(picture(2))];
+    expect(shown(applyPasses(talk, { ...claude, earlierImages: false }))).toEqual([picture(2)]);
   });
 
   it("of tool results come behind the results where a result may have none", () => {
-    const messages = [
-      asks("?"),
-      answer(gemini, call("a"), call("b")),
-      result("a", image("AAAA")),
-      result("b", says("x")),
-    ];
+    const messages = [asks("?"), answer(gemini, call("a"), call("b")), result("a", picture(4)), result("b", says("x"))];
     expect(applyPasses(messages, gemini).map((one) => one.role)).toEqual([
       "user",
       "assistant",

@@ -140,6 +140,25 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ],
     ["OpenAI", "413 The image is too large: 25 MB"],
   ],
+  image_broken: [
+    [
+      "OpenAI",
+      "400 You uploaded an unsupported image. Please make sure your image has of one of the following formats: ['png', 'jpeg', 'gif', 'webp'].",
+    ],
+    [
+      "OpenAI",
+      "400 The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats.",
+    ],
+    ["OpenAI", '400 {"error":{"message":"Invalid image.","code":"invalid_image_format"}}'],
+    ["Anthropic", '400 {"type":"error","error":{"type":"invalid_request_error","message":"Could not process image"}}'],
+    [
+      "Anthropic",
+      "400 messages.0.content.1.image.source.base64: The image was specified using the image/png media type, but the image appears to be a image/jpeg image",
+    ],
+    ["Google", "400 Unable to process input image. Please retry or report in the developer forum."],
+    ["Google", "400 Provided image is not valid."],
+    ["Ollama", "500 Failed to load image or audio file"],
+  ],
   thinking_unsupported: [
     ["OpenAI", "400 Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."],
     ["OpenAI", "400 Unrecognized request argument supplied: reasoning_effort"],

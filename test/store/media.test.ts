@@ -34,6 +34,27 @@ describe("the media store", () => {
     expect(await store.put(Buffer.from("hi"), { mime: "../x" })).toMatchObject({ mime: "application/octet-stream" });
   });
 
+  it.each([
+    ["<html>404</html>", "image/png"],
+    ["<html>404</html>", "image/svg+xml"],
+    ["{}", "audio/ogg"],
+    ["hi", "application/pdf"],
+    ["\u0000\u0001\u0002", "text/plain"],
+  ])("takes nobody's word that %j is %s", async (text, mime) => {
+    const store = openMediaStore(dir);
+    expect(await store.typeOf(Buffer.from(text), mime)).toBe("application/octet-stream");
+    expect(await store.put(Buffer.from(text), { mime })).toMatchObject({ mime: "application/octet-stream" });
+  });
+
+  it.each([
+    ['<svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
+    ["a,b", "text/csv"],
+    ["{}", "application/ld+json"],
+    ["\u00ff\u00feh\u0000i\u0000", "text/plain"],
+  ])("takes the word that %j is %s", async (text, mime) => {
+    expect(await openMediaStore(dir).typeOf(Buffer.from(text, "latin1"), mime)).toBe(mime);
+  });
+
   it.each(["../secret", "a/b", "..", "", "/etc/passwd", `${"a".repeat(26)}.png`])(
     "has nothing under %j",
     async (id) => {

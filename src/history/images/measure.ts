@@ -10,7 +10,8 @@ export interface Measure {
 export function measure(bytes: Uint8Array): Measure | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    return FORMATS.find(({ begins }) => begins(view))?.read(view);
+    const found = FORMATS.find(({ begins }) => begins(view))?.read(view);
+    return found && found.width > 0 && found.height > 0 ? found : undefined;
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -24,7 +25,7 @@ interface Format {
 
 const FORMATS: readonly Format[] = [
   {
-    begins: (view) => startsWith(view, 0, "\u0089PNG\r\n"),
+    begins: (view) => startsWith(view, 0, "\u0089PNG\r\n") && startsWith(view, 12, "IHDR"),
     read: (view) => ({ mimeType: "image/png", width: view.getUint32(16), height: view.getUint32(20) }),
   },
   {

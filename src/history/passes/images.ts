@@ -1,13 +1,15 @@
 import type { ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
-import { measure } from "../images/measure.ts";
+import { type Measure, measure } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 
 /** Images that the model cannot see, that are broken or too large, and the oldest ones past the limit become words. */
 export function limitImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): readonly ChatMessage[] {
   if (!messages.some(hasImages)) return messages;
-  if (!policy.images) return mapImages(messages, () => words("this model cannot see images"));
-  const sound = mapImages(messages, (image) => checked(image, policy.imageLimits));
+  if (!policy.images) return mapImages(messages, () => words("this model cannot see it"));
+  const last = policy.earlierImages === false ? lastTurn(messages) : 0;
+  const asked = [...mapImages(messages.slice(0, last), () => words("left out")), ...messages.slice(last)];
+  const sound = mapImages(last === 0 ? messages : asked, (image) => checked(image, policy.imageLimits));
   const sizes = sound.flatMap(imagesOf).map((image) => image.data.length);
   const past = countPast(sizes, policy.imageLimits, sound.slice(lastTurn(sound)).flatMap(imagesOf).length);
   let index = 0;
@@ -62,38 +64,30 @@ function checked(image: ImageContent, limits: ImageLimits): Seen {
   if (!sound.has(image)) sound.set(image, soundImage(image));
   const found = sound.get(image);
   if (!found) return words("its data is broken");
-  if (found.data.length > limits.each || sideOf(found) > (limits.side ?? Number.POSITIVE_INFINITY))
+  const { width = 0, height = 0 } = sizeOf(found) ?? {};
+  if (found.data.length > limits.each || Math.max(width, height) > (limits.side ?? Number.POSITIVE_INFINITY))
     return words("too large for this model");
   return limits.types?.includes(found.mimeType) === false ? words(`this model cannot see ${found.mimeType}`) : found;
 }
 
-const sides = new WeakMap<ImageContent, number>();
-/** Base64 characters in which an image says its size: a JPEG has its preview in front. */
+/** Base64 characters in which an image says its size as a rule: a JPEG has its preview in front. */
 const HEAD = 400_000;
 
-/** Pixels of the longest side; 0 when the image does not say. */
-function sideOf(image: ImageContent): number {
-  const known = sides.get(image);
-  if (known !== undefined) return known;
-  const found = measure(Buffer.from(image.data.slice(0, HEAD), "base64"));
-  const side = found ? Math.max(found.width, found.height) : 0;
-  sides.set(image, side);
-  return side;
+const measured = new WeakMap<ImageContent, Measure | undefined>();
+
+function sizeOf(image: ImageContent): Measure | undefined {
+  if (!measured.has(image)) measured.set(image, read(image.data.slice(0, HEAD)) ?? read(image.data));
+  return measured.get(image);
 }
 
-/** First characters of the base64 of a file of the type. */
-const BEGINNINGS: readonly (readonly [string, string])[] = [
-  ["iVBORw0KGgo", "image/png"],
-  ["/9j/", "image/jpeg"],
-  ["R0lGOD", "image/gif"],
-  ["UklGR", "image/webp"],
-];
+const read = (base64: string): Measure | undefined => measure(Buffer.from(base64, "base64"));
 
-/** Providers refuse an image whose bytes are not of the type that it claims; the bytes are right. */
+/** Providers refuse what is no image, and one whose bytes are not of the type that it claims; the bytes are right. */
 function soundImage(image: ImageContent): ImageContent | undefined {
   const { data } = image;
   if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined;
-  const mimeType = BEGINNINGS.find(([start]) => data.startsWith(start))?.[1] ?? image.mimeType.toLowerCase();
+  const { mimeType } = sizeOf(image) ?? {};
+  if (mimeType === undefined) return undefined;
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 

@@ -32,6 +32,7 @@ const STATUS: Readonly<Record<FailureKind, number>> = {
   context_overflow: 400,
   thinking_unsupported: 502,
   image_size: 400,
+  image_broken: 400,
   role_ordering: 502,
   call_ordering: 502,
   format: 502,

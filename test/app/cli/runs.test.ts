@@ -7,6 +7,7 @@ import { openJournal } from "../../../src/store/journal.ts";
 import { accountId, channelId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { InboundMessage } from "../../../src/types/message.ts";
 import type { PromptRecord, Receipt } from "../../../src/types/run.ts";
+import { png } from "../../history/images/pictures.ts";
 import { listen, user } from "../../sessions/kit.ts";
 import { Transcript } from "../../../src/sessions/transcript.ts";
 import { run, stateDir } from "./cli.ts";
@@ -82,7 +83,7 @@ async function withRuns(file = "s1.jsonl") {
     log: listen(),
     now: () => 1,
   });
-  const picture = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
+  const picture = { type: "image" as const, data: png(4, 4).toString("base64"), mimeType: "image/png" };
   const shown = [
     user("an earlier question"),
     { ...user(""), content: [{ type: "text" as const, text: "look at this" }, picture] },
@@ -208,7 +209,7 @@ const PROMPT = [
   /^--- system · identity · built in · 5 tokens ---\nYou are somebody\.$/m,
   /^--- system · AGENTS\.md · \/w\/AGENTS\.md · \d+ tokens ---\nThe rules \[31m of the house$/m,
   /^--- tools · 2 ---\nread, exec$/m,
-  /^--- message 1 · user · entry [0-9a-f]{16} · [\d,]+ tokens ---\nan earlier question\nlook at this\n\[image image\/png, 3 bytes\]$/m,
+  /^--- message 1 · user · entry [0-9a-f]{16} · [\d,]+ tokens ---\nan earlier question\nlook at this\n\[image image\/png, 71 bytes\]$/m,
 ];
 
 test("runs show --prompt prints what the model saw, piece by piece", async () => {

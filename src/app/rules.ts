@@ -1,6 +1,6 @@
 import { bindingFor, type Binding, type Routed } from "../channels/bindings.ts";
 import type { AccountConfig } from "../channels/config.ts";
-import { toPatterns } from "../channels/policy.ts";
+import { type MentionPattern, mentionPatterns } from "../channels/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
 import { isOver, resetRuleFor } from "../sessions/expiry.ts";
 import { agentOf, keyForPeer } from "../sessions/keys.ts";
@@ -113,10 +113,13 @@ function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId):
 }
 
 /** The mention patterns of the agent that would answer; undefined where it has none of its own. */
-export function mentionPatternsFor(message: Routed, { config, defaultAgent }: Live): readonly RegExp[] | undefined {
+export function mentionPatternsFor(
+  message: Routed,
+  { config, defaultAgent }: Live,
+): readonly MentionPattern[] | undefined {
   const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
   const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
-  return patterns && toPatterns(patterns);
+  return patterns && mentionPatterns(patterns);
 }
 
 function routeOf(message: Routed, config: Config): Binding | undefined {

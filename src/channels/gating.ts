@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../types/message.ts";
+import type { MentionPattern } from "./mention-pattern.ts";
 import type { ChannelPolicy, GroupPolicy } from "./policy.ts";
 
 /** What is known of the sender beside the message. */
@@ -10,7 +11,7 @@ export interface SenderFacts {
   /** The text is a command of the gateway, such as `/stop`. */
   readonly isCommand?: boolean;
   /** Of the agent that would answer, where it has its own; instead of the policy's. */
-  readonly mentionPatterns?: readonly RegExp[] | undefined;
+  readonly mentionPatterns?: readonly MentionPattern[] | undefined;
 }
 
 /** `pair`: a stranger gets a code. `history`: kept for the next message that the bot is asked to answer. */
@@ -23,7 +24,7 @@ export type Gate =
 const PASS: Gate = { kind: "pass" };
 const drop = (why: string): Gate => ({ kind: "drop", why });
 
-/** Whether a message is let in. Pure; the same rules for every channel. */
+/** Whether a message is let in; the same rules for every channel. Pure, but that a pattern which took too long rests. */
 export function gate(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
   const deaf = whyDeaf(message, policy);
   if (deaf !== undefined) return drop(deaf);
@@ -70,8 +71,8 @@ function gateGroup(message: InboundMessage, policy: ChannelPolicy, facts: Sender
 /** By the platform's own means: a mention, or a reply to the bot. */
 const isNamed = (message: InboundMessage): boolean => message.mentionsBot || message.replyTo?.fromBot === true;
 
-const isAddressed = (message: InboundMessage, patterns: readonly RegExp[]): boolean =>
-  isNamed(message) || patterns.some((pattern) => matches(pattern, message.text));
+const isAddressed = (message: InboundMessage, patterns: readonly MentionPattern[]): boolean =>
+  isNamed(message) || patterns.some((pattern) => pattern.isIn(message.text));
 
 function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): GroupPolicy | undefined {
   const guild = guildId === undefined ? undefined : groups[`guild:${guildId}`];
@@ -96,12 +97,6 @@ function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): reado
   if (group?.roles) return undefined;
   if (policy.groupAllowFrom) return policy.groupAllowFrom;
   return policy.group === "allowlist" && policy.allowFrom.length > 0 ? policy.allowFrom : undefined;
-}
-
-function matches(pattern: RegExp, text: string): boolean {
-  // A pattern with the g flag remembers where it stood.
-  pattern.lastIndex = 0;
-  return pattern.test(text);
 }
 
 /** Whether a list names the sender: by id, phone number, `@username`, each also as `<channel>:…`, or by `*`. */

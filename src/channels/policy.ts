@@ -1,5 +1,6 @@
 import type { BotLoopRules } from "./bot-loops.ts";
 import type { AccountConfig } from "./config.ts";
+import type { MentionPattern } from "./mention-pattern.ts";
 
 export interface GroupPolicy {
   readonly enabled: boolean;
@@ -20,7 +21,7 @@ export interface ChannelPolicy {
   /** By chat id; `guild:<id>` is any other chat of that guild, `*` any other at all. */
   readonly groups: Readonly<Record<string, GroupPolicy>>;
   readonly requireMention: boolean;
-  readonly mentionPatterns: readonly RegExp[];
+  readonly mentionPatterns: readonly MentionPattern[];
   /** Other bots: never, always, or when they name this one. */
   readonly bots: boolean | "mentions";
   /** Undefined: they are not counted. */
@@ -34,7 +35,7 @@ export interface ChannelPolicy {
 
 /** What `messages.groupChat` says for every channel. */
 export interface GroupDefaults {
-  readonly mentionPatterns: readonly RegExp[];
+  readonly mentionPatterns: readonly MentionPattern[];
   readonly historyLimit: number;
 }
 
@@ -60,10 +61,6 @@ function loopRules(config: AccountConfig["botLoopProtection"]): BotLoopRules | u
   const { enabled, maxEventsPerWindow: most, windowSeconds, cooldownSeconds } = config;
   return enabled ? { most, windowMs: windowSeconds * 1000, restMs: cooldownSeconds * 1000 } : undefined;
 }
-
-/** Patterns as the config has them: case makes no difference. */
-export const toPatterns = (patterns: readonly string[]): readonly RegExp[] =>
-  patterns.map((pattern) => new RegExp(pattern, "iu"));
 
 function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, GroupPolicy> {
   const own = Object.entries({ ...groups, ...channels }).map(([id, group]) => [id, withUsers(group)] as const);

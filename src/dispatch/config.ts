@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
+import { compilePattern } from "../utils/pattern.ts";
 
-const isPattern = makes((text) => new RegExp(text, "iu"));
+const isPattern = makes(compilePattern);
 
 /** `queue` is read as `followup`, and the two backlog modes as `steer` that keeps what did not reach the model. */
 const queueMode = z.enum(["collect", "followup", "steer", "interrupt", "queue", "steer-backlog", "steer+backlog"]);

@@ -6,8 +6,9 @@ import { replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import { about, makes } from "../utils/config.ts";
+import { compilePattern } from "../utils/pattern.ts";
 
-const isPattern = makes((text) => new RegExp(text, "iu"));
+const isPattern = makes(compilePattern);
 
 const modelName = z
   .string()

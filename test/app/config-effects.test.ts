@@ -508,7 +508,7 @@ describe("bindings and reactions", () => {
     const { live, rules } = await rulesOf({ bindings, channels });
     expect(rules.keyFor(said("one"))).toBe("agent:ops:telegram:one:group:-5");
     expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
-    expect(mentionPatternsFor(said("one"), live)?.map(String)).toEqual(["/ops/iu"]);
+    expect(mentionPatternsFor(said("one"), live)?.map(({ source }) => source)).toEqual(["ops"]);
     expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
     const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
     expect(rules.keyFor(direct)).toBe("agent:ops:main");

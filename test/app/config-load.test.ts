@@ -170,6 +170,12 @@ describe("a mistake", () => {
     ]);
   });
 
+  it("is none in a pattern that only the stricter grammar refuses", async () => {
+    const mentionPatterns = ["\\@clawd", "[\\w-.]+bot", "\\p{Lu}law"];
+    const { config } = await load({ messages: { groupChat: { mentionPatterns } } });
+    expect(config.messages.groupChat.mentionPatterns).toEqual(mentionPatterns);
+  });
+
   it("that only shows when the value is used is told at once", async () => {
     const error = await refusal({
       gateway: { bind: "custom" },

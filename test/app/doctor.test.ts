@@ -208,6 +208,19 @@ describe("what is wrong", () => {
   });
 });
 
+describe("mention patterns", () => {
+  it("that search without end are told, the others are not", async () => {
+    const endless = ["(a+)+$", "(claw|c?l?a?w?)*bot", "^(\\w+\\s*)+\\.$"];
+    const groupChat = { mentionPatterns: ["\\bclaw\\b", "@?bot[\\w-]*", endless[0]] };
+    const agents = { list: [{ id: "main", groupChat: { mentionPatterns: endless.slice(1) } }] };
+    const told = found(await examine({ messages: { groupChat }, agents }), "mentions");
+    expect(told).toMatchObject(
+      endless.map((one) => ({ status: "warn", message: expect.stringContaining(JSON.stringify(one)) })),
+    );
+    expect(found(await examine(), "mentions")).toMatchObject([{ status: "ok" }]);
+  });
+});
+
 describe("bindings", () => {
   const bindings = (...pairs: [string, string][]) =>
     pairs.map(([agent, channel]) => ({ agentId: agent, match: { channel } }));

@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import { accountConfig } from "../../src/channels/config.ts";
 import { gate } from "../../src/channels/gating.ts";
 import type { SenderFacts } from "../../src/channels/gating.ts";
-import { policyOf, toPatterns } from "../../src/channels/policy.ts";
+import { mentionPatterns } from "../../src/channels/mention-pattern.ts";
+import { policyOf } from "../../src/channels/policy.ts";
 import { message } from "./messages.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };
-const policy = (config: Record<string, unknown>, patterns: RegExp[] = []) =>
-  policyOf(accountConfig.parse(config), { mentionPatterns: patterns, historyLimit: 50 });
+const policy = (config: Record<string, unknown>, patterns: string[] = []) =>
+  policyOf(accountConfig.parse(config), { mentionPatterns: mentionPatterns(patterns), historyLimit: 50 });
 const direct = message({ sender: { id: "7", username: "Ada", e164: "+4930123" } });
 const group = message({
   chat: { kind: "group", id: "-100" },
@@ -68,7 +69,7 @@ describe("groups", () => {
     expect(gate(group, policy({ groups: { "*": {} } }), STRANGER)).toEqual({ kind: "history" });
     expect(gate(group, policy({ groups: { "-100": { requireMention: false } } }), STRANGER)).toEqual({ kind: "pass" });
     expect(gate(group, policy({ requireMention: false, groups: { "*": {} } }), STRANGER)).toEqual({ kind: "pass" });
-    const claw = policy({ groups: { "*": {} } }, [/\bclaw\b/gi]);
+    const claw = policy({ groups: { "*": {} } }, ["\\bclaw\\b"]);
     for (const text of ["hey Claw", "claw again"])
       expect(gate({ ...group, text }, claw, STRANGER)).toEqual({ kind: "pass" });
   });
@@ -126,9 +127,9 @@ describe("what groups have beside", () => {
 
   test("an agent's own patterns stand in for the general ones", () => {
     const said = { ...group, text: "hey Molty, hello" };
-    const facts = { ...STRANGER, mentionPatterns: toPatterns(["\\bmolty\\b"]) };
+    const facts = { ...STRANGER, mentionPatterns: mentionPatterns(["\\bmolty\\b"]) };
     expect(gate(said, policy(open), facts)).toEqual({ kind: "pass" });
-    expect(gate(said, policy(open, [/molty/i]), { ...facts, mentionPatterns: [] })).toEqual({ kind: "history" });
+    expect(gate(said, policy(open, ["molty"]), { ...facts, mentionPatterns: [] })).toEqual({ kind: "history" });
   });
 
   test("bots are heard as allowBots says", () => {

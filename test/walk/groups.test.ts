@@ -93,6 +93,16 @@ describe.concurrent("a group", () => {
     expect((await outcomesOf(home, 2)).map((outcome) => outcome?.["kind"])).toEqual(["dropped", "replied"]);
   });
 
+  test("goes on when a pattern searches without end, and the log says so once", async ({ world, expect }) => {
+    const { gateway } = await world.start({ ...config, messages: { groupChat: { mentionPatterns: ["(a+)+$"] } } });
+    const begun = performance.now();
+    for (const end of ["!", "?"]) world.telegram.say(`${"a".repeat(60)}${end}`, inGroup());
+    world.telegram.say("@test_bot are you there?", inGroup());
+    await world.told("are you there?", GROUP);
+    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(await gateway.logged((line) => line["pattern"] === "(a+)+$")).toMatchObject({ level: "warn" });
+  });
+
   test("may be answered without a mention", async ({ world }) => {
     await world.start({
       channels: { telegram: { groupPolicy: "allowlist", groups: { [String(GROUP)]: { requireMention: false } } } },

@@ -6,6 +6,7 @@ import { bindingsCheck } from "./bindings-check.ts";
 import { configCheck } from "./config-check.ts";
 import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
+import { mentionsCheck } from "./mentions-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 
@@ -25,5 +26,6 @@ export function appChecks(options: {
   ];
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
-  return [...always, portCheck(config, paths), tokenCheck(config, paths), policyCheck(config), ...bound];
+  const own = [portCheck, tokenCheck].map((check) => check(config, paths));
+  return [...always, ...own, policyCheck(config), mentionsCheck(config), ...bound];
 }

@@ -1,11 +1,13 @@
 import { BotLoops } from "../../channels/bot-loops.ts";
 import { gate } from "../../channels/gating.ts";
 import { PendingHistory } from "../../channels/pending-history.ts";
-import { policyOf, toPatterns, type ChannelPolicy } from "../../channels/policy.ts";
+import { type MentionPattern, mentionPatterns } from "../../channels/mention-pattern.ts";
+import { policyOf, type ChannelPolicy } from "../../channels/policy.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
 import type { Heard, Verdict } from "../../dispatch/ports.ts";
 import type { OpenJournal } from "../../store/journal.ts";
 import { systemClock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import { accountOf, placeOf } from "../accounts.ts";
 import type { Config } from "../config/schema.ts";
@@ -28,6 +30,7 @@ export class Admission {
   readonly #live: Live;
   readonly #pending = new PendingHistory();
   readonly #loops = new BotLoops();
+  readonly #told = new WeakSet<MentionPattern>();
   #policies: { config: Config; byAccount: Map<string, ChannelPolicy> } | undefined;
 
   constructor(live: Live) {
@@ -39,12 +42,14 @@ export class Admission {
     const { channel, account } = message.from;
     const paired =
       policy.direct === "pairing" && (await core?.journal.pairing.isPaired(channel, account, message.sender.id));
+    const patterns = mentionPatternsFor(message, this.#live) ?? policy.mentionPatterns;
     const verdict = gate(message, policy, {
       paired: paired === true,
       isOwner: core?.ports.settings().isOwner(message) === true,
       isCommand: parseCommand(message.text) !== undefined,
-      mentionPatterns: mentionPatternsFor(message, this.#live),
+      mentionPatterns: patterns,
     });
+    this.#tellStopped(patterns, core?.ports.log);
     if (verdict.kind === "pass" && this.#isLoop(message, policy))
       return { kind: "drop", why: "a bot that writes too often" };
     return verdict;
@@ -54,6 +59,14 @@ export class Admission {
   async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
     for (const row of await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from)))
       this.heard.add(row);
+  }
+
+  #tellStopped(patterns: readonly MentionPattern[], log: Log | undefined): void {
+    for (const pattern of patterns) {
+      if (!log || !pattern.wasStopped || this.#told.has(pattern)) continue;
+      this.#told.add(pattern);
+      log.warn("a mention pattern searched too long and rests; see openclaw doctor", { pattern: pattern.source });
+    }
   }
 
   #isLoop(message: InboundMessage, { botLoops }: ChannelPolicy): boolean {
@@ -76,6 +89,6 @@ export class Admission {
 }
 
 function makePolicy(config: Config, from: Peer): ChannelPolicy {
-  const { mentionPatterns, historyLimit } = config.messages.groupChat;
-  return policyOf(accountOf(config, from), { mentionPatterns: toPatterns(mentionPatterns), historyLimit });
+  const { mentionPatterns: sources, historyLimit } = config.messages.groupChat;
+  return policyOf(accountOf(config, from), { mentionPatterns: mentionPatterns(sources), historyLimit });
 }

@@ -1,0 +1,38 @@
+import { MentionPattern } from "../../channels/mention-pattern.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import type { Config } from "../config/schema.ts";
+
+/** Of a text that a pattern may never come to an end with. */
+const LENGTH = 200;
+
+/** Whether a stranger's text can keep a mention pattern busy. */
+export function mentionsCheck({ agents, messages }: Config): Check {
+  const own = agents.list.flatMap(({ groupChat }) => groupChat.mentionPatterns ?? []);
+  const sources = [...new Set([...messages.groupChat.mentionPatterns, ...own])];
+  return {
+    id: "app.mentions",
+    title: "Mention patterns",
+    run: async () => {
+      const found = sources.filter(isEndless).map(tellOf);
+      return found.length > 0 ? found : [{ status: "ok", message: "None can be made to search without end." }];
+    },
+  };
+}
+
+/** Tried with what usually does it: many times the same of what the pattern speaks of, and then something else. */
+function isEndless(source: string): boolean {
+  const pattern = new MentionPattern(source);
+  const literals = source.replaceAll(/\\./gsu, "").match(/[\p{L}\p{N}@ _-]+/gu) ?? [];
+  const units = new Set(["a", "1", " ", "-", "a ", ...literals, ...literals.flatMap((one) => one.match(/./gu) ?? [])]);
+  for (const unit of units) {
+    if (pattern.wasStopped) break;
+    pattern.isIn(`${unit.repeat(Math.ceil(LENGTH / unit.length))}\n!`);
+  }
+  return pattern.wasStopped;
+}
+
+const tellOf = (source: string): CheckResult => ({
+  status: "warn",
+  message: `The mention pattern ${JSON.stringify(source)} searches some texts without end; it is broken off and then rests for a minute.`,
+  fix: "Write it without a repetition inside of a repetition, such as `(a+)+`.",
+});

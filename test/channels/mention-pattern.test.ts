@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { MentionPattern, mentionPatterns } from "../../src/channels/mention-pattern.ts";
+
+const ENDLESS = ["(a+)+$", "(a|aa)+$", "([a-z]+\\s?)*!$", "^(\\w+\\s*)+\\.$", "(.*a){12}$", "((a+)\\2?)+$"];
+const ATTACK = `${"a".repeat(60)}\n?`;
+
+describe("a mention pattern", () => {
+  it.each([
+    ["\\bclaw\\b", "hey Claw!", "clawed"],
+    ["\\@clawd", "hey @CLAWD", "clawd"],
+    ["[\\w-.]+bot", "my-claw.bot", "nobody"],
+    ["^\\p{Lu}laus", "Klaus?", "laus"],
+    ["(?:hey|hi),?\\s+(?:claw|bot)+", "Hi,  bot", "hi"],
+  ])("%s is found without case, wherever it stands", (source, named, other) => {
+    const pattern = new MentionPattern(source);
+    for (const _ of [1, 2]) {
+      expect(pattern.isIn(named)).toBe(true);
+      expect(pattern.isIn(`${"so much to say ".repeat(500)}\n${named}`)).toBe(!source.startsWith("^"));
+      expect(pattern.isIn(other)).toBe(false);
+    }
+    expect(pattern.wasStopped).toBe(false);
+  });
+
+  it.each(ENDLESS)("%s is broken off and rests, whatever is written", (source) => {
+    const pattern = new MentionPattern(source);
+    const begun = performance.now();
+    for (let at = 0; at < 100; at += 1) expect(pattern.isIn(ATTACK)).toBe(false);
+    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(pattern.wasStopped).toBe(true);
+  });
+
+  it("that is an ordinary one costs next to nothing", () => {
+    const [pattern] = mentionPatterns(["@?claw[\\w-]*"]);
+    const text = "what would you say to that? ".repeat(30);
+    const begun = performance.now();
+    for (let at = 0; at < 2000; at += 1) pattern?.isIn(text);
+    expect((performance.now() - begun) / 2000).toBeLessThan(0.05);
+  });
+
+  it("is made once for a list", () => {
+    const sources = ["claw"];
+    expect(mentionPatterns(sources)).toBe(mentionPatterns(sources));
+  });
+});

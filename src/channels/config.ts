@@ -6,7 +6,11 @@ import { about, idList, pacingConfig } from "../utils/config.ts";
 export const groupConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
-  allowFrom: idList.optional().meta(about("Allow from", "Senders who are heard in this group; everybody when unset.")),
+  allowFrom: idList
+    .optional()
+    .meta(
+      about("Allow from", "Senders who are heard there; as `groupAllowFrom` says when unset, with no roles either."),
+    ),
   users: idList.optional().meta(about("Users", "Another name of `allowFrom`.")),
   roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard as well.")),
 });
@@ -16,7 +20,7 @@ const guildConfig = z.looseObject({
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
   users: idList
     .optional()
-    .meta(about("Users", "Senders who are heard; everybody when neither users nor roles are set.")),
+    .meta(about("Users", "Senders who are heard; as `groupAllowFrom` says when neither users nor roles are set.")),
   roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard.")),
   channels: z
     .record(z.string(), groupConfig)
@@ -89,7 +93,13 @@ const accountShape = {
     .meta(about("Groups", "Hears only the groups of `groups`, all of them, or none.")),
   groupAllowFrom: idList
     .optional()
-    .meta(about("Group allow from", "Senders who are heard in groups; everybody there when unset.")),
+    .meta(
+      about(
+        "Group allow from",
+        "Senders who are heard in groups. When unset everybody there; but in those of `groups`, while `groupPolicy` is " +
+          "`allowlist`, only `allowFrom` where that lists anybody.",
+      ),
+    ),
   groups: z
     .record(z.string(), groupConfig)
     .prefault({})
@@ -98,7 +108,10 @@ const accountShape = {
     .record(z.string(), groupConfig)
     .prefault({})
     .meta(about("Channels", "Slack's word for `groups`; both count.")),
-  guilds: z.record(z.string(), guildConfig).prefault({}).meta(about("Guilds", "Discord servers by their id.")),
+  guilds: z
+    .record(z.string(), guildConfig)
+    .prefault({})
+    .meta(about("Guilds", "Discord servers by their id; `*` for all others.")),
   allowBots: z
     .union([z.boolean(), z.literal("mentions")])
     .default(false)

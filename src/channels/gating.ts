@@ -75,7 +75,7 @@ const isAddressed = (message: InboundMessage, patterns: readonly MentionPattern[
   isNamed(message) || patterns.some((pattern) => pattern.isIn(message.text));
 
 function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): GroupPolicy | undefined {
-  const guild = guildId === undefined ? undefined : groups[`guild:${guildId}`];
+  const guild = guildId === undefined ? undefined : (groups[`guild:${guildId}`] ?? groups["guild:*"]);
   return groups[from.chat.id] ?? guild ?? groups["*"];
 }
 
@@ -96,6 +96,7 @@ function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): reado
   if (group?.allowFrom) return group.allowFrom;
   if (group?.roles) return undefined;
   if (policy.groupAllowFrom) return policy.groupAllowFrom;
+  if (group?.ofMembers) return undefined;
   return policy.group === "allowlist" && policy.allowFrom.length > 0 ? policy.allowFrom : undefined;
 }
 

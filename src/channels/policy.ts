@@ -5,10 +5,12 @@ import type { MentionPattern } from "./mention-pattern.ts";
 export interface GroupPolicy {
   readonly enabled: boolean;
   readonly requireMention?: boolean | undefined;
-  /** Unset, with no roles either: everybody whom the account hears. */
+  /** Unset, with no roles either: those whom the account hears in groups. */
   readonly allowFrom?: readonly string[] | undefined;
   /** Senders with one of these are heard as well. */
   readonly roles?: readonly string[] | undefined;
+  /** A place of its members, as Discord's and Slack's channels are: the account's `allowFrom` is for direct chats alone. */
+  readonly ofMembers?: boolean | undefined;
 }
 
 /** Who is heard on one account. */
@@ -16,9 +18,9 @@ export interface ChannelPolicy {
   readonly direct: "pairing" | "allowlist" | "open" | "disabled";
   readonly allowFrom: readonly string[];
   readonly group: "allowlist" | "open" | "disabled";
-  /** Unset: `allowFrom` where that lists anybody. */
+  /** Unset: `allowFrom` where that lists anybody and the group is not of its members. */
   readonly groupAllowFrom?: readonly string[] | undefined;
-  /** By chat id; `guild:<id>` is any other chat of that guild, `*` any other at all. */
+  /** By chat id; `guild:<id>` is any other chat of that guild, `guild:*` of any other guild, `*` any other at all. */
   readonly groups: Readonly<Record<string, GroupPolicy>>;
   readonly requireMention: boolean;
   readonly mentionPatterns: readonly MentionPattern[];
@@ -63,8 +65,14 @@ function loopRules(config: AccountConfig["botLoopProtection"]): BotLoopRules | u
 }
 
 function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, GroupPolicy> {
-  const own = Object.entries({ ...groups, ...channels }).map(([id, group]) => [id, withUsers(group)] as const);
-  return Object.fromEntries([...own, ...Object.entries(guilds).flatMap(([id, guild]) => guildGroups(id, guild))]);
+  const own = Object.entries(groups).map(([id, group]) => [id, withUsers(group)] as const);
+  const ofTeams = Object.entries(channels).map(
+    ([id, group]) => [id, { ...withUsers(group), ofMembers: true }] as const,
+  );
+  // A server with a list of its own is no other one.
+  const closed = Object.keys("*" in guilds ? guilds : {}).map((id) => [`guild:${id}`, { enabled: false }] as const);
+  const ofGuilds = Object.entries(guilds).flatMap(([id, guild]) => guildGroups(id, guild));
+  return Object.fromEntries([...own, ...ofTeams, ...closed, ...ofGuilds]);
 }
 
 type Group = AccountConfig["groups"][string];
@@ -86,6 +94,7 @@ function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])
     const policy = {
       enabled: own.enabled,
       requireMention: own.requireMention ?? requireMention,
+      ofMembers: true,
       ...(closed ? { allowFrom: own.allowFrom, roles: own.roles } : { allowFrom: users, roles }),
     };
     return [channel === "*" ? `guild:${id}` : channel, policy] as const;

@@ -163,8 +163,29 @@ describe("what groups have beside", () => {
     expect([by("7", []), by("9", ["r1"]), by("9", ["r2"])]).toEqual(["pass", "pass", "drop"]);
   });
 
+  test("a guild under `*` stands for those that are not listed", () => {
+    const guilds = { "*": { requireMention: false, users: ["7"] }, G: { channels: { other: {} } } };
+    const heard = (guildId: string, id = "7"): string =>
+      gate({ ...group, guildId, sender: { id } }, policy({ guilds }), STRANGER).kind;
+    expect([heard("H"), heard("H", "9"), heard("G")]).toEqual(["pass", "drop", "drop"]);
+    const other = { ...group, guildId: "G", from: { ...group.from, chat: { kind: "group", id: "other" } } } as const;
+    expect(gate(other, policy({ guilds }), STRANGER)).toEqual({ kind: "history" });
+  });
+
   test("Slack's channels are groups", () => {
     expect(gate(named, policy({ channels: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
+  });
+
+  test("everybody in a guild or a Slack channel is heard, whoever may write directly", () => {
+    const inGuild = { ...named, guildId: "G" };
+    for (const listed of [{ allowFrom: ["1"] }, { dm: { allowFrom: ["1"] } }]) {
+      expect(gate(inGuild, policy({ ...listed, guilds: { G: {} } }), STRANGER)).toEqual({ kind: "pass" });
+      expect(gate(named, policy({ ...listed, channels: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
+      expect(gate(named, policy({ ...listed, groups: { "-100": {} } }), STRANGER).kind).toBe("drop");
+      expect(gate(inGuild, policy({ ...listed, groupAllowFrom: ["1"], guilds: { G: {} } }), STRANGER).kind).toBe(
+        "drop",
+      );
+    }
   });
 });
 

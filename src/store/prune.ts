@@ -42,11 +42,13 @@ function removeStrangers(sql: Statements, before: number): number {
   return sql.run("DELETE FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ?", before).changes;
 }
 
+/** A reply goes with its message at the earliest: planning it anew would send it once more. */
+const OLD_REPLIES = `
+  DELETE FROM outbox WHERE state IN ('sent', 'failed') AND max(created_at, coalesce(retried_at, 0)) < ?
+    AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbox_id AND inbox.state <> 'done')`;
+
 function removeOld(sql: Statements, before: number, keysBefore: number): number {
-  const outbox = sql.run(
-    "DELETE FROM outbox WHERE state IN ('sent', 'failed') AND max(created_at, coalesce(retried_at, 0)) < ?",
-    before,
-  );
+  const outbox = sql.run(OLD_REPLIES, before);
   const inbox = sql.run("DELETE FROM inbox WHERE state = 'done' AND done_at < ?", before);
   sql.run("DELETE FROM preview WHERE inbox_id NOT IN (SELECT id FROM inbox)");
   sql.run("DELETE FROM seen WHERE at < ? AND inbox_id NOT IN (SELECT id FROM inbox)", keysBefore);

@@ -173,6 +173,44 @@ describe("retention", () => {
   });
 });
 
+describe("retention of replies", () => {
+  const plan = async (replyKey: string, inboxId?: number) => {
+    const parts = [text("x".repeat(20_000))];
+    const to = peer("telegram");
+    const [row] = await journal.outbox.plan({ replyKey, to, parts, ...(inboxId !== undefined && { inboxId }) });
+    return row?.id ?? 0;
+  };
+  const left = async () => (await journal.messages.outboxRows(9)).map(({ replyKey }) => replyKey).toSorted();
+
+  it("keeps those of a message that has no end yet, also when the rows are too many", async () => {
+    const [open = 0, done = 0] = await accept(message("open"), message("done"));
+    for (const [key, id] of [
+      ["of open", open],
+      ["of done", done],
+      ["of nobody", undefined],
+    ] as const)
+      await journal.outbox.mark(await plan(key, id), { state: "sent", messageId: "m" });
+    await journal.inbox.finish([done], { kind: "replied" });
+    now += 40 * DAY;
+    await journal.prune({ maxBytes: 1 });
+    expect(await left()).toEqual(["of open"]);
+    await journal.inbox.finish([open], { kind: "replied" });
+    now += 40 * DAY;
+    await journal.prune();
+    expect(await left()).toEqual([]);
+  });
+
+  it("keeps those that have no end themselves", async () => {
+    await plan("planned");
+    await journal.outbox.mark(await plan("sending"), { state: "sending" });
+    await journal.outbox.mark(await plan("unknown"), { state: "unknown" });
+    await journal.outbox.mark(await plan("failed"), { state: "failed", error: "no" });
+    now += 400 * DAY;
+    await journal.prune({ maxBytes: 1 });
+    expect(await left()).toEqual(["planned", "sending", "unknown"]);
+  });
+});
+
 describe("health", () => {
   const told = async () => {
     const [inbox, outbox] = await Promise.all(

@@ -89,8 +89,21 @@ export class Outbox {
   /** After a start: what was not sent goes out now; what may have arrived is asked for, or goes out once more, labelled. */
   async recover(): Promise<number> {
     const rows = await this.#deps.journal.open();
+    const broken = rows.filter(({ id, state }) => state === "sending" && !this.#underway.has(id));
+    const noting = Promise.all(broken.map((row) => this.#noteBroken(row)));
     for (const row of rows) this.#enqueue(row.state === "sending" ? { ...row, state: "unknown" } : row);
+    await noting;
     return rows.length;
+  }
+
+  /** Before anything else of it is written: who ends it without a try must know it as well. */
+  async #noteBroken({ id, replyKey }: OutboxRow): Promise<void> {
+    const { journal, log } = this.#deps;
+    try {
+      await journal.mark(id, { state: "unknown", error: "the gateway ended while it was being sent" });
+    } catch (error) {
+      log.error("reply of unknown fate not noted", { reply: replyKey, error });
+    }
   }
 
   /** True while a row waits for its turn, its platform, or its next try. */
@@ -106,7 +119,7 @@ export class Outbox {
   /** An operator gives a row up. What the platform takes in this very moment counts as sent. Rejects when the disk does not take it. */
   async drop(id: number): Promise<void> {
     this.#underway.get(id)?.abort();
-    await this.#deps.journal.mark(id, { state: "failed", error: BY_OPERATOR });
+    await this.#deps.journal.mark(id, DROPPED);
   }
 
   /** Resolves when nothing waits, or after `ms`. What is left is sent after the next start. */
@@ -129,7 +142,7 @@ export class Outbox {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
         // A try that was on its way has written down its own end.
-        if (dropped.signal.aborted) await this.#deps.journal.mark(row.id, { state: "failed", error: BY_OPERATOR });
+        if (dropped.signal.aborted) await this.#deps.journal.mark(row.id, DROPPED);
       } catch (error) {
         // The journal could not be written: the row keeps its state and goes out after the next start.
         ports.log.error("reply left unsent", { reply: row.replyKey, error });
@@ -177,6 +190,8 @@ export class Outbox {
     return isLabelled ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
   }
 }
+
+const DROPPED = { state: "failed", error: BY_OPERATOR, isGivenUp: true } as const;
 
 /** For a channel that is configured but has never been up. */
 const PLAIN_LIMITS: ChannelLimits = { text: 2000, format: "plain", media: 0 };

@@ -50,7 +50,8 @@ const isTooOld = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): boolea
 
 async function giveUp(row: OutboxRow, ports: SendPorts): Promise<void> {
   const hours = Math.round(maxAgeOf(ports) / 360_000) / 10;
-  await ports.journal.mark(row.id, { state: "failed", error: `older than ${hours} hours when it could be sent` });
+  const error = `older than ${hours} hours when it could be sent`;
+  await ports.journal.mark(row.id, { state: "failed", error, isGivenUp: true });
   ports.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
   ports.gap(row, "late");
 }

@@ -21,7 +21,7 @@ const INSERT = `
 // What was sent stays sent, whatever a late timer says.
 const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
-    was_unknown = was_unknown OR ?1 = 'unknown', is_repeat = is_repeat OR ?5,
+    was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
     sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END
   WHERE id = ?4 AND state <> 'sent'`;
 const NOTE = `
@@ -73,8 +73,8 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
 }
 
 function markRow(sql: Statements, id: number, change: OutboxChange, at: number): void {
-  const { state, messageId = null, error = null, isRepeat = false } = change;
-  sql.run(MARK, state, messageId, error, id, Number(isRepeat), at);
+  const { state, messageId = null, error = null, isRepeat = false, isGivenUp = false } = change;
+  sql.run(MARK, state, messageId, error, id, Number(isRepeat), at, Number(isGivenUp));
 }
 
 export function toOutboxRow(row: Row): OutboxRow {

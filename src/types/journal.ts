@@ -113,6 +113,8 @@ export interface OutboxChange {
   readonly state: OutboxState;
   /** This try may be the second one that arrives; once said it stays. */
   readonly isRepeat?: boolean;
+  /** It ends without the platform's word: one that is being sent may have arrived, and a later send is labelled. */
+  readonly isGivenUp?: boolean;
   readonly messageId?: string;
   readonly error?: string;
 }

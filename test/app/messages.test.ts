@@ -257,6 +257,13 @@ describe("without a gateway", () => {
     expect((await cli("outbox")).out).toBe("Every reply was sent.\n");
   });
 
+  it("sends one that was given up in the middle of its send with its label", async () => {
+    const [reply] = await plan((await accept("x")).id, "answer");
+    await journal.outbox.mark(reply!.id, { state: "sending" });
+    expect((await cli("outbox", "drop", "1")).out).toBe("Reply 1 is given up; it may have arrived.\n");
+    expect((await cli("outbox", "retry", "1")).out).toContain("marked as a possible repeat");
+  });
+
   it("says so where nothing came in yet", async () => {
     const empty = { OPENCLAW_STATE_DIR: join(dir, "other") };
     expect((await run(["inbox", "list", "--all"], empty)).out).toBe("No message is known.\n");

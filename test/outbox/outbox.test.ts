@@ -350,6 +350,30 @@ describe("after a start", () => {
     expect(platform.texts).toEqual(["(possible repeat) hello"]);
   });
 
+  it("notes at once what may have arrived, whatever ends it before it is tried again", async () => {
+    link = undefined;
+    const [dropped, old] = [await plan("dropped", "sending"), await plan("old", "sending")];
+    await outbox.recover();
+    expect(await journal.outbox.open()).toMatchObject([{ state: "unknown" }, { state: "unknown" }]);
+    await outbox.drop(dropped.id);
+    for (const ms of [500, 6 * 3_600_000]) {
+      await until(() => clock.waits.length > 0);
+      clock.pass(ms);
+    }
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    for (const { id } of [dropped, old])
+      expect(await journal.messages.sendAgain(id)).toMatchObject({ state: "unknown" });
+  });
+
+  it("knows of a row that was given up in the middle of its send that it may have arrived", async () => {
+    const row = await plan("hello", "sending");
+    await outbox.drop(row.id);
+    expect(await journal.messages.sendAgain(row.id)).toMatchObject({ state: "unknown" });
+    const unsent = await plan("never tried", "planned");
+    await outbox.drop(unsent.id);
+    expect(await journal.messages.sendAgain(unsent.id)).toMatchObject({ state: "planned" });
+  });
+
   it("does not send replies older than six hours", async () => {
     await plan("old", "planned");
     clock.pass(6 * 3_600_000 + 1);

@@ -92,7 +92,7 @@ export async function dropOutbox({ journal, gateway }: Desk, id: number): Promis
   const { state } = await outboxRow(journal.messages, id);
   if (state === "sent" || state === "failed") throw alreadyEnded(id, state);
   if (gateway) await gateway.unsend(id);
-  else await journal.outbox.mark(id, { state: "failed", error: BY_OPERATOR });
+  else await journal.outbox.mark(id, { state: "failed", error: BY_OPERATOR, isGivenUp: true });
   const doubt = state === "planned" ? "" : "; it may have arrived";
   return { id, did: `Reply ${id} is given up${doubt}.` };
 }

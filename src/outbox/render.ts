@@ -30,6 +30,7 @@ const REPEAT_LABEL = "(possible repeat) ";
 /** Marks that count only at the start of a line. */
 const LINE_MARKS = /^(?:>|```)/;
 
+/** One label is all that a chunk has room for: one that has it stays as it is. */
 export function labelled(part: OutboundPart): OutboundPart {
   if (part.kind === "text") return labelledText(part);
   const caption = part.caption ? labelledText(part.caption) : BARE_LABEL;
@@ -39,6 +40,7 @@ export function labelled(part: OutboundPart): OutboundPart {
 const BARE_LABEL: OutboundText = { kind: "text", body: REPEAT_LABEL, plain: REPEAT_LABEL, format: "plain" };
 
 function labelledText(part: OutboundText): OutboundText {
+  if (part.body.startsWith(REPEAT_LABEL)) return part;
   const label = LINE_MARKS.test(part.body) ? `${REPEAT_LABEL}\n` : REPEAT_LABEL;
   const styles = part.styles?.map((style) => ({ ...style, start: style.start + label.length }));
   return { ...part, body: label + part.body, plain: label + part.plain, ...(styles && { styles }) };

@@ -338,6 +338,16 @@ describe("after a start", () => {
     expect(platform.texts).toEqual(["same"]);
   });
 
+  it("labels one that was planned as a repeat no second time, so that it fits", async () => {
+    limits = { ...LIMITS, text: 200 };
+    platform.script.push({ result: { kind: "unknown", reason: "lost" } });
+    await outbox.deliver(reply("a", "x".repeat(181), { isRepeat: true }));
+    await until(() => clock.waits.length > 0);
+    clock.pass(1000);
+    await until(async () => (await journal.stats()).openOutbox === 0);
+    expect(platform.calls.map(({ text }) => text)).toEqual([1, 2].map(() => `(possible repeat) ${"x".repeat(181)}`));
+  });
+
   it("labels once, and keeps in mind that it may have arrived while the channel is down", async () => {
     link = undefined;
     const row = await plan("hello", "sending");

@@ -99,8 +99,8 @@ export class Growing {
     // What is beyond one message comes with the final.
     const isTooLong = growth.isMessage && !isWhole;
     const isFirst = growth.isMessage && this.#messageId === undefined;
-    if (isFirst && !isTooLong) await this.#note("");
-    const result = isTooLong ? undefined : await growth.show(part, markdown);
+    const show = () => growth.show(part, markdown);
+    const result = isTooLong ? undefined : await (isFirst ? this.#begin(show) : show());
     if (result && result.kind !== "refused") return result;
     this.#growth = undefined;
     return undefined;
@@ -122,12 +122,19 @@ export class Growing {
     const { to, inboxId, replyTo } = this.#deps;
     if (!link.edit) return undefined;
     if (this.#messageId !== undefined) return link.edit(to, this.#messageId, part);
+    const idempotencyKey = keyOf(inboxId);
+    return this.#begin(() =>
+      link.send(to, part, { idempotencyKey, silent: true, ...(replyTo !== undefined && { replyTo }) }),
+    );
+  }
+
+  /** The journal knows of the first message before the platform does, unless the platform says that there is none. */
+  async #begin(send: () => Promise<SendResult>): Promise<SendResult> {
+    const { journal, inboxId } = this.#deps;
     await this.#note("");
-    return link.send(to, part, {
-      idempotencyKey: keyOf(inboxId),
-      silent: true,
-      ...(replyTo !== undefined && { replyTo }),
-    });
+    const result = await send();
+    if (result.kind === "refused" || result.kind === "retry") await journal.forgetPreview(inboxId);
+    return result;
   }
 
   async #noted(result: SendResult | undefined, part: OutboundText): Promise<SendResult | undefined> {

@@ -40,6 +40,10 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
       commits.write((sql) => {
         sql.run(NOTE, inboxId, JSON.stringify(to), messageId);
       }),
+    forgetPreview: (inboxId) =>
+      commits.write((sql) => {
+        sql.run("DELETE FROM preview WHERE inbox_id = ?", inboxId);
+      }),
     previewOf: (inboxId) =>
       commits.read((sql) => {
         const row = sql.one("SELECT message_id FROM preview WHERE inbox_id = ?", inboxId);

@@ -134,6 +134,8 @@ export interface OutboxJournal {
    * before the platform is asked: a crash in between leaves a preview that nobody can edit.
    */
   notePreview(inboxId: number, to: Peer, messageId: string): Promise<void>;
+  /** The platform did not take it: nothing of it stands in the chat. */
+  forgetPreview(inboxId: number): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
 }
 

@@ -127,6 +127,24 @@ describe("an answer that the platform shows as being written", () => {
     expect(sight.told).toEqual([words(10)]);
   });
 
+  it.each([
+    { kind: "refused", reason: "no" },
+    { kind: "retry", reason: "429", afterMs: 5000 },
+  ] as const)("is not in the journal where the platform did not take it: $kind", async (result) => {
+    const { sight, outbox } = stage(true);
+    const preview = outbox.preview(ADA, 1)!;
+    sight.script.push({ kind: "refused", reason: "missing_scope" });
+    platform.script.push({ result });
+    await grown(preview, sight, words(10));
+    await until(() => platform.calls.length === 1);
+    await quiet();
+    expect(await journal.outbox.previewOf(1)).toBeUndefined();
+    const other = stage(true);
+    other.sight.script.push({ kind: "retry", reason: "429", afterMs: 5000 });
+    await grown(other.outbox.preview(ADA, 2)!, other.sight, words(10));
+    expect(await journal.outbox.previewOf(2)).toBeUndefined();
+  });
+
   it("may stand there when nobody knows whether it began", async () => {
     const { sight, outbox } = stage(true);
     const preview = outbox.preview(ADA, 1)!;

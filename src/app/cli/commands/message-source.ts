@@ -129,6 +129,7 @@ const NOTHING: Desk["journal"] = {
     of: none,
     ofRun: none,
     notePreview: nothing,
+    forgetPreview: nothing,
     previewOf: nothing,
   },
 };

@@ -6,7 +6,7 @@ import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { composeReply } from "./compose.ts";
-import { type GapCause, Gaps, isGapLine } from "./gaps.ts";
+import { gapKey, gapsOf } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
@@ -29,6 +29,8 @@ export interface Reply {
   readonly silent?: boolean;
   /** An earlier send of the same words may have arrived. */
   readonly isRepeat?: boolean;
+  /** Rows of which it tells the chat that they may be missing. */
+  readonly tellsOf?: readonly number[];
   /** Milliseconds before the first message goes, once it is its turn. Not kept over a restart. */
   readonly pauseMs?: number;
   /** For the log, where no claimed message tells it. Not kept over a restart. */
@@ -43,7 +45,8 @@ export class Outbox {
   readonly #stop = new AbortController();
   /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
   readonly #underway = new Map<number, AbortController>();
-  readonly #gaps = new Gaps();
+  /** Chats that are to be told of what they may miss. */
+  readonly #telling = new Set<string>();
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -54,7 +57,7 @@ export class Outbox {
   async deliver(reply: Reply): Promise<readonly OutboxRow[]> {
     const parts = await this.#render(reply);
     if (parts.length === 0) return [];
-    const { replyKey, inboxId, to, replyTo, buttons, silent, editOf, isRepeat } = reply;
+    const { replyKey, inboxId, to, replyTo, buttons, silent, editOf, isRepeat, tellsOf } = reply;
     const rows = await this.#deps.journal.plan({
       replyKey,
       to,
@@ -65,8 +68,9 @@ export class Outbox {
       ...(silent !== undefined && { silent }),
       ...(editOf !== undefined && { editOf }),
       ...(isRepeat !== undefined && { isRepeat }),
+      ...(tellsOf && { tellsOf }),
     });
-    for (const row of rows) if (row.state === "planned") this.#enqueue(row, { ...reply, parts: rows.length });
+    for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
     return rows;
   }
 
@@ -92,6 +96,7 @@ export class Outbox {
     const broken = rows.filter(({ id, state }) => state === "sending" && !this.#underway.has(id));
     const noting = Promise.all(broken.map((row) => this.#noteBroken(row)));
     for (const row of rows) this.#enqueue(row.state === "sending" ? { ...row, state: "unknown" } : row);
+    for (const { to } of await this.#deps.journal.untold()) this.#tellGaps(to);
     await noting;
     return rows.length;
   }
@@ -131,11 +136,11 @@ export class Outbox {
     this.#stop.abort();
   }
 
-  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> & { readonly parts?: number } = {}): void {
+  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> = {}): void {
     if (this.#underway.has(row.id)) return;
     const dropped = new AbortController();
     this.#underway.set(row.id, dropped);
-    const ports = this.#portsFor(row, reply, dropped.signal);
+    const ports = this.#portsFor(row, reply.session, dropped.signal);
     const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
     void this.#chats.run(chatKey(row.to), async () => {
       try {
@@ -152,34 +157,34 @@ export class Outbox {
     });
   }
 
-  #portsFor(
-    row: OutboxRow,
-    { session, parts = 1 }: Pick<Reply, "session"> & { readonly parts?: number },
-    dropped: AbortSignal,
-  ): SendPorts {
+  #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {
     const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
     const journal = patientJournal({ ...this.#deps, log }, signal);
-    const gap: SendPorts["gap"] = (given, cause) => {
-      // A chat that takes nothing is told nothing; one that has the other parts is.
-      if (cause !== "refused" || parts > 1) this.#gap(given, cause);
-    };
-    return { ...this.#deps, pace: this.#pace, log, journal, signal, gap };
+    return { ...this.#deps, pace: this.#pace, log, journal, signal, gap: (to) => this.#tellGaps(to) };
   }
 
   /** Told behind all that waits for the chat now, in one line for all that was given up by then. */
-  #gap(row: OutboxRow, cause: GapCause): void {
-    const chat = chatKey(row.to);
-    const { gapText, log } = this.#deps;
-    if (!gapText || isGapLine(row) || !this.#gaps.add(chat, row, cause)) return;
+  #tellGaps(to: Peer): void {
+    const chat = chatKey(to);
+    if (!this.#deps.gapText || this.#telling.has(chat)) return;
+    this.#telling.add(chat);
     void this.#chats.run(chat, async () => {
-      const line = this.#gaps.take(chat);
-      if (!line || this.#stop.signal.aborted) return;
-      const blocks = [{ kind: "notice", markdown: gapText(line.gaps), because: "error" }] as const;
-      await this.deliver({ replyKey: line.replyKey, to: line.to, blocks }).catch((error: unknown) =>
-        log.error("chat not told of a gap", { channel: line.to.channel, error }),
+      this.#telling.delete(chat);
+      if (this.#stop.signal.aborted) return;
+      await this.#planGapLine(to).catch((error: unknown) =>
+        this.#deps.log.error("chat not told of a gap", { channel: to.channel, error }),
       );
     });
+  }
+
+  async #planGapLine(to: Peer): Promise<void> {
+    const { journal, gapText } = this.#deps;
+    const rows = (await journal.untold()).filter((row) => chatKey(row.to) === chatKey(to));
+    const [first] = rows;
+    if (!first || !gapText) return;
+    const blocks = [{ kind: "notice", markdown: gapText(gapsOf(rows)), because: "error" }] as const;
+    await this.deliver({ replyKey: gapKey(first), to: first.to, blocks, tellsOf: rows.map(({ id }) => id) });
   }
 
   async #render(reply: Reply): Promise<readonly OutboundPart[]> {

@@ -1,8 +1,6 @@
-import type { OutboxRow } from "../types/journal.ts";
-import type { Peer } from "../types/message.ts";
+import type { GapCause, OutboxRow } from "../types/journal.ts";
 
-/** Why a chat may miss something. `late`: too old when it could be sent. `unknown`: it may be there. `refused`: a part of an answer. */
-export type GapCause = "late" | "unknown" | "refused";
+export type { GapCause } from "../types/journal.ts";
 
 /** What a chat may miss. */
 export interface Gap {
@@ -17,37 +15,17 @@ export interface Gap {
 const NAME = "gap:";
 export const isGapLine = ({ replyKey }: Pick<OutboxRow, "replyKey">): boolean => replyKey.startsWith(NAME);
 
-export interface GapLine {
-  readonly replyKey: string;
-  readonly to: Peer;
-  readonly gaps: readonly Gap[];
-}
+/** Names one line for ever. A row that was sent again for an operator, and in vain, is told once more. */
+export const gapKey = ({ id, retriedAt }: OutboxRow): string =>
+  retriedAt === undefined ? `${NAME}${id}` : `${NAME}${id}:${retriedAt}`;
 
-interface Open {
-  readonly to: Peer;
-  readonly firstRow: number;
-  readonly gaps: Map<GapCause, Gap>;
-}
-
-/** What was given up, chat by chat, until the chat is told in one line. */
-export class Gaps {
-  readonly #open = new Map<string, Open>();
-
-  /** True when the chat knew of none: it is to be told behind what waits for it now. */
-  add(chat: string, row: OutboxRow, cause: GapCause): boolean {
-    const known = this.#open.get(chat);
-    const open = known ?? { to: row.to, firstRow: row.id, gaps: new Map<GapCause, Gap>() };
-    const before = open.gaps.get(cause);
-    const from = Math.min(before?.from ?? row.createdAt, row.createdAt);
-    const to = Math.max(before?.to ?? row.createdAt, row.createdAt);
-    open.gaps.set(cause, { cause, count: (before?.count ?? 0) + 1, from, to });
-    this.#open.set(chat, open);
-    return known === undefined;
+/** What was given up, cause by cause. */
+export function gapsOf(rows: readonly OutboxRow[]): readonly Gap[] {
+  const gaps = new Map<GapCause, Gap>();
+  for (const { gap: cause, createdAt } of rows) {
+    if (cause === undefined) continue;
+    const { count, from, to } = gaps.get(cause) ?? { count: 0, from: createdAt, to: createdAt };
+    gaps.set(cause, { cause, count: count + 1, from: Math.min(from, createdAt), to: Math.max(to, createdAt) });
   }
-
-  take(chat: string): GapLine | undefined {
-    const open = this.#open.get(chat);
-    this.#open.delete(chat);
-    return open && { replyKey: `${NAME}${open.firstRow}`, to: open.to, gaps: [...open.gaps.values()] };
-  }
+  return [...gaps.values()];
 }

@@ -1,7 +1,7 @@
 import type { ChannelLink, SendOptions, SendResult } from "../types/channel.ts";
-import type { OutboxRow } from "../types/journal.ts";
+import type { GapCause, OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
-import type { GapCause } from "./gaps.ts";
+import { isGapLine } from "./gaps.ts";
 import type { Pace } from "./pace.ts";
 import { pause } from "./pause.ts";
 import type { OutboxDeps } from "./ports.ts";
@@ -10,8 +10,8 @@ import { labelled } from "./render.ts";
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
   readonly pace: Pace;
-  /** Told when a row is given up that the chat may miss. */
-  gap(row: OutboxRow, cause: GapCause): void;
+  /** Called when the journal has a row that the chat may miss. */
+  gap(to: Peer): void;
 }
 
 /** A row on its way. */
@@ -29,7 +29,7 @@ const STALE_MS = 6 * 60 * 60 * 1000;
 export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
-    if (isTooOld(row, ports)) return giveUp(row, ports);
+    if (isTooOld(row, ports)) return tooOld(row, ports);
     await ports.pace.turn(current.to, ports.signal);
     if (ports.signal.aborted) return;
     const link = ports.links.link(current.to);
@@ -48,12 +48,19 @@ const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
 const isTooOld = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): boolean =>
   ports.clock.now() - (retriedAt ?? createdAt) > maxAgeOf(ports);
 
-async function giveUp(row: OutboxRow, ports: SendPorts): Promise<void> {
+/** What became of it and that the chat is to be told are written in one: a gateway that ends here tells it at its next start. */
+async function giveUp(row: OutboxRow, why: { error: string; gap: GapCause }, ports: SendPorts): Promise<void> {
+  const { error, gap } = why;
+  const isGivenUp = gap !== "refused";
+  await ports.journal.mark(row.id, { state: "failed", error, isGivenUp, ...(!isGapLine(row) && { gap }) });
+  ports.gap(row.to);
+}
+
+async function tooOld(row: OutboxRow, ports: SendPorts): Promise<void> {
   const hours = Math.round(maxAgeOf(ports) / 360_000) / 10;
   const error = `older than ${hours} hours when it could be sent`;
-  await ports.journal.mark(row.id, { state: "failed", error, isGivenUp: true });
   ports.log.error("reply not sent: too old", { reply: row.replyKey, channel: row.to.channel });
-  ports.gap(row, "late");
+  await giveUp(row, { error, gap: "late" }, ports);
 }
 
 const mayHaveArrived = (row: OutboxRow): boolean => row.state === "unknown" && row.editOf === undefined;
@@ -126,9 +133,8 @@ async function settle(row: Underway, result: SendResult, ports: SendPorts): Prom
 async function unknown(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
   const fields = { reply: row.replyKey, part: row.part, channel: row.to.channel, reason };
   if (row.editOf === undefined && row.state === "unknown") {
-    await ports.journal.mark(row.id, { state: "failed", error: `sent twice, both times with unknown end: ${reason}` });
     ports.log.error("nobody knows whether the reply arrived", fields);
-    ports.gap(row, "unknown");
+    await giveUp(row, { error: `sent twice, both times with unknown end: ${reason}`, gap: "unknown" }, ports);
     return "done";
   }
   ports.log.warn("send with unknown end", fields);
@@ -139,9 +145,8 @@ async function unknown(row: Underway, reason: string, ports: SendPorts): Promise
 /** A preview that cannot become the reply gives way to a new message; any other refusal is the end. */
 async function refused(row: Underway, reason: string, ports: SendPorts): Promise<Underway | "done"> {
   if (row.editOf !== undefined) return insteadOf(row.editOf, row, ports);
-  await ports.journal.mark(row.id, { state: "failed", error: reason });
   ports.log.error("platform refused the reply", { reply: row.replyKey, channel: row.to.channel, reason });
-  ports.gap(row, "refused");
+  await giveUp(row, { error: reason, gap: "refused" }, ports);
   return "done";
 }
 

@@ -3,11 +3,12 @@ import { runId, sessionKey } from "../types/ids.ts";
 import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyButton } from "../types/reply.ts";
-import { count, countOr, given, json, jsonOr, text, textOr, word } from "./columns.ts";
+import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Row, Statements } from "./sqlite.ts";
 
 const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
+const GAPS = ["late", "unknown", "refused"] as const;
 // A reply belongs to the session and the run that its message was claimed for.
 export const OUTBOX_ROWS = `
   SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
@@ -15,6 +16,8 @@ const OF_REPLY = `${OUTBOX_ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part
 const OF_INBOX = `${OUTBOX_ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
 const OF_RUN = `${OUTBOX_ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
 const OPEN = `${OUTBOX_ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
+const UNTOLD = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
+const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
@@ -22,7 +25,9 @@ const INSERT = `
 const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
     was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
-    sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END
+    sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END,
+    gap = CASE WHEN ?8 <> 'refused' OR EXISTS (
+      SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part) THEN ?8 END
   WHERE id = ?4 AND state <> 'sent'`;
 const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)
@@ -34,6 +39,7 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
     open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
+    untold: () => commits.read((sql) => sql.all(UNTOLD).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
     notePreview: (inboxId, to, messageId) =>
@@ -55,6 +61,7 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
 function planReply(sql: Statements, reply: PlannedReply, at: number): readonly OutboxRow[] {
   const known = sql.all(OF_REPLY, reply.replyKey);
   if (known.length > 0) return known.map(toOutboxRow);
+  noteTold(sql, reply);
   const firstText = reply.parts.findIndex((part) => part.kind === "text");
   const last = reply.parts.length - 1;
   for (const [part, body] of reply.parts.entries()) {
@@ -76,9 +83,13 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
   return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
 }
 
+function noteTold(sql: Statements, { tellsOf = [] }: PlannedReply): void {
+  for (const id of tellsOf) sql.run(TOLD, id);
+}
+
 function markRow(sql: Statements, id: number, change: OutboxChange, at: number): void {
-  const { state, messageId = null, error = null, isRepeat = false, isGivenUp = false } = change;
-  sql.run(MARK, state, messageId, error, id, Number(isRepeat), at, Number(isGivenUp));
+  const { state, messageId = null, error = null, isRepeat = false, isGivenUp = false, gap = null } = change;
+  sql.run(MARK, state, messageId, error, id, Number(isRepeat), at, Number(isGivenUp), gap);
 }
 
 export function toOutboxRow(row: Row): OutboxRow {
@@ -104,6 +115,7 @@ export function toOutboxRow(row: Row): OutboxRow {
       error: textOr(row, "error"),
       sentAt: countOr(row, "sent_at"),
       retriedAt: countOr(row, "retried_at"),
+      gap: wordOr(row, "gap", GAPS),
     }),
     ...(count(row, "is_repeat") === 1 && { isRepeat: true }),
     ...(count(row, "silent") === 1 && { silent: true }),

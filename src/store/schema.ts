@@ -113,6 +113,10 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE outbox ADD COLUMN silent INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN gap TEXT;
+  CREATE INDEX outbox_gap ON outbox (id) WHERE gap IS NOT NULL;
+  `,
 ];
 
 /** The version that this program writes. */

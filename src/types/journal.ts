@@ -66,6 +66,9 @@ export interface Inbox {
 /** planned → sending → sent | unknown | failed */
 export type OutboxState = "planned" | "sending" | "sent" | "unknown" | "failed";
 
+/** Why a chat may miss a chunk. `late`: too old when it could be sent. `unknown`: it may be there. `refused`: other parts were taken. */
+export type GapCause = "late" | "unknown" | "refused";
+
 /** One chunk of one logical reply. */
 export interface OutboxRow {
   readonly id: number;
@@ -94,6 +97,8 @@ export interface OutboxRow {
   readonly retriedAt?: number;
   /** It went out once more, or beside words that may be there already: the chat may hold it twice. */
   readonly isRepeat?: boolean;
+  /** Its chat may miss it and was not told so yet. */
+  readonly gap?: GapCause;
 }
 
 export interface PlannedReply {
@@ -107,6 +112,8 @@ export interface PlannedReply {
   readonly editOf?: string;
   /** The same words may stand in the chat already. */
   readonly isRepeat?: boolean;
+  /** Rows of which it tells that they may be missing: their `gap` ends with this. */
+  readonly tellsOf?: readonly number[];
 }
 
 export interface OutboxChange {
@@ -115,6 +122,8 @@ export interface OutboxChange {
   readonly isRepeat?: boolean;
   /** It ends without the platform's word: one that is being sent may have arrived, and a later send is labelled. */
   readonly isGivenUp?: boolean;
+  /** The chat is to be told of it; of `refused` only where the reply has other parts. */
+  readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;
 }
@@ -126,6 +135,8 @@ export interface OutboxJournal {
   mark(id: number, change: OutboxChange): Promise<void>;
   /** Rows that are neither sent nor failed, oldest first. */
   open(): Promise<readonly OutboxRow[]>;
+  /** Rows that were given up and have their `gap`, oldest first. */
+  untold(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /** What answers the messages of a run, in order. */
   ofRun(runId: string): Promise<readonly OutboxRow[]>;

@@ -79,6 +79,54 @@ describe("a chat that may miss something is told in one line", () => {
     expect(platform.messages.length).toBeGreaterThan(2);
   });
 
+  it("after the next start, once, where the gateway ended before it could be told", async () => {
+    const before = open({ maxAgeMs: () => 3_600_000 });
+    isUp = false;
+    await before.deliver(reply("a", "first"));
+    await before.deliver(reply("b", "second"));
+    await until(() => clock.waits.length > 0);
+    const elsewhere = await journal.outbox.plan({
+      replyKey: "c",
+      to: peer("8002"),
+      parts: [1, 2].map((n) => ({ kind: "text", body: `${n}`, format: "plain", plain: `${n}` })),
+    });
+    await journal.outbox.mark(elsewhere[0]!.id, { state: "sent", messageId: "m" });
+    await journal.outbox.mark(elsewhere[1]!.id, { state: "failed", error: "no", gap: "refused" });
+    // As a kill would: the rows are marked, the line is not planned.
+    for (const { id } of await journal.outbox.open())
+      await journal.outbox.mark(id, { state: "failed", error: "too old", gap: "late" });
+    const closing = before.close(0);
+    clock.pass(0);
+    await closing;
+    isUp = true;
+    for (const start of [1, 2, 3]) {
+      const outbox = open();
+      await outbox.recover();
+      await settled();
+      await until(() => texts().length === 1 && texts("8002").length === 1, `start ${start}`);
+      await quiet();
+    }
+    expect(texts()).toEqual([expect.stringMatching(/^⚠️ Of my messages, 2 from t\d+ .*left out/)]);
+    expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ were not taken here/)]);
+  });
+
+  it("anew, where an operator had it sent again in vain", async () => {
+    const outbox = open();
+    const [lost] = await journal.outbox.plan({
+      replyKey: "b",
+      to: ADA,
+      parts: [{ kind: "text", body: "bye", format: "plain", plain: "bye" }],
+    });
+    await journal.outbox.mark(lost!.id, { state: "failed", error: "too old", gap: "late" });
+    await outbox.recover();
+    await until(() => texts().length === 1);
+    const again = await journal.messages.sendAgain(lost!.id);
+    for (const _ of [1, 2]) platform.script.push({ result: { kind: "unknown", reason: "lost" } });
+    outbox.retry(again!);
+    await passUntil(() => texts().length === 2);
+    expect(texts().at(-1)).toMatch(/1 from t\d+ may be missing/);
+  });
+
   it("of nothing where nothing is taken, and not of its own line", async () => {
     const outbox = open();
     platform.script.push({ result: { kind: "refused", reason: "blocked" } });

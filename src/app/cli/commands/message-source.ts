@@ -126,6 +126,7 @@ const NOTHING: Desk["journal"] = {
     plan: none,
     mark: nothing,
     open: none,
+    untold: none,
     of: none,
     ofRun: none,
     notePreview: nothing,

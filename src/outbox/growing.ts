@@ -1,10 +1,12 @@
 import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundText } from "../types/reply.ts";
+import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
 export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links"> {
+  readonly pace: Pace;
   readonly limits: ChannelLimits;
   readonly to: Peer;
   readonly inboxId: number;
@@ -61,24 +63,35 @@ export class Growing {
     return this.#body === "" ? undefined : this.#growth?.restMs;
   }
 
-  /** Shows the text so far. Undefined when there was nothing to do. */
+  /** Shows the text so far, unless the pace of its chat allows that later. Undefined when there was nothing to do. */
   async show(markdown: string): Promise<SendResult | undefined> {
     const [part, next] = await renderText(markdown, this.#deps.limits);
     const link = this.#deps.links.link(this.#deps.to);
     if (!link || !part || part.body === this.#body) return undefined;
+    const later = this.#tooEarly();
+    if (later) return later;
     const result = (await this.#grow(link, { part, markdown, isWhole: next === undefined })) ?? this.#put(link, part);
     return this.#noted(await result, part);
   }
 
   /** Called when nothing new came for `restMs`. */
   async again(): Promise<SendResult | undefined> {
-    const result = await this.#growth?.again();
+    const result = this.#tooEarly() ?? (await this.#growth?.again());
     if (result?.kind === "refused") this.#growth = undefined;
     return result;
   }
 
-  /** Lets a message that the platform shows as being written grow to its last word, so that the final has nothing to change. */
+  #tooEarly(): SendResult | undefined {
+    const afterMs = this.#deps.pace.takeNow(this.#deps.to);
+    return afterMs === 0 ? undefined : { kind: "retry", reason: "it is not its turn", afterMs };
+  }
+
+  /**
+   * Lets a message that the platform shows as being written grow to its last word, so that the final has nothing to change.
+   * Where the final would have to wait for that, it says the last word itself.
+   */
   async complete(markdown: string): Promise<void> {
+    if (!this.#deps.pace.isUnbound(this.#deps.to)) return;
     if (this.#growth?.isMessage !== true || this.#messageId === undefined) return;
     const [part, next] = await renderText(markdown, this.#deps.limits);
     if (part && next === undefined && part.body !== this.#body) await this.#growth.show(part, markdown);

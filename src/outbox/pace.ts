@@ -54,6 +54,32 @@ export class Pace {
     }
   }
 
+  /** Takes the turn of a call that nobody waits for, where it may go now: 0, else milliseconds until it may be asked again. */
+  takeNow(to: Peer): number {
+    const waitMs = this.waitMs(to);
+    const now = this.#clock.now();
+    if (waitMs === 0) for (const name of [chatName(to), accountName(to)]) this.#lane(name).lastAt = now;
+    return waitMs;
+  }
+
+  /** What `takeNow` would say. */
+  waitMs(to: Peer): number {
+    const now = this.#clock.now();
+    const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);
+    const chat = placeIn(this.#lane(chatName(to)), perChatPerSecond, now);
+    const account = placeIn(this.#lane(accountName(to)), perAccountPerSecond, now);
+    return Math.max(0, chat - now, account - now);
+  }
+
+  /** True where no call makes the next one wait: no rule, and no refusal that still counts. */
+  isUnbound(to: Peer): boolean {
+    const now = this.#clock.now();
+    const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);
+    const lanes = [this.#lane(chatName(to)), this.#lane(accountName(to))];
+    const isFree = lanes.every((lane) => lane.blockedUntil <= now && spacingOf(lane, now) === 0);
+    return isFree && perChatPerSecond === undefined && perAccountPerSecond === undefined;
+  }
+
   /** A chat that has to wait takes no place of its account's: the others would wait with it. */
   #take(to: Peer): { readonly waitMs: number; readonly isTaken: boolean } {
     const now = this.#clock.now();

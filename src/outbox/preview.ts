@@ -1,14 +1,12 @@
 import type { SendResult } from "../types/channel.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Growing, type GrowingDeps } from "./growing.ts";
-import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 
 /** How one answer is shown while it is written. */
 export type PreviewOptions = Pick<GrowingDeps, "replyTo" | "recipient" | "isNative">;
 
 interface PreviewDeps extends OutboxDeps, GrowingDeps {
-  readonly pace: Pace;
   readonly queue: KeyedQueue;
   readonly chat: string;
 }
@@ -76,9 +74,15 @@ export class Preview {
       this.#noLook = this.#deps.clock.after(ms, () => this.#look());
       return;
     }
+    const before = this.#shown;
     this.#shown = markdown;
     this.#nextAt = now + Math.max(EDIT_EVERY_MS, this.#deps.limits.editEveryMs ?? 0);
-    this.#run(() => this.#growing.show(markdown));
+    this.#run(async () => {
+      const result = await this.#growing.show(markdown);
+      // Whoever falls silent now must not leave it unseen.
+      if (result?.kind === "retry") this.#shown = before;
+      return result;
+    });
   }
 
   /** Behind a reply that waits for its platform the final would wait for the preview. */
@@ -108,9 +112,15 @@ export class Preview {
 
   #restLater(): void {
     const ms = this.#growing.restMs;
-    if (ms === undefined || this.#closed) return;
+    if (ms !== undefined && !this.#closed) this.#restIn(ms);
+  }
+
+  #restIn(ms: number): void {
     this.#noRest = this.#deps.clock.after(ms, () => {
-      if (this.#isFree) this.#run(() => this.#growing.again());
+      if (!this.#isFree) return;
+      const waitMs = this.#deps.pace.waitMs(this.#deps.to);
+      if (waitMs > 0) this.#restIn(waitMs);
+      else this.#run(() => this.#growing.again());
     });
   }
 

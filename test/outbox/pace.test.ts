@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import { Pace, type PaceRules } from "../../src/outbox/pace.ts";
+import { renderText } from "../../src/outbox/render.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
 import { accountId } from "../../src/types/ids.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
@@ -135,6 +136,8 @@ describe("the outbox", () => {
     journal = await place.journal();
     platform = new Platform();
     rules = {};
+    // What renders is loaded with the first text; no test waits for that.
+    await renderText("loaded", LIMITS);
     outbox = new Outbox({
       journal: journal.outbox,
       links: { link: () => platform, limits: () => LIMITS },
@@ -144,6 +147,66 @@ describe("the outbox", () => {
     });
   });
   afterEach(() => place.remove());
+
+  const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
+  /** A growing answer that gets a word every 100 ms. */
+  async function grow(preview: { update(text: string): void }, ms: number): Promise<void> {
+    for (let at = 100; at <= ms; at += 100) {
+      clock.pass(100);
+      preview.update(words(10 + at / 100));
+      await quiet();
+    }
+  }
+
+  it("lets a growing answer take no more calls than allowed, and its final go in the next free one", async () => {
+    rules = { perChatPerSecond: 0.2 };
+    const preview = outbox.preview(peer("1"), 1)!;
+    await grow(preview, 7000);
+    expect(platform.calls.map(({ call }) => call)).toEqual(["send", "edit"]);
+    const editOf = await preview.finish(words(20));
+    await outbox.deliver({ ...reply("final"), inboxId: 1, ...(editOf !== undefined && { editOf }) });
+    await until(() => clock.waits.length > 0);
+    expect(clock.waits).toEqual([3800]);
+    expect(platform.calls).toHaveLength(2);
+    clock.pass(3800);
+    await until(() => platform.texts[0] === "final");
+  });
+
+  it("leaves the turns of a growing answer that fills its message to the final", async () => {
+    rules = { perChatPerSecond: 0.2 };
+    const preview = outbox.preview(peer("1"), 1)!;
+    preview.update(words(2000));
+    clock.pass(800);
+    await until(() => platform.calls.length === 1);
+    await grow({ update: () => preview.update(words(2001)) }, 10_000);
+    expect(await preview.finish(words(2001))).toBe("m1");
+    await outbox.deliver({ ...reply("final"), inboxId: 1, editOf: "m1" });
+    await until(() => platform.texts[0] === "final");
+  });
+
+  it("counts the growing answers of an account among its calls", async () => {
+    rules = { perAccountPerSecond: 0.5 };
+    const previews = ["1", "2", "3"].map((chat, at) => outbox.preview(peer(chat), at + 1)!);
+    for (let at = 0; at < 40; at += 1) {
+      clock.pass(100);
+      for (const preview of previews) preview.update(words(10 + at));
+      await quiet();
+    }
+    expect(platform.calls).toHaveLength(2);
+  });
+
+  it("shows nothing of a growing answer while its platform wants no call", async () => {
+    const preview = outbox.preview(peer("1"), 1)!;
+    platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 9000, rateLimited: true } });
+    platform.script.push({ result: { kind: "retry", reason: "429", afterMs: 9000, rateLimited: true } });
+    await outbox.deliver(reply("a", peer("2")));
+    await outbox.deliver(reply("b", peer("3")));
+    await until(() => clock.waits.filter((ms) => ms === 9000).length === 2);
+    await grow(preview, 8900);
+    expect(platform.calls).toHaveLength(2);
+    await grow(preview, 200);
+    await until(() => platform.messages.some(({ chat }) => chat === "1"));
+  });
 
   it("spaces the messages of a chat and keeps their order", async () => {
     rules = { perChatPerSecond: 1 };

@@ -44,14 +44,16 @@ export class Pace {
     this.#rules = rules;
   }
 
-  /** Resolves when a call may go, or when the gateway stops. */
-  async turn(to: Peer, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+  /** Resolves when a call may go; also when the gateway stops and when it is `by`, if that comes first: then with false. */
+  async turn(to: Peer, signal: AbortSignal, by = Infinity): Promise<boolean> {
+    while (!signal.aborted && this.#clock.now() < by) {
       const { waitMs, isTaken } = this.#take(to);
-      if (waitMs > 0) await pause(waitMs, { clock: this.#clock, signal });
+      const leftMs = by - this.#clock.now();
+      if (waitMs > 0) await pause(Math.min(waitMs, leftMs), { clock: this.#clock, signal });
       // A refusal may have come in while it waited.
-      if (isTaken && this.#heldUntil(to) <= this.#clock.now()) return;
+      if (isTaken && waitMs <= leftMs && this.#heldUntil(to) <= this.#clock.now()) return !signal.aborted;
     }
+    return false;
   }
 
   /** Takes the turn of a call that nobody waits for, where it may go now: 0, else milliseconds until it may be asked again. */

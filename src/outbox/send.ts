@@ -30,8 +30,7 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (isTooOld(row, ports)) return tooOld(row, ports);
-    await ports.pace.turn(current.to, ports.signal);
-    if (ports.signal.aborted) return;
+    if (!(await ports.pace.turn(current.to, ports.signal, endOf(row, ports)))) continue;
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
@@ -39,14 +38,17 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
     const after = await settle(current, result, ports);
     if (after === "done") return;
     current = after;
-    await wait(current.to, result, { tries, ports });
+    await wait(current, result, { tries, ports });
   }
 }
 
 const maxAgeOf = ({ maxAgeMs }: SendPorts): number => maxAgeMs?.() ?? STALE_MS;
 
-const isTooOld = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): boolean =>
-  ports.clock.now() - (retriedAt ?? createdAt) > maxAgeOf(ports);
+/** When it is too old to be sent. */
+const endOf = ({ retriedAt, createdAt }: OutboxRow, ports: SendPorts): number =>
+  (retriedAt ?? createdAt) + maxAgeOf(ports) + 1;
+
+const isTooOld = (row: OutboxRow, ports: SendPorts): boolean => ports.clock.now() >= endOf(row, ports);
 
 /** What became of it and that the chat is to be told are written in one: a gateway that ends here tells it at its next start. */
 async function giveUp(row: OutboxRow, why: { error: string; gap: GapCause }, ports: SendPorts): Promise<void> {
@@ -169,14 +171,15 @@ async function removeOf(preview: string, { to }: OutboxRow, { links }: SendPorts
   }
 }
 
+/** No longer than it may be sent: a platform that wants hours must not keep its end, and what waits behind it, from anybody. */
 async function wait(
-  to: Peer,
+  row: OutboxRow,
   result: SendResult,
   { tries, ports }: { tries: number; ports: SendPorts },
 ): Promise<void> {
   if (result.kind === "refused") return;
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
   const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
-  if (result.kind === "retry" && result.rateLimited === true) ports.pace.limited(to, ms);
-  await pause(ms, ports);
+  if (result.kind === "retry" && result.rateLimited === true) ports.pace.limited(row.to, ms);
+  await pause(Math.min(ms, Math.max(0, endOf(row, ports) - ports.clock.now())), ports);
 }

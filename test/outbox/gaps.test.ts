@@ -61,6 +61,23 @@ describe("a chat that may miss something is told in one line", () => {
     expect(texts("8002")).toEqual([expect.stringMatching(/1 from t\d+ could not be sent in time/)]);
   });
 
+  it("of answers that a platform put off for longer than they may wait, and those behind it", async () => {
+    const outbox = open({ maxAgeMs: () => 3_600_000 });
+    const hours = { kind: "retry", reason: "429", afterMs: 30 * 86_400_000, rateLimited: true } as const;
+    platform.script.push({ result: hours });
+    await outbox.deliver(reply("a", "first"));
+    await until(() => clock.waits.length > 0);
+    clock.pass(1_800_000);
+    await outbox.deliver(reply("b", "second"));
+    clock.pass(1_800_001);
+    await until(async () => (await journal.messages.outboxRow(1))?.state === "failed");
+    await until(() => clock.waits.includes(1_800_000));
+    clock.pass(1_800_000);
+    await until(async () => (await journal.messages.outboxRow(2))?.state === "failed");
+    expect(platform.calls).toHaveLength(1);
+    expect(await journal.outbox.open()).toMatchObject([{ replyKey: "gap:1" }]);
+  });
+
   it("of one that was sent twice with unknown end", async () => {
     const outbox = open();
     for (const _ of [1, 2]) platform.script.push({ result: { kind: "unknown", reason: "lost" } });

@@ -24,11 +24,14 @@ function bare(target: string): string {
   return target.replace(/^(?:https?:\/\/|mailto:)/i, "").replace(/\/$/, "");
 }
 
+/** Letters of other scripts stand as such; signs that would end an address or change it stay escaped. */
 function readable(href: string): string {
-  try {
-    return decodeURI(href);
-  } catch {
-    // A stray percent sign: as it stands, it is as readable as it gets.
-    return href;
-  }
+  return href.replace(/%[c-f][0-9a-f](?:%[89ab][0-9a-f])+/gi, (escaped) => {
+    try {
+      const text = decodeURIComponent(escaped);
+      return /^[\p{L}\p{M}\p{N}]$/u.test(text) ? text : escaped;
+    } catch {
+      return escaped;
+    }
+  });
 }

@@ -3,14 +3,18 @@ import type { Token } from "markdown-it";
 
 import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
 import { markSpoilers } from "./spoilers.ts";
+import { keepWebAddresses } from "./web-address.ts";
 
 /** The parser drops what is nested deeper; its own 100 is reached by a line of quote marks. */
 const MAX_NESTING = 1000;
 
 const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: MAX_NESTING });
+keepWebAddresses(parser);
+// An address that is shown is one that can be copied: its escapes stay.
+parser.normalizeLinkText = (address) => address;
 
 /**
- * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML is text. Never throws. This file loads the
+ * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML and bare web addresses are text. Never throws. This file loads the
  * parser (about 10 ms), so import it, or what renders, only when there is something to render.
  */
 export function parseMarkdown(text: string): MarkdownDoc {

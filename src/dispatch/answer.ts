@@ -14,6 +14,7 @@ import { NOTICE } from "./earlier-end.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import { wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
 import type { ChatStyle } from "./ports.ts";
+import { ResponsePrefix } from "./response-prefix.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { noticeFor } from "./words.ts";
 
@@ -58,6 +59,7 @@ class Answering {
   readonly #feed: BlockFeed | undefined;
   readonly #texts: string[] = [];
   readonly #sent: SentTexts;
+  readonly #prefix: ResponsePrefix;
   #filter = createDirectiveFilter();
   #visible = "";
   #broken = "";
@@ -73,6 +75,7 @@ class Answering {
     this.#outbox = outbox;
     this.#sent = new SentTexts(request.inboxId, request.message.from, request.earlier);
     const { style, agent } = request;
+    this.#prefix = new ResponsePrefix(style.responsePrefix, agent);
     const usual = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
     // Only the whole of a heartbeat's answer says whether there is any.
     const streaming = request.heartbeat ? "off" : usual;
@@ -93,19 +96,16 @@ class Answering {
 
   #openFeed(): BlockFeed {
     const { style, agent, clock, earlier, inboxId } = this.#request;
+    const known: string[] = [];
     const rows = Map.groupBy(earlier, (row) => row.replyKey);
-    const planned: string[] = [];
-    for (let own = rows.get(`in:${inboxId}:block:0`); own; own = rows.get(`in:${inboxId}:block:${planned.length}`))
-      planned.push(wordsIn(own));
-    const prefix = wordsOf(style.responsePrefix ?? "");
-    const known = planned.map((words, index) =>
-      index === 0 && words.startsWith(prefix) ? words.slice(prefix.length) : words,
-    );
+    for (let own = rows.get(`in:${inboxId}:block:0`); own; own = rows.get(`in:${inboxId}:block:${known.length}`))
+      known.push(wordsOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
     this.#known = known;
     return createBlockFeed({ streaming: agent.streaming, coalesce: style.coalesce, clock, earlier: known });
   }
 
   async take(event: RunEvent): Promise<void> {
+    this.#prefix.note(event);
     switch (event.type) {
       case "message_start":
         this.#filter = createDirectiveFilter();
@@ -138,7 +138,8 @@ class Answering {
 
   async #grow(delta: string): Promise<void> {
     this.#visible += delta;
-    if (!this.#sent.mayRepeat(this.#visible)) this.#preview?.update(joined([...this.#unsent(), this.#visible]));
+    if (!this.#sent.mayRepeat(this.#visible))
+      this.#preview?.update(this.#prefix.before(joined([...this.#unsent(), this.#visible])));
     await this.#sendBlocks(this.#feed?.push(delta));
     await this.#sendBlocks(this.#feed?.tick());
   }
@@ -202,7 +203,7 @@ class Answering {
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
     const parsed = this.#parsed();
-    const final = parsed.silent || parsed.text.trim() === "" ? undefined : this.#prefixed(parsed.text);
+    const final = parsed.silent || parsed.text.trim() === "" ? undefined : this.#prefix.before(parsed.text);
     const editOf = (await this.#preview?.finish(final)) ?? this.#leftPreview();
     // What was read of an answer that somebody stopped stays in the chat.
     const words = final ?? (isAborted ? this.#preview?.fading : undefined);
@@ -267,7 +268,7 @@ class Answering {
     const isFirst = this.#blocks === 0;
     if (this.#sent.repeats(text) && !this.#wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode, pause } = this.#request.style;
-    const markdown = isFirst ? this.#prefixed(text) : text;
+    const markdown = isFirst ? this.#prefix.before(text) : text;
     const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);
     const editOf = isFirst ? this.#leftPreview() : undefined;
@@ -284,8 +285,9 @@ class Answering {
   async #send(name: string, blocks: readonly ReplyBlock[], more: SendHow = {}) {
     const { inboxId, message, earlier } = this.#request;
     const before = earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
+    const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
     const isKnown = name !== "reply" && this.#series === "" && before.length > 0;
-    if (isKnown && hasSameWords(before, blocks)) return;
+    if (isKnown && this.#areSame(name, textIn(before), wanted)) return;
     if (isKnown) this.#series = `:again${earlier.length}`;
     await this.#outbox.deliver({
       replyKey: `in:${inboxId}${this.#series}:${name}`,
@@ -312,9 +314,10 @@ class Answering {
     return earlierPreview === "" ? undefined : earlierPreview;
   }
 
-  #prefixed(text: string): string {
-    const prefix = this.#request.style.responsePrefix;
-    return prefix === undefined || text.trim() === "" ? text : `${prefix} ${text}`;
+  /** By their words; before the first block another model's name may stand. */
+  #areSame(name: string, ...texts: readonly [string, string]): boolean {
+    const [before, now] = texts.map((text) => wordsOf(name === "block:0" ? this.#prefix.without(text) : text));
+    return before === now;
   }
 
   #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
@@ -324,12 +327,7 @@ class Answering {
   }
 }
 
-function hasSameWords(rows: readonly OutboxRow[], blocks: readonly ReplyBlock[]): boolean {
-  const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
-  return wordsIn(rows) === wordsOf(wanted);
-}
-
-const wordsIn = (rows: readonly OutboxRow[]): string => wordsOf(rows.map(({ body }) => partWords(body)).join(""));
+const textIn = (rows: readonly OutboxRow[]): string => rows.map(({ body }) => partWords(body)).join("");
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
 

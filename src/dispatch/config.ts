@@ -34,7 +34,16 @@ const queue = z.strictObject({
 
 /** `messages.*` */
 export const messagesConfig = z.strictObject({
-  responsePrefix: z.string().optional().meta(about("Response prefix", "Text before every answer.")),
+  responsePrefix: z
+    .string()
+    .optional()
+    .meta(
+      about(
+        "Response prefix",
+        "Text before every answer. `{model}`, `{modelFull}`, `{provider}`, `{thinkingLevel}` and `{identity.name}` stand for who " +
+          "answers; `auto` is `[{identity.name}]`.",
+      ),
+    ),
   queue: queue.prefault({}).meta(about("Queue", "Messages that come while the agent is at work.")),
   inbound: z
     .strictObject({

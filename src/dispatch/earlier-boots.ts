@@ -1,6 +1,7 @@
 import type { Session } from "../types/session.ts";
 import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { ResponsePrefix } from "./response-prefix.ts";
 import { restoreWords } from "./restore-words.ts";
 import type { PreparedTurn } from "./turn.ts";
 
@@ -10,11 +11,13 @@ export async function takeUpSends(prepared: PreparedTurn, session: Session, port
     rows: [row],
     turn,
     message,
+    agent,
   } = prepared;
   if (!row || row.attempts === 0) return;
   const { journal, clock, settings } = ports;
   const rows = await journal.outbox.of(row.id);
   const sent = { inboxId: row.id, turnId: turn.entryId, rows };
+  const prefix = new ResponsePrefix(settings().chat(message.from).responsePrefix, agent);
   await settleSends(session, sent, clock);
-  await restoreWords(session, { ...sent, prefix: settings().chat(message.from).responsePrefix }, clock);
+  await restoreWords(session, { ...sent, prefix }, clock);
 }

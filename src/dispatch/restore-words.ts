@@ -8,6 +8,7 @@ import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import type { Session } from "../types/session.ts";
 import { emptyUsage } from "../types/usage.ts";
 import { wordsOf } from "./block-feed.ts";
+import type { ResponsePrefix } from "./response-prefix.ts";
 
 interface Turn {
   readonly inboxId: number;
@@ -15,7 +16,7 @@ interface Turn {
   /** What an earlier boot planned for this message. */
   readonly rows: readonly OutboxRow[];
   /** Stands before the first block in the chat, and is no word of the model's. */
-  readonly prefix?: string | undefined;
+  readonly prefix: Pick<ResponsePrefix, "without">;
 }
 
 /**
@@ -41,14 +42,14 @@ export async function restoreWords(
 }
 
 /** The texts of the blocks in their order. A second series belongs to an answer that was other than the first. */
-function blocksOf({ inboxId, rows, prefix = "" }: Turn): readonly string[] {
+function blocksOf({ inboxId, rows, prefix }: Turn): readonly string[] {
   if (rows.some(({ replyKey }) => replyKey.startsWith(`in:${inboxId}:again`))) return [];
   const blocks: string[] = [];
   for (let own = rowsOf(rows, inboxId, 0); own.length > 0; own = rowsOf(rows, inboxId, blocks.length))
     blocks.push(own.map(({ body }) => partWords(body)).join("\n"));
   const [first, ...others] = blocks;
   if (first === undefined) return [];
-  return [prefix !== "" && first.startsWith(prefix) ? first.slice(prefix.length).trimStart() : first, ...others];
+  return [prefix.without(first), ...others];
 }
 
 const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): readonly OutboxRow[] =>

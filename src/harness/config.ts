@@ -70,6 +70,12 @@ export const agentEntryConfig = z.strictObject({
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
   default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
   name: z.string().optional().meta(about("Name", "Shown to people.")),
+  identity: z
+    .strictObject({
+      name: z.string().optional().meta(about("Name", "What it calls itself; `name` when unset.")),
+    })
+    .prefault({})
+    .meta(about("Identity", "Who the agent is in chats.")),
   workspace,
   systemPromptOverride,
   skills,

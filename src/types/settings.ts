@@ -11,6 +11,8 @@ export interface ChunkLimits {
 export interface AgentSettings {
   readonly id: AgentId;
   readonly name?: string;
+  /** What the agent calls itself in chats. */
+  readonly identityName?: string;
   /** Absolute path. */
   readonly workspace: string;
   readonly model: { readonly primary?: ModelRef; readonly fallbacks: readonly ModelRef[] };

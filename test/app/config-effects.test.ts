@@ -76,6 +76,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.blockStreamingChunk.breakPreference",
     "agents.list.id",
     "agents.list.default",
+    "agents.list.identity.name",
     "agents.list.workspace",
     "agents.list.systemPromptOverride",
     "agents.list.skills",

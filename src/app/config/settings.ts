@@ -51,6 +51,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
   return deepFreeze({
     id: agentId(entry.id),
     ...(entry.name !== undefined && { name: entry.name }),
+    ...identityOf(entry),
     workspace: workspaceOf(entry, defaults, places),
     model: modelOf(entry.model ?? defaults.model),
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
@@ -69,6 +70,11 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...heartbeatOf(config, entry, places.isDefault),
     streaming: streamingOf(defaults),
   });
+}
+
+function identityOf({ identity, name }: Entry): Pick<AgentSettings, "identityName"> {
+  const identityName = identity?.name ?? name;
+  return identityName === undefined ? {} : { identityName };
 }
 
 function compactionOf({ compaction, contextLimits }: Defaults, own: Entry["contextLimits"]): CompactionSettings {

@@ -1,5 +1,9 @@
 import { scanFences, spanAt, splitFence, wholeUnits } from "./fences.ts";
 import type { FenceSpan } from "./fences.ts";
+import { scanTables, splitTable } from "./tables.ts";
+import type { TableSpan } from "./tables.ts";
+import { scanWhole } from "./whole.ts";
+import type { WholeSpan } from "./whole.ts";
 
 /** Where a text is cut by preference. */
 export type BreakPreference = "paragraph" | "newline" | "sentence";
@@ -42,8 +46,9 @@ const FALLBACKS: Record<BreakPreference, BreakPreference[]> = {
 };
 
 /**
- * Makes a chunker. Inside a code fence nothing is cut unless the fence alone exceeds `maxChars`: then it is closed and
- * opened again in the next chunk. Blanks at a cut are left out. Never throws.
+ * Makes a chunker. Inside a code fence or a table nothing is cut unless it alone exceeds `maxChars`: then the fence is
+ * closed and opened again in the next chunk, and the table's head repeated. Links, addresses and inline code that fit are
+ * never cut, marked words only where nothing better comes in time. Blanks at a cut are left out. Never throws.
  */
 export function createBlockChunker(options: BlockChunkerOptions): BlockChunker {
   const maxChars = Math.max(options.maxChars, SMALLEST_MAX);
@@ -86,50 +91,106 @@ function nextCut(rest: Rest, limits: BlockChunkerOptions, last: boolean): Cut | 
   if (text.trim() === "") return last && rest.text !== "" ? { chunk: "", rest: NOTHING } : undefined;
   // Only this much decides, so that a long text and its parts are cut alike.
   const window = text.slice(0, limits.maxChars + 1);
-  const spans = scanFences(window);
-  const soft = softBreak(window, spans, limits);
+  const layout = layoutOf(window, last);
+  const soft = softBreak(window, layout, limits);
   if (soft !== undefined) return cutAt(text, soft);
-  if (text.length > limits.maxChars) return forcedCut(text, window, { spans, limits });
-  return last ? lastCut(text, spans, limits) : undefined;
+  if (text.length > limits.maxChars) return forcedCut(text, window, { layout, limits });
+  return last ? lastCut(text, layout, limits) : undefined;
 }
 
-function lastCut(text: string, spans: FenceSpan[], limits: BlockChunkerOptions): Cut {
-  const open = spans.find((span) => !span.closed);
+/** What of a text is not to be cut. */
+interface Layout {
+  readonly fences: readonly FenceSpan[];
+  readonly tables: readonly TableSpan[];
+  /** Blocks with what means nothing in two pieces. */
+  readonly solid: readonly Span[];
+  /** The same with marked words. */
+  readonly all: readonly Span[];
+}
+
+type Span = Pick<WholeSpan, "start" | "end" | "closed">;
+
+function layoutOf(window: string, last: boolean): Layout {
+  const fences = scanFences(window);
+  const tables = scanTables(window, fences, last);
+  const whole = scanWhole(window, { fences, tables }, last);
+  const solid = [...fences, ...tables, ...whole.filter(({ kind }) => kind === "solid")];
+  return { fences, tables, solid, all: [...fences, ...tables, ...whole] };
+}
+
+function lastCut(text: string, layout: Layout, limits: BlockChunkerOptions): Cut {
+  const open = layout.fences.find((span) => !span.closed);
   const chunk = text.trimEnd() + (open === undefined ? "" : `\n${open.close}`);
-  return chunk.length > limits.maxChars ? forcedCut(text, text, { spans, limits }) : { chunk, rest: NOTHING };
+  return chunk.length > limits.maxChars ? forcedCut(text, text, { layout, limits }) : { chunk, rest: NOTHING };
 }
 
-function softBreak(window: string, spans: FenceSpan[], limits: BlockChunkerOptions): number | undefined {
+function softBreak(window: string, { all }: Layout, limits: BlockChunkerOptions): number | undefined {
   const { minChars, breakPreference, flushOnParagraph } = limits;
-  const preferred = breaks(window, BREAKS[breakPreference], spans).find((at) => at >= minChars);
+  const preferred = breaks(window, BREAKS[breakPreference], all).find((at) => at >= minChars);
   if (flushOnParagraph !== true) return preferred;
-  const paragraph = breaks(window, BREAKS.paragraph, spans)[0];
+  const paragraph = breaks(window, BREAKS.paragraph, all)[0];
   return paragraph === undefined || (preferred ?? Infinity) < paragraph ? preferred : paragraph;
 }
 
 interface Around {
-  readonly spans: FenceSpan[];
+  readonly layout: Layout;
   readonly limits: BlockChunkerOptions;
 }
 
-function forcedCut(text: string, window: string, { spans, limits }: Around): Cut {
-  const { minChars, maxChars, breakPreference } = limits;
-  const lastBreak = (least: number): number | undefined =>
-    [breakPreference, ...FALLBACKS[breakPreference]]
-      .map((kind) => breaks(window, BREAKS[kind], spans).findLast((place) => place >= least))
-      .find((place) => place !== undefined);
-  const enough = lastBreak(minChars);
+function forcedCut(text: string, window: string, around: Around): Cut {
+  const { layout, limits } = around;
+  const enough = lastBreak(window, layout.all, limits);
   if (enough !== undefined) return cutAt(text, enough);
-  const span = spanAt(spans, Math.min(maxChars, window.length));
-  if (span !== undefined && window.slice(0, span.start).trim() !== "") return cutAt(text, span.start - 1);
-  const parts = span && splitFence(text, span, maxChars);
+  const edge = Math.min(limits.maxChars, window.length);
+  const fence = spanAt(layout.fences, edge);
+  const table = spanAt(layout.tables, edge);
+  const block = fence ?? table;
+  if (block !== undefined && window.slice(0, block.start).trim() !== "") return cutAt(text, block.start - 1);
+  const parts = fence ? splitFence(text, fence, limits.maxChars) : table && splitTable(text, table, limits.maxChars);
   if (parts !== undefined) return { chunk: parts.chunk, rest: { text: parts.rest, midLine: false } };
-  const word = breaks(window, BLANK, span === undefined ? spans : []).at(-1);
-  return cutAt(text, lastBreak(maxChars / 2) ?? word ?? hardBreak(text, maxChars));
+  return cutAt(text, innerBreak(text, window, { ...around, layout: block ? withoutBlock(layout, block) : layout }));
 }
 
-/** Where the pattern matches outside of fences, beyond the first unit. */
-function breaks(window: string, pattern: RegExp, spans: FenceSpan[]): number[] {
+/** A block that cannot be split in its own way is cut like a paragraph. */
+function withoutBlock(layout: Layout, block: Span): Layout {
+  const others = (spans: readonly Span[]): readonly Span[] => spans.filter((span) => span !== block);
+  return { ...layout, solid: others(layout.solid), all: others(layout.all) };
+}
+
+/** The best place where no good one is: rather within marked words than for a chunk of a few words, and in a link last. */
+function innerBreak(text: string, window: string, { layout, limits }: Around): number {
+  const { maxChars } = limits;
+  const half = { ...limits, minChars: maxChars / 2 };
+  const word = (spans: readonly Span[]): number | undefined => breaks(window, BLANK, spans).at(-1);
+  const outside = word(layout.all) ?? 0;
+  return (
+    lastBreak(window, layout.all, half) ??
+    (outside >= half.minChars ? outside : undefined) ??
+    lastBreak(window, layout.solid, half) ??
+    word(layout.solid) ??
+    outsideOf(layout.solid, text, maxChars) ??
+    word([]) ??
+    hardBreak(text, maxChars)
+  );
+}
+
+/** Undefined where a solid span fills all the room. */
+function outsideOf(spans: readonly Span[], text: string, maxChars: number): number | undefined {
+  const at = hardBreak(text, maxChars);
+  const span = spanAt(spans, at);
+  if (span === undefined) return at;
+  return span.start > 0 ? span.start : undefined;
+}
+
+function lastBreak(window: string, spans: readonly Span[], limits: BlockChunkerOptions): number | undefined {
+  const { minChars, breakPreference } = limits;
+  return [breakPreference, ...FALLBACKS[breakPreference]]
+    .map((kind) => breaks(window, BREAKS[kind], spans).findLast((place) => place >= minChars))
+    .find((place) => place !== undefined);
+}
+
+/** Where the pattern matches outside of these spans, beyond the first unit. */
+function breaks(window: string, pattern: RegExp, spans: readonly Span[]): number[] {
   return [...window.matchAll(pattern)]
     .map((match) => match.index)
     .filter((at) => at > 0 && spanAt(spans, at) === undefined);

@@ -40,8 +40,11 @@ function opened(marks: RegExpExecArray, start: number, body: number): FenceSpan 
   return { start, body, end: body, closed: false, close: inline ? "" : indent + mark };
 }
 
-/** The span that a cut at `at` would tear. */
-export function spanAt(spans: readonly FenceSpan[], at: number): FenceSpan | undefined {
+/** The span that a cut at `at` would tear; one that is not closed also at its end. */
+export function spanAt<S extends Pick<FenceSpan, "start" | "end" | "closed">>(
+  spans: readonly S[],
+  at: number,
+): S | undefined {
   return spans.find((span) => span.start < at && (at < span.end || (at === span.end && !span.closed)));
 }
 

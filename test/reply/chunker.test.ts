@@ -91,6 +91,58 @@ describe("createBlockChunker", () => {
     ]);
   });
 
+  it.each([
+    ["a link", "[the label of a link](https://x.org/a_(b)?c=1)"],
+    ["a link with a picture", "[![a small picture](https://x.org/p.png) and words](https://x.org)"],
+    ["a picture", "![a small picture](https://x.org/p.png)"],
+    ["inline code", "`some code. And more of it`"],
+    ["bold words", "**some bold words. And more**"],
+    ["slanted words", "_some slanted words. And more_"],
+    ["struck words", "~~some struck words. And more~~"],
+    ["a spoiler", "||some hidden words. And more||"],
+    ["an address", "https://x.org/。a。b。c_d*e"],
+  ])("does not tear %s", (_, piece) => {
+    for (const breakPreference of ["paragraph", "newline", "sentence"] as const)
+      for (let at = 0; at < 60; at += 1) {
+        const text = `${words(40).slice(0, at)} ${piece} ${words(20)}`;
+        const chunks = chunksOf(text.split(""), { minChars: 20, maxChars: 80, breakPreference });
+        expect(
+          chunks.some((chunk) => chunk.includes(piece)),
+          chunks.join(" ⏎ "),
+        ).toBe(true);
+      }
+  });
+
+  it("cuts at sentences between marks, and does not wait for stray ones beyond their paragraph", () => {
+    const options = { minChars: 5, maxChars: 80, breakPreference: "sentence" } as const;
+    const chunker = createBlockChunker(options);
+    expect(chunker.push("**Bold one.** Then [1] more. And ")).toEqual(["**Bold one.**", "Then [1] more."]);
+    expect(chunker.push("2 *3 is it. Or [not. So\n\nNext. One")).toEqual([
+      "And 2 *3 is it.",
+      "Or [not.",
+      "So\n\nNext.",
+    ]);
+  });
+
+  it("cuts a marked text that is longer than a chunk, at words", () => {
+    const chunks = chunksOf([`**${words(30)}**`], { minChars: 40, maxChars: 60, breakPreference: "paragraph" });
+    expect(chunks.join(" ")).toBe(`**${words(30)}**`);
+    expect(Math.min(...chunks.slice(0, -1).map((chunk) => chunk.length))).toBeGreaterThan(30);
+  });
+
+  it("keeps a table that fits whole, and repeats the head of a longer one", () => {
+    const head = "| name | number |\n|------|-------:|";
+    const rows = Array.from({ length: 9 }, (_, index) => `| row ${index} | ${index} |`);
+    const whole = `Some words before it.\n${head}\n${rows.slice(0, 2).join("\n")}`;
+    const options = { minChars: 10, maxChars: 80, breakPreference: "newline" } as const;
+    expect(chunksOf(whole.split(""), options)).toEqual(whole.split(/(?<=it\.)\n/));
+    const chunks = chunksOf(`${head}\n${rows.join("\n")}\n\nAfter it.`.split(""), options);
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const chunk of chunks.slice(0, -1)) expect(chunk.startsWith(`${head}\n| row`)).toBe(true);
+    expect(chunks.join("\n").match(/^\| row .*$/gm)).toEqual(rows);
+    expect(chunks.at(-1)).toMatch(/After it\.$/);
+  });
+
   const preference = fc.constantFrom("paragraph", "newline", "sentence");
   const options = fc
     .record({
@@ -147,6 +199,57 @@ describe("createBlockChunker", () => {
         expect(whole.every((chunk) => chunk.length <= limits.maxChars)).toBe(true);
       }),
       { numRuns: 1000 },
+    );
+  });
+
+  const marked = fc
+    .array(
+      fc.constantFrom(
+        ..."**¦*¦_¦__¦~~¦||¦`¦[¦]¦](u)¦[a. b](https://x.org/c)¦word¦ two¦. ¦\n¦\n\n¦\\¦- ¦1. ¦# ¦| a. b | c |\n¦|--|--|\n¦\n| x¦|¦-¦https://y.org ¦```\n¦日。".split(
+          "¦",
+        ),
+      ),
+      { maxLength: 60 },
+    )
+    .map((parts) => parts.join(""));
+
+  it("cuts marks, links and tables alike however the text arrives, and loses nothing of them", () => {
+    const ink = (text: string) => text.replace(/[\s`~]+/g, "");
+    fc.assert(
+      fc.property(marked, options, fc.boolean(), (text, limits, flushOnParagraph) => {
+        const all = { ...limits, flushOnParagraph };
+        const whole = chunksOf([text], all);
+        expect(chunksOf(text.split(""), all)).toEqual(whole);
+        expect(whole.every((chunk) => chunk.length <= limits.maxChars)).toBe(true);
+        // Heads of tables are repeated.
+        let at = 0;
+        const cut = ink(whole.join(""));
+        for (const sign of ink(text)) at = cut.indexOf(sign, at) + 1 || Infinity;
+        expect(at).toBeLessThanOrEqual(cut.length);
+        if (!text.includes("|--|--|")) expect(cut).toBe(ink(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("never tears a link that fits, wherever it stands", () => {
+    const link = fc
+      .tuple(
+        fc.constantFrom("label", "a. b! c? d", "code `x`", "two\nlines"),
+        fc.constantFrom("", "a_b", "x(y)z", "q?c=1&d=2"),
+      )
+      .map(([label, path]) => `[${label}](https://x.org/${path})`);
+    fc.assert(
+      fc.property(texts, link, texts, options, (before, made, after, limits) => {
+        const stray = /[`~[\\]/;
+        fc.pre(!stray.test(before) && made.length <= limits.maxChars);
+        const chunks = chunksOf([`${before} ${made} ${after}`], limits);
+        expect(
+          chunks.some((chunk) => chunk.includes(made)),
+          chunks.join(" ⏎ "),
+        ).toBe(true);
+      }),
+      { numRuns: 2000 },
     );
   });
 

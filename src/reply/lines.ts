@@ -1,0 +1,29 @@
+import { spanAt, type FenceSpan } from "./fences.ts";
+
+/** A line outside of code fences. */
+export interface Line {
+  readonly start: number;
+  /** Without its line break. */
+  readonly end: number;
+  readonly text: string;
+  /** Its line break is there. */
+  readonly isWhole: boolean;
+}
+
+const BLOCK_START = /^[ \t]*(?:[-+*][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)/;
+
+/** Whether a line begins something of its own: what is open on the line before it ends there. */
+export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
+
+/** The lines of a text without those of its fences; the last one has no line break, and may be empty. */
+export function linesOf(text: string, fences: readonly FenceSpan[]): Line[] {
+  const lines: Line[] = [];
+  for (let start = 0; start <= text.length;) {
+    const newline = text.indexOf("\n", start);
+    const end = newline < 0 ? text.length : newline;
+    const inFence = fences.some((fence) => fence.start === start) || spanAt(fences, start) !== undefined;
+    if (!inFence) lines.push({ start, end, text: text.slice(start, end), isWhole: newline >= 0 });
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,81 @@
+import type { FenceSpan } from "./fences.ts";
+import { isBlockStart, linesOf, type Line } from "./lines.ts";
+
+/** A table, or what may still become one. */
+export interface TableSpan {
+  readonly start: number;
+  /** Offset of its first row; the text's end when its first lines are not complete. */
+  readonly body: number;
+  readonly end: number;
+  /** Whether nothing that follows belongs to it. */
+  readonly closed: boolean;
+  /** Its first two lines are not there yet. */
+  readonly isTorn?: boolean;
+}
+
+/** Other heads cannot be told from sentences before their second line is there. */
+const HEAD = /^[ \t]*\|/;
+const RULE = /^(?=.*\|)[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const TORN_RULE = /^[ \t|:-]*$/;
+
+/** Finds the tables of a text, which may end in the middle of a line; nothing follows the `last` text. */
+export function scanTables(text: string, fences: readonly FenceSpan[], last: boolean): TableSpan[] {
+  const tables: TableSpan[] = [];
+  const lines = linesOf(text, fences);
+  for (let at = 0; at < lines.length; at += 1) {
+    const table = tableAt(lines, at, last);
+    if (table === undefined) continue;
+    tables.push(table);
+    while ((lines[at + 1]?.start ?? Infinity) < table.end) at += 1;
+  }
+  return tables;
+}
+
+function tableAt(lines: readonly Line[], at: number, last: boolean): TableSpan | undefined {
+  const [head, rule] = lines.slice(at, at + 2);
+  if (!head || !HEAD.test(head.text)) return undefined;
+  const torn = last ? undefined : tornAt(head, rule);
+  if (torn !== undefined) return tornUntil(torn, head.start);
+  if (rule?.start !== head.end + 1 || !RULE.test(rule.text) || cellsIn(rule.text) !== cellsIn(head.text))
+    return undefined;
+  const rows = lines.slice(at + 2);
+  const after = rows.findIndex((row, index) => isBehind(row, rows[index - 1] ?? rule));
+  const { end } = (after < 0 ? rows : rows.slice(0, after)).at(-1) ?? rule;
+  return { start: head.start, body: rule.end + 1, end, closed: after >= 0 || last };
+}
+
+/** The end of a text that does not tell yet whether its last lines begin a table. */
+function tornAt(head: Line, rule: Line | undefined): number | undefined {
+  if (!head.isWhole) return head.end;
+  return rule?.start === head.end + 1 && !rule.isWhole && TORN_RULE.test(rule.text) ? rule.end : undefined;
+}
+
+const tornUntil = (end: number, start: number): TableSpan => ({ start, body: end, end, closed: false, isTorn: true });
+
+const isBehind = (row: Line, before: Line): boolean =>
+  row.start !== before.end + 1 || isBlockStart(row.text) || (row.isWhole && row.text.trim() === "");
+
+const cellsIn = (row: string): number =>
+  row
+    .trim()
+    .replace(/^\||(?<!\\)\|$/g, "")
+    .split(/(?<!\\)\|/).length;
+
+/**
+ * Cuts a text that begins with a table between two rows, so that the first part has at most `maxChars` units; the rest
+ * has the head again where that leaves room. `undefined` when no row fits.
+ */
+export function splitTable(
+  text: string,
+  table: TableSpan,
+  maxChars: number,
+): { chunk: string; rest: string } | undefined {
+  // A line that is not there yet may be the end of it.
+  const at = text
+    .slice(0, maxChars + 1)
+    .trimEnd()
+    .lastIndexOf("\n", maxChars - 1);
+  if (at <= table.body) return undefined;
+  const head = table.body > maxChars / 2 ? "" : text.slice(table.start, table.body);
+  return { chunk: text.slice(0, at), rest: head + text.slice(at + 1) };
+}

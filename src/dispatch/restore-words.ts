@@ -58,12 +58,21 @@ const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): rea
 /** The blocks behind those that the transcript has. */
 function unwritten(blocks: readonly string[], messages: readonly ChatMessage[]): readonly string[] {
   const written = wordsOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
-  let sent = "";
+  let at = 0;
   const known = blocks.findIndex((block) => {
-    sent += wordsOf(block);
-    return !written.startsWith(sent);
+    const words = wordsOf(block);
+    const own = ownWords(words, written.slice(0, at), written.slice(at));
+    at += own ?? 0;
+    return words !== "" && own === undefined;
   });
   return known < 0 ? [] : blocks.slice(known);
+}
+
+/** How many of a block's words go on from the written ones; before them stands the head of a table that was cut. */
+function ownWords(words: string, said: string, rest: string): number | undefined {
+  for (let at = 0; at < words.length && said.includes(words.slice(0, at)); at += 1)
+    if (rest.startsWith(words.slice(at))) return words.length - at;
+  return undefined;
 }
 
 const brokenOff = (text: string, timestamp: number): AssistantMessage => ({

@@ -11,7 +11,7 @@ import type { InboxRow } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
 import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
-import { answered } from "../fakes/messages.ts";
+import { answered, called, given } from "../fakes/messages.ts";
 
 let hall: Hall;
 /** The boot that is to crash: its stores are used, its hallway is not. */
@@ -213,6 +213,34 @@ describe("after a crash there is exactly one answer", () => {
     expect(shown).toContain("what was said\\n\\nbefore it broke off");
     expect(shown).toContain("Go on exactly");
     expect(hall.model.calls).toHaveLength(1);
+  });
+
+  it("in blocks, of which a cut table had its head again", async () => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+    const row = await accept(message("hello"));
+    await claim([row]);
+    await writeUser("hello", row);
+    const head = "| name | age |\n|---|---|";
+    const rows = ["| ann | 1 |\n| bob | 2 |", "| cid | 3 |"];
+    const said = [{ type: "text" as const, text: [head, ...rows].join("\n") }, called("c1")];
+    await before.use("1", async (session) => {
+      await session.append({ type: "message", message: answered(said, { stopReason: "toolUse" }) });
+      await session.append({ type: "message", message: given("c1", "seen") }, { durable: true });
+    });
+    for (const [at, part] of rows.entries())
+      await before.journal.outbox.plan({
+        replyKey: `in:${row.id}:block:${at}`,
+        inboxId: row.id,
+        to: row.message.from,
+        parts: await renderText(`${head}\n${part}`, LIMITS),
+      });
+    const chunk = { minChars: 10, maxChars: 55, breakPreference: "paragraph" } as const;
+    hall.rules = { ...hall.rules, agent: { streaming: { blocks: true, breakAt: "text_end", chunk } } };
+    hall.model.answer(() => ({ text: "and that is all" }));
+    await (await crash()).outcome(row);
+    expect(hall.platform.texts).toHaveLength(3);
+    expect(hall.platform.texts[2]).toBe("and that is all");
+    expect(JSON.stringify(hall.model.calls[0]!.messages)).not.toContain("Go on exactly");
   });
 
   it("in blocks that came out otherwise, with a label", async () => {

@@ -245,7 +245,8 @@ class Answering {
   async #sendMedia(): Promise<boolean> {
     const parsed = parseDirectives(joined(this.#texts));
     const blocks = await this.#attached(parsed);
-    if (blocks.length > 0) await this.#send("media", blocks);
+    const replyTo = this.#request.style.replyToMode === "all" ? this.#replyTo(parsed) : undefined;
+    if (blocks.length > 0) await this.#send("media", blocks, { replyTo });
     return true;
   }
 
@@ -297,6 +298,7 @@ class Answering {
       isRepeat: isKnown || this.#mayRepeat(name),
       ...(more.editOf !== undefined && { editOf: more.editOf }),
       ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
+      quoteAll: this.#request.style.replyToMode === "all",
       pauseMs: more.pauseMs ?? 0,
     });
   }

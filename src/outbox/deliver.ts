@@ -22,6 +22,8 @@ export interface Reply {
   readonly to: Peer;
   readonly blocks: readonly ReplyBlock[];
   readonly replyTo?: string;
+  /** Every message of it answers `replyTo`, not the first alone. */
+  readonly quoteAll?: boolean;
   readonly buttons?: readonly ReplyButton[];
   /** A preview whose text the first chunk replaces. */
   readonly editOf?: string;
@@ -57,13 +59,14 @@ export class Outbox {
   async deliver(reply: Reply): Promise<readonly OutboxRow[]> {
     const parts = await this.#render(reply);
     if (parts.length === 0) return [];
-    const { replyKey, inboxId, to, replyTo, buttons, silent, editOf, isRepeat, tellsOf } = reply;
+    const { replyKey, inboxId, to, replyTo, quoteAll, buttons, silent, editOf, isRepeat, tellsOf } = reply;
     const rows = await this.#deps.journal.plan({
       replyKey,
       to,
       parts,
       ...(inboxId !== undefined && { inboxId }),
       ...(replyTo !== undefined && { replyTo }),
+      ...(quoteAll !== undefined && { quoteAll }),
       ...(buttons && { buttons }),
       ...(silent !== undefined && { silent }),
       ...(editOf !== undefined && { editOf }),

@@ -33,7 +33,7 @@ const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)
   ON CONFLICT (inbox_id) DO UPDATE SET target = excluded.target, message_id = excluded.message_id`;
 
-/** The first part answers `replyTo`, the last one carries the buttons, the first text one replaces the preview. */
+/** The first part answers `replyTo`, with `quoteAll` every part; the last one carries the buttons, the first text one replaces the preview. */
 export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
   return {
     plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),
@@ -72,7 +72,7 @@ function planReply(sql: Statements, reply: PlannedReply, at: number): readonly O
       reply.inboxId ?? null,
       JSON.stringify(reply.to),
       JSON.stringify(body),
-      (part === 0 ? reply.replyTo : undefined) ?? null,
+      (part === 0 || reply.quoteAll === true ? reply.replyTo : undefined) ?? null,
       part === last && reply.buttons ? JSON.stringify(reply.buttons) : null,
       (part === firstText ? reply.editOf : undefined) ?? null,
       at,

@@ -107,6 +107,8 @@ export interface PlannedReply {
   readonly to: Peer;
   readonly parts: readonly OutboundPart[];
   readonly replyTo?: string;
+  /** Every part answers `replyTo`, not the first alone. */
+  readonly quoteAll?: boolean;
   readonly buttons?: readonly ReplyButton[];
   readonly silent?: boolean;
   readonly editOf?: string;

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
-import { peer, quiet, until } from "../outbox/stage.ts";
+import { LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
 
 let hall: Hall;
@@ -185,6 +185,20 @@ describe("an answer in blocks", () => {
       await boot.outcome(row);
       return hall.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
     };
+    expect(await quotes("first")).toEqual([true, false, false]);
+    expect(await quotes("all")).toEqual([true, true, true]);
+  });
+
+  it("quotes the message in each part of an answer that is too long for one", async () => {
+    hall.limits = { ...LIMITS, text: 100 };
+    const quotes = async (replyToMode: "off" | "first" | "all") => {
+      hall.rules = { chat: () => ({ replyToMode, streaming: "off" }) };
+      const before = hall.platform.messages.length;
+      const row = await boot.tell("hello");
+      await boot.outcome(row);
+      return hall.platform.messages.slice(before).map(({ replyTo }) => replyTo === row.message.id);
+    };
+    expect(await quotes("off")).toEqual([false, false, false]);
     expect(await quotes("first")).toEqual([true, false, false]);
     expect(await quotes("all")).toEqual([true, true, true]);
   });

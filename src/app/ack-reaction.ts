@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AccountConfig } from "../channels/config.ts";
+import { isAddressed } from "../channels/gating.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
 
@@ -10,32 +11,39 @@ const ackConfig = z.object({
   group: z.enum(["always", "mentions", "never"]).default("mentions"),
 });
 
+interface AckRules {
+  readonly messages: Config["messages"];
+  readonly account: AccountConfig;
+  /** Words that count as a mention. */
+  patterns(): readonly RegExp[];
+}
+
 /** The reaction that tells a sender that the message was accepted; undefined when it gets none. */
 export function ackReactionOf(
   message: InboundMessage,
-  { messages }: Config,
-  account: AccountConfig,
+  rules: AckRules,
 ): { readonly emoji: string; readonly removeAfter: boolean } | undefined {
-  const { emoji, isMeant } = choiceOf(message, messages, account);
-  if (emoji === "" || !isMeant || message.event === "reaction") return undefined;
+  const { messages } = rules;
+  const { emoji, isMeant } = choiceOf(message, rules);
+  if (emoji === "" || message.event === "reaction" || !isMeant()) return undefined;
   return { emoji, removeAfter: messages.removeAckAfterReply };
 }
 
-function choiceOf(message: InboundMessage, messages: Config["messages"], account: AccountConfig) {
+function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {
   const isDirect = message.from.chat.kind === "direct";
-  const isNamed = message.mentionsBot || message.replyTo?.fromBot === true;
+  const isNamed = () => isAddressed(message, patterns());
   const { success, data } = ackConfig.safeParse(account.ackReaction);
   if (success) {
-    const inGroup = { always: true, mentions: isNamed, never: false }[data.group];
-    return { emoji: data.emoji, isMeant: isDirect ? data.direct : inGroup };
+    const inGroup = { always: () => true, mentions: isNamed, never: () => false }[data.group];
+    return { emoji: data.emoji, isMeant: isDirect ? () => data.direct : inGroup };
   }
   const isMeant = {
-    all: true,
-    direct: isDirect,
-    "group-all": !isDirect,
-    "group-mentions": !isDirect && isNamed,
-    off: false,
-    none: false,
+    all: () => true,
+    direct: () => isDirect,
+    "group-all": () => !isDirect,
+    "group-mentions": () => !isDirect && isNamed(),
+    off: () => false,
+    none: () => false,
   }[account.ackReactionScope ?? messages.ackReactionScope];
   return { emoji: typeof account.ackReaction === "string" ? account.ackReaction : messages.ackReaction, isMeant };
 }

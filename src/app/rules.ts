@@ -39,7 +39,12 @@ function rulesOf(live: Live): DispatchSettings {
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
-    reaction: (message) => ackReactionOf(message, config, accountOf(config, message.from)),
+    reaction: (message) =>
+      ackReactionOf(message, {
+        messages: config.messages,
+        account: accountOf(config, message.from),
+        patterns: () => mentionPatternsFor(message, live) ?? toPatterns(config.messages.groupChat.mentionPatterns),
+      }),
     chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
   };
 }

@@ -71,7 +71,8 @@ function gateGroup(message: InboundMessage, policy: ChannelPolicy, facts: Sender
 /** By the platform's own means: a mention, or a reply to the bot. */
 const isNamed = (message: InboundMessage): boolean => message.mentionsBot || message.replyTo?.fromBot === true;
 
-const isAddressed = (message: InboundMessage, patterns: readonly MentionPattern[]): boolean =>
+/** The bot is meant: by the platform's own means, or by words that count as its name. */
+export const isAddressed = (message: InboundMessage, patterns: readonly MentionPattern[]): boolean =>
   isNamed(message) || patterns.some((pattern) => pattern.isIn(message.text));
 
 function groupOf({ from, guildId }: InboundMessage, { groups }: ChannelPolicy): GroupPolicy | undefined {

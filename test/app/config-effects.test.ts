@@ -533,6 +533,19 @@ describe("bindings and reactions", () => {
     expect(rules.chat(said("default").from).replyToMode).toBe("first");
   });
 
+  it("a reaction is for those who name the bot, also by the words that the config counts as its name", async () => {
+    const messages = { ackReaction: "👀", groupChat: { mentionPatterns: ["\\bclaw\\b"] } };
+    const channels = { telegram: { accounts: { one: {}, two: { ackReaction: { emoji: "✅" } } } } };
+    const { rules } = await rulesOf({ messages, channels, bindings: bindings.slice(1) });
+    const reaction = (account: string, text: string) =>
+      rules.reaction({ ...said(account), mentionsBot: false, text })?.emoji;
+    expect([reaction("one", "hey Claw!"), reaction("one", "hey you")]).toEqual(["👀", undefined]);
+    expect([reaction("two", "hey Claw!"), reaction("two", "hey you")]).toEqual(["✅", undefined]);
+    const own = await rulesOf({ messages, channels, bindings: bindings.slice(0, 1) });
+    const ops = (text: string) => own.rules.reaction({ ...said("one"), mentionsBot: false, text })?.emoji;
+    expect([ops("ops?"), ops("claw?")]).toEqual(["👀", undefined]);
+  });
+
   it("a reaction follows the account's scope, or the form of WhatsApp", async () => {
     const reaction = async (account: object, more: object = {}) =>
       (

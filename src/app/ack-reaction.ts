@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { AccountConfig } from "../channels/config.ts";
 import { isAddressed } from "../channels/gating.ts";
+import type { MentionPattern } from "../channels/mention-pattern.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
 
@@ -15,7 +16,7 @@ interface AckRules {
   readonly messages: Config["messages"];
   readonly account: AccountConfig;
   /** Words that count as a mention. */
-  patterns(): readonly RegExp[];
+  patterns(): readonly MentionPattern[];
 }
 
 /** The reaction that tells a sender that the message was accepted; undefined when it gets none. */

@@ -43,7 +43,7 @@ function rulesOf(live: Live): DispatchSettings {
       ackReactionOf(message, {
         messages: config.messages,
         account: accountOf(config, message.from),
-        patterns: () => mentionPatternsFor(message, live) ?? toPatterns(config.messages.groupChat.mentionPatterns),
+        patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
       }),
     chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
   };

@@ -89,8 +89,8 @@ async function settled(at: Stage, after: number): Promise<string> {
   for (;;) {
     const [row] = journalRows(at.home, open);
     const isSent = !holds(at, "SELECT 1 FROM outbox WHERE inbox_id > ? AND state NOT IN ('sent', 'failed')", after);
-    if (row && row["outcome"] !== null && isSent)
-      return String((JSON.parse(String(row["outcome"])) as { kind: string }).kind);
+    const outcome = row?.["outcome"];
+    if (typeof outcome === "string" && isSent) return (JSON.parse(outcome) as { kind: string }).kind;
     await new Promise((look) => setTimeout(look, 20));
   }
 }

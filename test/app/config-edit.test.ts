@@ -19,6 +19,21 @@ const TEXT = `// my config
 }
 `;
 
+describe("several who change the file at the same time", () => {
+  it("lose nothing of each other's changes", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "openclaw-config-"));
+    try {
+      const path = join(dir, "new", "openclaw.json");
+      const keys = Array.from({ length: 8 }, (_, at) => `NAME_${at}`);
+      await Promise.all(keys.map((key) => writeConfigValue({ path, env: {} }, ["env", "vars", key], key)));
+      const { env } = JSON5.parse<{ env: { vars: Record<string, string> } }>(readFileSync(path, "utf8"));
+      expect(Object.keys(env.vars).toSorted()).toEqual(keys);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+});
+
 describe("setting a value", () => {
   const set = (path: string, value: unknown, text = TEXT) => setConfigValue(text, readPath(path), value);
 

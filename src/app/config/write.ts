@@ -1,5 +1,7 @@
-import { realpath } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
+import { dirname } from "node:path";
 import { writeAtomic } from "../../store/disk.ts";
+import { lockFile } from "../../store/lock-file.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
@@ -29,12 +31,34 @@ export async function removeConfigValue(options: LoadOptions, path: KeyPath): Pr
   return isThere;
 }
 
+/** One after the other, whichever process they come from: each change is made to what the one before left. */
 async function rewrite(options: LoadOptions, change: (text: string) => string): Promise<void> {
-  const before = (await readConfigText(options.path)) ?? "";
-  if (before !== "") parseConfigText(before, options.path);
-  const after = change(before);
-  if (after !== before) await writeConfigText(options, before, after);
+  const release = await lockConfig(options.path);
+  try {
+    const before = (await readConfigText(options.path)) ?? "";
+    if (before !== "") parseConfigText(before, options.path);
+    const after = change(before);
+    if (after !== before) await writeConfigText(options, before, after);
+  } finally {
+    await release();
+  }
 }
+
+async function lockConfig(path: string): Promise<() => Promise<void>> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return await lockFile(path);
+  } catch (error) {
+    throw notWritable(path, error);
+  }
+}
+
+const notWritable = (path: string, error: unknown): OpenClawError =>
+  new OpenClawError("CONFIG_WRITE", {
+    message: `${path} cannot be written: ${errorText(error)}`,
+    fix: "Check the rights of the file and its directory, and the free space.",
+    cause: error,
+  });
 
 /**
  * Replaces the file in one step, mode 0600; what was there stays as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
@@ -57,11 +81,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
     if (before !== "") await writeAtomic(`${options.path}.bak`, before);
     await writeAtomic(target, after);
   } catch (error) {
-    throw new OpenClawError("CONFIG_WRITE", {
-      message: `${options.path} cannot be written: ${errorText(error)}`,
-      fix: "Check the rights of the file and its directory, and the free space.",
-      cause: error,
-    });
+    throw notWritable(options.path, error);
   }
 }
 

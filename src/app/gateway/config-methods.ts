@@ -3,6 +3,7 @@ import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import { isRecord, type KeyPath } from "../config/problem.ts";
 import { writeConfigValues } from "../config/write.ts";
+import { channelSchemas } from "./extensions.ts";
 import type { Parts } from "./parts.ts";
 
 /** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
@@ -49,7 +50,7 @@ function parseRaw(raw: string | undefined): Record<string, unknown> {
 
 /** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
-  const options = { path: parts.live.loaded.path, env: process.env };
+  const options = { path: parts.live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
   const leaves = leavesOf(patch, []);
   try {
     await writeConfigValues(options, leaves);

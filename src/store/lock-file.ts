@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/error-text.ts";
-import { errorCode } from "../../utils/missing.ts";
+import { OpenClawError } from "../types/errors.ts";
+import { errorText } from "../utils/error-text.ts";
+import { errorCode } from "../utils/missing.ts";
 
 /** Milliseconds. Who holds a lock touches it meanwhile, so that only a dead one's goes stale. */
 const STALE_MS = 20_000;

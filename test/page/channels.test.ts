@@ -135,12 +135,15 @@ describe("a message into a chat", () => {
     await sendLetter(ask, from, letter, "key-1");
     await sendLetter(ask, from, { ...letter, message: " ", replyTo: "" }, "key-2");
     await sendLetter(ask, from, { ...letter, message: "", files: [], address: "https://a.b/c", replyTo: "" }, "key-3");
+    const quiet = { ...letter, files: [], replyTo: "", thread: "9", silent: true, asVoice: true };
+    await sendLetter(ask, from, quiet, "key-4");
     const same = { channel: "telegram", accountId: "work", to: "42", tellFailure: true };
     const files = [{ buffer: "YQ==", filename: "a.txt" }];
     expect(asked).toEqual([
       ["send", { ...same, files, message: "hello", replyToId: "7", idempotencyKey: "key-1" }],
       ["send", { ...same, files, idempotencyKey: "key-2" }],
       ["send", { ...same, mediaUrls: ["https://a.b/c"], idempotencyKey: "key-3" }],
+      ["send", { ...same, message: "hello", threadId: "9", silent: true, asVoice: true, idempotencyKey: "key-4" }],
     ]);
   });
 

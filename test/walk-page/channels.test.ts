@@ -69,12 +69,14 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("what was said") };
     await letter.getByLabel("Files").setInputFiles(file);
     await letter.getByLabel("Id of the message").fill("77");
+    await letter.getByLabel("Without a sound").check();
     await letter.getByRole("button", { name: "Send" }).click();
     await letter.getByText("Sent.", { exact: true }).waitFor();
     await tab.shoot("channels-send");
     const sent = await telegram.waitFor((call) => call.method === "sendDocument");
     expect([sent.chatId, sent.text]).toEqual(["1001", "with <b>a file</b>"]);
     expect(JSON.stringify(sent.body)).toContain("77");
+    expect(JSON.stringify(sent.body)).toContain("disable_notification");
     telegram.fail("*", "403");
     await letter.getByLabel("Text").fill("unwanted");
     await letter.getByRole("button", { name: "Send" }).click();

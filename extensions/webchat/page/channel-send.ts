@@ -21,6 +21,12 @@ export interface Letter {
   readonly address: string;
   /** Id of the message that is answered; empty for none. */
   readonly replyTo: string;
+  /** Topic or thread of the chat; none when empty or unset. */
+  readonly thread?: string;
+  /** Comes without a sound, where the platform has that. */
+  readonly silent?: boolean;
+  /** A sound file is a voice message. */
+  readonly asVoice?: boolean;
 }
 
 const MOST_FILES = 10;
@@ -54,6 +60,9 @@ export async function sendLetter(ask: Ask, from: ChannelAccount, letter: Letter,
     ...(files.length > 0 && { files }),
     ...(letter.address !== "" && { mediaUrls: [letter.address] }),
     ...(letter.replyTo !== "" && { replyToId: letter.replyTo }),
+    ...(letter.thread !== undefined && letter.thread !== "" && { threadId: letter.thread }),
+    ...(letter.silent === true && { silent: true }),
+    ...(letter.asVoice === true && { asVoice: true }),
     idempotencyKey: key,
     tellFailure: true,
   });
@@ -62,9 +71,10 @@ export async function sendLetter(ask: Ask, from: ChannelAccount, letter: Letter,
 
 function outcomeOf(sent: Record<string, unknown>): string {
   const reason = word(sent["reason"]);
+  const sound = sent["silent"] === false ? " It comes with a sound: the platform has no silent messages." : "";
   if (sent["state"] === "failed") return `Not sent: ${reason ?? "unknown"}.`;
-  if (sent["state"] !== "sent") return `It waits: ${reason ?? "the platform has not answered yet"}.`;
-  return sent["possibleRepeat"] === true ? "Sent. It may be there twice." : "Sent.";
+  if (sent["state"] !== "sent") return `It waits: ${reason ?? "the platform has not answered yet"}.${sound}`;
+  return `Sent.${sent["possibleRepeat"] === true ? " It may be there twice." : ""}${sound}`;
 }
 
 /** Sends a test message, as `sendLetter` does; without a chat it asks the platform who the account is. */

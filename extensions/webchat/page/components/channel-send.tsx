@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { base64 } from "../attachments.ts";
 import { letterProblem, sendLetter, sendTest, type Letter } from "../channel-send.ts";
 import type { Ask, ChannelAccount } from "../channels.ts";
-import { Field } from "./fields.tsx";
+import { Field, Tick } from "./fields.tsx";
 import { useFocus } from "./hooks.ts";
 
 interface FormProps {
@@ -38,6 +38,9 @@ export function SendForm(props: FormProps & { most: number }): VNode {
       </label>
       <Field name="address" label="Web address of a file (optional)" />
       <Field name="replyTo" label="Id of the message that it answers (optional)" />
+      <Field name="thread" label="Thread (optional)" hint="Or the topic of a forum." />
+      <Tick name="silent" label="Without a sound" />
+      <Tick name="asVoice" label="As a voice message" />
       <p class="channel-actions">
         <Ending label="Send" told={told} done={done} />
       </p>
@@ -82,6 +85,9 @@ function letterOf(form: HTMLFormElement): Letter {
     message: word("message"),
     address: word("address").trim(),
     replyTo: word("replyTo").trim(),
+    thread: word("thread").trim(),
+    silent: answers.has("silent"),
+    asVoice: answers.has("asVoice"),
     files: files.flatMap((file) =>
       file instanceof File ? { name: file.name, size: file.size, read: () => base64(file) } : [],
     ),

@@ -71,6 +71,16 @@ export function Field(props: FieldProps): VNode {
   );
 }
 
+/** A box to tick. */
+export function Tick({ name, label }: { name: string; label: string }): VNode {
+  return (
+    <label class="tick">
+      <input type="checkbox" name={name} />
+      {label}
+    </label>
+  );
+}
+
 function Remark(props: { id: string; hint: string | undefined; wrong: string | undefined }): VNode {
   const { id, hint, wrong } = props;
   if (wrong === undefined)

@@ -3,6 +3,7 @@ import { openSlack, whoAmI } from "./api.ts";
 import type { Self, Slack } from "./api.ts";
 import { ChannelIds } from "./channel-ids.ts";
 import type { SlackConfig } from "./config.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import type { Delivery } from "./events.ts";
 import { readDelivery } from "./inbound.ts";
 import { Mentions } from "./mentions.ts";
@@ -72,12 +73,13 @@ export class Account implements Room {
   }
 
   #viewOf(self: Self): View {
-    const { config, host, slack, mentions } = this;
+    const { channelIds, config, host, slack, mentions } = this;
     const missing = missingScopes(self);
     if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
     const { account, commands } = host;
     const people = new People(slack);
+    const elsewhere = new Elsewhere(slack, channelIds, { config, log: host.log });
     const threads = new Threads(slack, self, host);
-    return { account, self, config, people, mentions, threads, commands, now: Date.now };
+    return { account, self, config, people, elsewhere, mentions, threads, commands, now: Date.now };
   }
 }

@@ -14,12 +14,16 @@ export class ChannelIds {
 
   /** Throws what the Web API client throws. */
   async of({ chat }: Peer): Promise<string> {
-    if (!/^[UW]/.test(chat.id)) return chat.id;
-    const known = this.#opened.get(chat.id);
+    return /^[UW]/.test(chat.id) ? this.ofPerson(chat.id) : chat.id;
+  }
+
+  /** Throws what the Web API client throws. */
+  async ofPerson(person: string): Promise<string> {
+    const known = this.#opened.get(person);
     if (known !== undefined) return known;
-    const { channel } = await this.#slack.calls.conversations.open({ users: chat.id });
-    const id = channel?.id ?? chat.id;
-    if (this.#opened.size < MOST) this.#opened.set(chat.id, id);
+    const { channel } = await this.#slack.calls.conversations.open({ users: person });
+    const id = channel?.id ?? person;
+    if (this.#opened.size < MOST) this.#opened.set(person, id);
     return id;
   }
 }

@@ -77,7 +77,9 @@ export const commandShape = z.object({
   user_id: text,
   user_name: text.nullish(),
   trigger_id: text,
+  response_url: text.nullish(),
 });
+export type SlackCommand = z.output<typeof commandShape>;
 
 export const actionsShape = z.object({
   type: z.literal("block_actions"),

@@ -1,10 +1,9 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
-import type { z } from "zod";
 import { BUTTON } from "./buttons.ts";
 import { SLACK } from "./config.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
-import type { Delivery, SlackEvent, SlackMessage, Written } from "./events.ts";
+import type { Delivery, SlackCommand, SlackEvent, SlackMessage, Written } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
 import { millis, senderOf, shared, threadOf, wordsOf } from "./parts.ts";
 import { surroundings } from "./surroundings.ts";
@@ -129,7 +128,7 @@ async function commanded(payload: unknown, view: View): Promise<InboundMessage |
   return {
     id: command.trigger_id,
     eventKey: `c:${command.trigger_id}`,
-    from: await peerOf(command.channel_id, undefined, view),
+    from: await peerOf((await view.elsewhere.homeFor(command)) ?? command.channel_id, undefined, view),
     sender: await view.people.sender(command.user_id),
     text: commandText(command, view),
     media: [],
@@ -141,7 +140,7 @@ async function commanded(payload: unknown, view: View): Promise<InboundMessage |
 }
 
 /** `/openclaw status` is the gateway's `/status`; other words are a message. */
-function commandText({ text }: z.output<typeof commandShape>, { commands }: View): string {
+function commandText({ text }: SlackCommand, { commands }: View): string {
   const words = text.trim();
   const [first] = words.split(/\s/, 1);
   return commands.some(({ name }) => name === first) ? `/${words}` : words || "/help";

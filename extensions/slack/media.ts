@@ -80,7 +80,8 @@ async function placeOf({ calls }: Slack, id: string): Promise<{ url: string; siz
 
 const SLACK_ORIGIN = "https://slack.com";
 
-function isSlacks(address: string, api: string): boolean {
+/** Whether an address is Slack's own, or of the configured API. */
+export function isSlacks(address: string, api: string): boolean {
   const url = URL.parse(address);
   if (!url) return false;
   const isSlack = url.hostname === "slack.com" || url.hostname.endsWith(".slack.com");

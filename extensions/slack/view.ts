@@ -1,6 +1,7 @@
 import type { AccountId, MenuCommand } from "openclaw/plugin-sdk";
 import type { Self } from "./api.ts";
 import type { SlackConfig } from "./config.ts";
+import type { Elsewhere } from "./elsewhere.ts";
 import type { Mentions } from "./mentions.ts";
 import type { People } from "./people.ts";
 import type { Threads } from "./threads.ts";
@@ -11,6 +12,7 @@ export interface View {
   readonly self: Self;
   readonly config: SlackConfig;
   readonly people: Pick<People, "user" | "channel" | "sender">;
+  readonly elsewhere: Pick<Elsewhere, "homeFor">;
   readonly mentions: Pick<Mentions, "whole" | "isLate">;
   readonly threads: Pick<
     Threads,

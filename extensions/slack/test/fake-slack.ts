@@ -6,7 +6,7 @@ import { answer } from "./slack-http.ts";
 import { ADA, SELF, Slack, TOPIC } from "./slack-world.ts";
 import type { FakeCall, FakeEnvelope, FakeFault, FakeMessage } from "./slack-world.ts";
 
-export { ADA, TOPIC } from "./slack-world.ts";
+export { ADA, FOREIGN, OPEN, TOPIC } from "./slack-world.ts";
 export type { FakeCall, FakeEnvelope, FakeFault, FakeMessage } from "./slack-world.ts";
 
 /**
@@ -34,6 +34,10 @@ export interface FakeSlack {
   inject(event: Record<string, unknown>): void;
   deliver(type: FakeEnvelope["type"], payload: unknown): void;
   redeliver(): void;
+  /** Ada gives the command /openclaw; gives back its response_url. */
+  command(channel: string, text: string): string;
+  /** What was said to a response_url. */
+  responses(url: string): readonly unknown[];
   upload(bytes: Uint8Array, about: { name: string; mimetype?: string }): Record<string, unknown>;
   /** What a file holds. */
   bytesOf(id: string): Uint8Array;
@@ -155,8 +159,12 @@ function front(slack: Slack, server: http.Server): FakeSlack {
   };
 }
 
-function people(slack: Slack): Pick<FakeSlack, "say" | "inject" | "deliver" | "redeliver" | "upload"> {
+function people(
+  slack: Slack,
+): Pick<FakeSlack, "say" | "inject" | "deliver" | "redeliver" | "upload" | "command" | "responses"> {
   return {
+    command: (channel, text) => slack.command(channel, text),
+    responses: (url) => slack.responses.get(url.split("/").at(-1) ?? "") ?? [],
     say(channel, text, more = {}, isUnheard = false) {
       const { thread_ts: thread, user, files, ...rest } = more as Record<string, string> & { files?: never };
       const message = slack.add({

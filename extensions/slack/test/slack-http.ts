@@ -16,6 +16,10 @@ export async function answer(
   const [, room = "", name = ""] = new URL(request.url ?? "/", "http://x").pathname.split("/");
   const bytes = await buffer(request);
   const token = (request.headers.authorization ?? "").replace(/^Bearer /, "");
+  if (room === "commands") {
+    const isTaken = slack.respond(name, JSON.parse(bytes.toString("utf8")));
+    return void response.writeHead(isTaken ? 200 : 404).end(isTaken ? "ok" : "used_url");
+  }
   if (room === "upload") return receiveFile(slack, name, await fileIn(bytes, request), response);
   if (room === "files") return giveFile(slack, name, token, response);
   return answerCall(

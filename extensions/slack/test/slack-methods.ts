@@ -1,4 +1,4 @@
-import { ADA, Refusal, SELF } from "./slack-world.ts";
+import { ADA, FOREIGN, OPEN, Refusal, SELF } from "./slack-world.ts";
 import { STREAMING } from "./slack-streaming.ts";
 import { replies } from "./slack-replies.ts";
 import type { Method } from "./slack-streaming.ts";
@@ -40,8 +40,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
     response_metadata: { next_cursor: "" },
   }),
   "conversations.info": (_slack, { channel = "" }) => {
+    if (["D1", "D2"].includes(channel)) return { channel: { id: channel, is_im: true, user: ADA } };
+    if (channel === OPEN) return { channel: { id: channel, name: "open", is_member: false } };
     if (CHANNELS[channel] === undefined) throw new Refusal("channel_not_found");
-    return { channel: { id: channel, name: CHANNELS[channel] } };
+    return { channel: { id: channel, name: CHANNELS[channel], is_member: true } };
   },
   "conversations.open": () => ({ channel: { id: "D1" } }),
   "conversations.history": (slack, { channel, include_all_metadata: metadata, limit = "100", ...span }) => {
@@ -54,7 +56,8 @@ export const METHODS: Readonly<Record<string, Method>> = {
   },
   "conversations.replies": replies,
   "chat.postMessage": (slack, { channel = "", text = "", thread_ts, metadata, blocks }) => {
-    if (channel === "CGONE") throw new Refusal("channel_not_found");
+    if (channel === OPEN) throw new Refusal("not_in_channel");
+    if (channel === "CGONE" || channel === FOREIGN) throw new Refusal("channel_not_found");
     if (text === "" && blocks === undefined) throw new Refusal("no_text");
     if (list(blocks).some((block) => block["type"] === "broken")) throw new Refusal("invalid_blocks");
     if (thread_ts === "1.000001") throw new Refusal("thread_not_found");

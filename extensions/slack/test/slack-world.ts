@@ -41,6 +41,12 @@ const SCOPES =
 
 /** The first message of a thread in C9. */
 export const TOPIC = "1700000000.000100";
+/** A public channel and the direct chat of two people, in neither of which the bot is. */
+export const OPEN = "C7";
+export const FOREIGN = "D7";
+/** docs.slack.dev/interactivity/handling-user-interaction#message_responses: answers that a response_url takes. */
+const RESPONSES = 5;
+
 /** What the Web API refuses, with its error word. */
 export class Refusal extends Error {}
 
@@ -50,6 +56,8 @@ export class Slack {
   readonly calls: FakeCall[] = [];
   readonly pending: FakeEnvelope[] = [];
   readonly files = new Map<string, { bytes: Uint8Array; about: Record<string, unknown> }>();
+  /** What was said to the response_url of each command. */
+  readonly responses = new Map<string, unknown[]>();
   readonly faults = new Map<string, { how: FakeFault; count: number }>();
   readonly sockets = new Set<WebSocket>();
   last: FakeEnvelope | undefined;
@@ -124,6 +132,24 @@ export class Slack {
   /** docs.slack.dev/reference/events/app_mention promises no files; one that comes first is seen without them. */
   #bare({ files, ...mention }: Record<string, unknown>): Record<string, unknown> {
     return this.tells === "both" && files !== undefined ? { ...mention, files } : mention;
+  }
+
+  /** Somebody gives a slash command; gives back where it can be answered. docs.slack.dev/interactivity/implementing-slash-commands */
+  command(channel: string, text: string): string {
+    const id = `${this.next()}-secret`;
+    this.responses.set(id, []);
+    const url = `http://127.0.0.1:${this.port}/commands/${id}`;
+    const who = { team_id: SELF.teamId, channel_id: channel, user_id: ADA, trigger_id: `${this.next()}.1` };
+    this.deliver("slash_commands", { token: "x", command: "/openclaw", text, ...who, response_url: url });
+    return url;
+  }
+
+  /** False when the address is not known, or was used up. */
+  respond(id: string, body: unknown): boolean {
+    const said = this.responses.get(id);
+    if (!said || said.length >= RESPONSES) return false;
+    said.push(body);
+    return true;
   }
 
   event(event: Record<string, unknown>): void {

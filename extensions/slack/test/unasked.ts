@@ -12,7 +12,8 @@ const threads: View["threads"] = {
 };
 
 /** A view for which Slack is asked nothing. */
-export const UNASKED: Pick<View, "threads" | "mentions"> = {
+export const UNASKED: Pick<View, "threads" | "mentions" | "elsewhere"> = {
   threads,
+  elsewhere: { homeFor: async () => undefined },
   mentions: { whole: async (mention) => mention, isLate: () => false },
 };

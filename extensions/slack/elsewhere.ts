@@ -1,0 +1,90 @@
+import type { ChannelLog } from "openclaw/plugin-sdk";
+import type { Slack } from "./api.ts";
+import { inTime } from "./cache.ts";
+import type { ChannelIds } from "./channel-ids.ts";
+import type { SlackConfig } from "./config.ts";
+import type { SlackCommand } from "./events.ts";
+import { reasonOf, wordOf } from "./failures.ts";
+import { isSlacks } from "./media.ts";
+
+/** Slack wants a command acknowledged within three seconds. */
+const WAIT_MS = 1000;
+const MOST = 100;
+/** Slack's words for a chat that the bot is not in: a channel, or the direct chat of two others. */
+const OUTSIDE = new Set(["channel_not_found", "not_in_channel"]);
+
+const ANSWERED_AT_HOME =
+  "I am not in this chat, so my answer comes in our direct chat. To have it here, `/invite` me where that can be done.";
+const INVITE = "I am not in this chat, so I cannot answer here. `/invite` me, or write to me directly.";
+
+/** Slash commands can be given where the bot is not, and can say nothing. */
+export class Elsewhere {
+  readonly #slack: Slack;
+  readonly #config: Pick<SlackConfig, "apiUrl" | "timeoutSeconds">;
+  readonly #log: ChannelLog;
+  readonly #channelIds: ChannelIds;
+  /** Commands whose givers were told; Slack may deliver one again. */
+  readonly #told = new Set<string>();
+
+  constructor(slack: Slack, channelIds: ChannelIds, { config, log }: { config: SlackConfig; log: ChannelLog }) {
+    this.#slack = slack;
+    this.#channelIds = channelIds;
+    this.#config = config;
+    this.#log = log;
+  }
+
+  /**
+   * The direct chat in which a command is answered that was given where the bot is not; its giver is told so. Undefined where
+   * the bot is, and where Slack does not tell. Never rejects.
+   */
+  async homeFor(command: SlackCommand): Promise<string | undefined> {
+    if ((await inTime(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
+    const home = await inTime(this.#open(command.user_id), WAIT_MS);
+    if (!this.#told.has(command.trigger_id)) void this.#tell(command, home === undefined ? INVITE : ANSWERED_AT_HOME);
+    return home;
+  }
+
+  async #isOutside(channel: string): Promise<boolean> {
+    try {
+      const answer = await this.#slack.calls.conversations.info({ channel });
+      return answer.channel?.is_member === false && answer.channel.is_im !== true;
+    } catch (error) {
+      return OUTSIDE.has(wordOf(error) ?? "");
+    }
+  }
+
+  async #open(id: string): Promise<string | undefined> {
+    try {
+      return await this.#channelIds.ofPerson(id);
+    } catch (error) {
+      this.#log.info("the direct chat with the giver of a command could not be opened", { reason: reasonOf(error) });
+      return undefined;
+    }
+  }
+
+  /** The address is a secret: who knows it may write there for half an hour. */
+  async #tell({ trigger_id: trigger, response_url: address }: SlackCommand, text: string): Promise<void> {
+    this.#told.add(trigger);
+    const [oldest] = this.#told;
+    if (this.#told.size > MOST && oldest !== undefined) this.#told.delete(oldest);
+    if (address == null || !isSlacks(address, new URL(this.#config.apiUrl).origin)) return;
+    const reason = await this.#post(address, { response_type: "ephemeral", text });
+    if (reason !== undefined) this.#log.info("the giver of a command was not told where it is answered", { reason });
+  }
+
+  /** Why it failed. docs.slack.dev/interactivity/handling-user-interaction#message_responses */
+  async #post(address: string, body: object): Promise<string | undefined> {
+    try {
+      const { ok, status } = await fetch(address, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        redirect: "error",
+        signal: AbortSignal.timeout(this.#config.timeoutSeconds * 1000),
+      });
+      return ok ? undefined : `Slack answers ${status}`;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+}

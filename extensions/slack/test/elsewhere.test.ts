@@ -1,0 +1,57 @@
+import { afterEach, expect, test } from "vitest";
+import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
+import { FOREIGN, OPEN } from "./fake-slack.ts";
+import { slackPlatform } from "./slack-platform.ts";
+
+afterEach(stopAll);
+
+async function begin() {
+  const platform = await slackPlatform();
+  const { host, link } = await start(platform, new Host(), { slashCommand: { enabled: true } });
+  await host.until(() => host.reports.some((report) => report.kind === "alive"));
+  return { host, link, fake: platform.fake, direct: platform.direct };
+}
+
+test.each([OPEN, FOREIGN])(
+  "a command where the bot is not (%s) is answered in the direct chat, and its giver told",
+  async (place) => {
+    const { host, link, fake, direct } = await begin();
+    const url = fake.command(place, "hello there");
+    const asked = await host.heard("hello there");
+    fake.redeliver();
+    await host.until(() => host.received.length === 2);
+    expect(asked).toMatchObject({ event: "command", from: direct });
+    expect(await link.send(asked.from, textAs("slack-mrkdwn")("hi"), KEY)).toMatchObject({ kind: "sent" });
+    await expect
+      .poll(() => fake.responses(url))
+      .toEqual([{ response_type: "ephemeral", text: expect.stringMatching(/direct chat/) }]);
+    fake.command("C9", "in between");
+    await host.heard("in between");
+    expect(fake.responses(url)).toHaveLength(1);
+    expect(JSON.stringify([host.received, host.lines, host.reports])).not.toContain(url);
+  },
+);
+
+test("a command where the bot is stays there, and nobody is told", async () => {
+  const { host, fake } = await begin();
+  const urls = ["C9", "D1"].map((place) => fake.command(place, `in ${place}`));
+  expect((await host.heard("in C9")).from.chat).toMatchObject({ kind: "group", id: "C9" });
+  expect((await host.heard("in D1")).from.chat).toEqual({ kind: "direct", id: "D1" });
+  expect(urls.map((url) => fake.responses(url))).toEqual([[], []]);
+});
+
+test("who cannot be written to is asked to invite the bot; an address that does not answer is no secret told", async () => {
+  const { host, fake } = await begin();
+  fake.fail("conversations.open", "missing_scope", 2);
+  const url = fake.command(OPEN, "hello there");
+  expect((await host.heard("hello there")).from.chat.id).toBe(OPEN);
+  await expect
+    .poll(() => fake.responses(url))
+    .toEqual([{ response_type: "ephemeral", text: expect.stringMatching(/`.invite` me, or write to me directly/) }]);
+  const elsewhere = { command: "/openclaw", channel_id: OPEN, user_id: "U1001", text: "again", trigger_id: "9.9" };
+  const gone = url.replace("-secret", "-gone");
+  fake.deliver("slash_commands", { ...elsewhere, response_url: gone });
+  await host.heard("again");
+  await expect.poll(() => host.lines.filter((line) => line.includes("404"))).toHaveLength(1);
+  expect(JSON.stringify([host.received, host.lines])).not.toMatch(/-secret|-gone/);
+});

@@ -1,6 +1,6 @@
 import { App, LogLevel, SocketModeReceiver } from "@slack/bolt";
 import { afterEach, describe, expect, test } from "vitest";
-import { ADA, TOPIC } from "../../extensions/slack/test/fake-slack.ts";
+import { ADA, OPEN, TOPIC } from "../../extensions/slack/test/fake-slack.ts";
 import type { FakeSlack } from "../../extensions/slack/test/fake-slack.ts";
 import { slackPlatform } from "../../extensions/slack/test/slack-platform.ts";
 
@@ -51,8 +51,9 @@ function listen(app: App, hear: (line: string, body: unknown) => void): void {
   app.event("app_mention", async ({ event, context }) => hear(`mention: ${event.text}`, { event, context }));
   app.event("reaction_added", async ({ event }) => hear(`reaction: ${event.reaction}`, event));
   app.event("reaction_removed", async ({ event }) => hear(`no reaction: ${event.reaction}`, event));
-  app.command("/openclaw", async ({ command, ack, body }) => {
+  app.command("/openclaw", async ({ command, ack, body, respond }) => {
     await ack("at it");
+    if (command.text === "answer me") await respond({ response_type: "ephemeral", text: "only for you" });
     hear(`command: ${command.text}`, body);
   });
   app.action({ type: "block_actions", action_id: /^openclaw:/ }, async ({ action, body, ack }) => {
@@ -126,6 +127,14 @@ describe("a Bolt app on the fake", () => {
     const ts = fake.say("D1", "Run it?", { user: fake.self.userId, bot_id: fake.self.botId });
     platform.press?.(platform.direct, ts, "/yes");
     expect(await hears("press: /yes")).toMatchObject({ user: { id: ADA }, container: { message_ts: ts } });
+    await allAcknowledged(fake);
+  });
+
+  test("answers the slash command where the bot is not", async () => {
+    const { fake, hears } = await begin();
+    const url = fake.command(OPEN, "answer me");
+    expect(await hears("command: answer me")).toMatchObject({ channel_id: OPEN, response_url: url });
+    expect(fake.responses(url)).toEqual([{ response_type: "ephemeral", text: "only for you" }]);
     await allAcknowledged(fake);
   });
 

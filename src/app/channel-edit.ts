@@ -94,6 +94,15 @@ export async function readAccount(
   return accountInputs(section).find(({ id }) => id === account)?.input;
 }
 
+/** What the file says of an account, or what one of this name would take over from its channel. */
+export async function readAccountToBe(load: LoadOptions, of: AccountName): Promise<Readonly<Record<string, unknown>>> {
+  const known = await readAccount(load, of);
+  if (known) return known;
+  const section = valueAt(await rawConfig(load), ["channels", of.channel]);
+  const { accounts: _others, ...own } = isRecord(section) ? section : {};
+  return own;
+}
+
 /** The file as it is written: a token that is missing here must not keep anybody from mending it. Throws CONFIG_SYNTAX. */
 export async function rawConfig({ path }: LoadOptions): Promise<unknown> {
   const text = (await readConfigText(path)) ?? "";

@@ -3,7 +3,16 @@ import { OpenClawError } from "../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { unknownChannel } from "../channel-accounts.ts";
-import { isAccountName, putAccount, rawConfig, readAccount, removeAccount, switchAccount } from "../channel-edit.ts";
+import {
+  isAccountName,
+  putAccount,
+  rawConfig,
+  readAccount,
+  readAccountToBe,
+  removeAccount,
+  switchAccount,
+} from "../channel-edit.ts";
+import { impliedBy, misfitOf } from "../channel-fit.ts";
 import { fieldOf, keysFrom, setupFields } from "../channel-setup.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../config/problem.ts";
@@ -93,13 +102,30 @@ async function add(load: LoadOptions, { channel, accountId, values, useEnv, repl
   const given = Object.entries(values).flatMap(([key, value]) =>
     value.trim() === "" ? [] : [[key, value.trim()] as const],
   );
-  const keys = keysFrom(channel, given, useEnv);
   const before = await readAccount(load, of);
   if (before && !replace && isSetUp(channel, before)) throw taken(accountId ?? "default");
   if (!replace) checkRequired(channel, given, useEnv);
+  const keys = await fitting(load, of, keysFrom(channel, given, useEnv));
   await checkSecrets(load, channel, keys);
   await putAccount(load, of, keys);
   return accountId ?? "default";
+}
+
+type Keys = ReadonlyMap<string, unknown>;
+
+/** With what the values imply. Refuses those that cannot work together. */
+async function fitting(
+  load: LoadOptions,
+  of: { channel: string; account: string | undefined },
+  given: Keys,
+): Promise<Keys> {
+  const { channel } = of;
+  const before = await readAccountToBe(load, of);
+  const keys = impliedBy(channel, given, before);
+  const wrong = misfitOf(channel, keys, before);
+  if (!wrong) return keys;
+  const { kind, message, fix, key } = wrong;
+  throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(channel, key));
 }
 
 /** An account without what it is asked for is a beginning that may be gone on with. */

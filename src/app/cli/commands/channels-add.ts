@@ -3,7 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { OpenClawError } from "../../../types/errors.ts";
 import { unknownChannel } from "../../channel-accounts.ts";
-import { checkAccountName, findPlace, putAccount, rawConfig } from "../../channel-edit.ts";
+import { checkAccountName, findPlace, putAccount, rawConfig, readAccountToBe } from "../../channel-edit.ts";
+import { impliedBy, misfit, misfitOf } from "../../channel-fit.ts";
 import { askedFlag, isSecret, keysFrom, type SetupFlags } from "../../channel-setup.ts";
 import { valueAt } from "../../config/problem.ts";
 import { removeConfigValue } from "../../config/write.ts";
@@ -26,13 +27,29 @@ export async function channelsAdd(io: Io, { channel, account, useEnv, ...given }
   const state = await readState(io);
   const isEnough = useEnv === true || (await isThere(state, channel, account));
   const flags = await filledIn(io, channel, given, isEnough);
-  const keys = keysFrom(channel, Object.entries(flags), useEnv === true);
+  const before = await readAccountToBe(state.load, { channel, account });
+  const keys = await fitting(io, channel, keysFrom(channel, Object.entries(flags), useEnv === true), before);
   await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
   await putAccount(state.load, { channel, account }, keys);
   io.out(`${adapter.label} (${account ?? "default"}) is in ${state.load.path}; a running gateway starts it at once.\n`);
   const more = account === undefined ? "" : ` --account ${account}`;
   if (adapter.login) io.out(`Link it: openclaw channels login --channel ${channel}${more}\n`);
   return 0;
+}
+
+/** Asks at a terminal for what is missing still. Throws USAGE for an account that could not work. */
+async function fitting(
+  io: Io,
+  channel: string,
+  given: ReadonlyMap<string, unknown>,
+  before: Readonly<Record<string, unknown>>,
+): Promise<ReadonlyMap<string, unknown>> {
+  const keys = impliedBy(channel, given, before);
+  const wrong = misfitOf(channel, keys, before);
+  if (!wrong) return keys;
+  if (wrong.kind === "shape" || !canAsk(io)) throw misfit(wrong);
+  const value = nonEmpty(await askHidden(`${wrong.message} It is: `));
+  return fitting(io, channel, new Map([...keys, [wrong.key, value]]), before);
 }
 
 export interface RemoveFlags {

@@ -50,15 +50,8 @@ export function sendMethods(parts: Parts): readonly Method[] {
 }
 
 async function send(params: z.output<typeof sendParams>, parts: Parts) {
-  const { mediaUrl, mediaUrls = [], buffer, filename, files = [], idempotencyKey, timeoutMs } = params;
-  const outgoing: Outgoing = {
-    ...params,
-    media: [...(mediaUrl === undefined ? [] : [mediaUrl]), ...mediaUrls],
-    files: [...(buffer === undefined ? [] : [{ buffer, filename }]), ...files].map((file) => ({
-      bytes: Buffer.from(file.buffer, "base64"),
-      name: file.filename,
-    })),
-  };
+  const { idempotencyKey, timeoutMs } = params;
+  const outgoing = outgoingOf(params);
   const to = peerOf(outgoing, parts);
   const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
   const about = { runId: idempotencyKey, ...describe(to), ...silent };
@@ -66,13 +59,43 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
   const replyKey = `send:${idempotencyKey}`;
   const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
-  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo, ...silent }, timeoutMs, parts);
+  // A dead account is mended by a person, not by waiting.
+  const ms = obstacleOf(to, parts).isDead === true ? 0 : timeoutMs;
+  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo, ...silent }, ms, parts);
   const failed = rows.find((row) => row.state === "failed");
-  if (!failed) return { ...about, ...outcomeOf(rows) };
+  if (!failed) return { ...about, ...outcomeOf(rows, obstacleOf(to, parts)) };
   const reason = failed.error ?? "unknown";
   if (params.tellFailure === true) return { ...about, state: "failed", reason };
   const details = { code: "SEND_FAILED", reason };
   throw new MethodError("UNAVAILABLE", `${to.channel} did not take the message: ${reason}`, { details });
+}
+
+function outgoingOf(params: z.output<typeof sendParams>): Outgoing {
+  const { mediaUrl, mediaUrls = [], buffer, filename, files = [] } = params;
+  return {
+    ...params,
+    media: [...(mediaUrl === undefined ? [] : [mediaUrl]), ...mediaUrls],
+    files: [...(buffer === undefined ? [] : [{ buffer, filename }]), ...files].map((file) => ({
+      bytes: Buffer.from(file.buffer, "base64"),
+      name: file.filename,
+    })),
+  };
+}
+
+interface Obstacle {
+  /** Why the account is not connected, and what mends it. */
+  readonly problem?: string;
+  /** It stays so until a person has mended it. */
+  readonly isDead?: true;
+}
+
+function obstacleOf({ channel, account }: Peer, { channels }: Parts): Obstacle {
+  const row = channels.status().find((one) => one.channel === channel && one.accountId === account);
+  if (!row || row.connected) return {};
+  return {
+    ...(row.lastError !== null && { problem: row.lastError }),
+    ...(row.lifecycle === "dead" && { isDead: true }),
+  };
 }
 
 const describe = ({ channel, account, chat, thread }: Peer) => ({
@@ -83,7 +106,7 @@ const describe = ({ channel, account, chat, thread }: Peer) => ({
   ...(thread !== undefined && { threadId: thread }),
 });
 
-function outcomeOf(rows: readonly OutboxRow[]) {
+function outcomeOf(rows: readonly OutboxRow[], obstacle: Obstacle) {
   const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
   const waiting = rows.find((row) => row.state !== "sent");
   return {
@@ -91,6 +114,7 @@ function outcomeOf(rows: readonly OutboxRow[]) {
     ...(messageIds[0] !== undefined && { messageId: messageIds[0] }),
     messageIds,
     ...(waiting?.error !== undefined && { reason: waiting.error }),
+    ...(waiting && obstacle),
     ...(rows.some((row) => row.isRepeat === true) && { possibleRepeat: true }),
   };
 }

@@ -33,6 +33,10 @@ const sentShape = z.looseObject({
   chatKind: z.string(),
   messageId: z.string().optional(),
   reason: z.string().optional(),
+  /** Why the account is not connected, with what mends it. */
+  problem: z.string().optional(),
+  /** It is not tried again before a person has mended it. */
+  isDead: z.boolean().optional(),
   possibleRepeat: z.boolean().optional(),
   /** Told when it was asked for. */
   silent: z.boolean().optional(),
@@ -45,7 +49,7 @@ const MOST_BYTES = 18 * 1_048_576;
 
 /**
  * Sends a message into a chat through the gateway's outbox and tells what became of it: 0 sent, or waiting for the platform;
- * 1 when the platform did not take it. Throws GATEWAY_UNREACHABLE without a gateway, USAGE for what cannot be sent.
+ * 1 when the platform did not take it, or the account has to be mended before anything leaves. Throws GATEWAY_UNREACHABLE without a gateway, USAGE for what cannot be sent.
  */
 export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   const { timeout = WAIT_MS } = flags;
@@ -53,10 +57,11 @@ export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
   const state = await readState(io);
   const call = { method: "send", params, shape: sentShape };
   const sent = await callOnce(io, state, call, { timeoutMs: timeout + 30_000 });
+  const isStuck = sent.state === "failed" || sent.isDead === true;
   if (flags.json === true) writeJson(io, sent);
-  else if (sent.state === "failed") io.err(`${cleanText(tell(sent))}\n`);
+  else if (isStuck) io.err(`${cleanText(tell(sent))}\n`);
   else io.out(`${cleanText(tell(sent))}\n`);
-  return sent.state === "failed" ? 1 : 0;
+  return isStuck ? 1 : 0;
 }
 
 function tell(sent: Sent): string {
@@ -64,10 +69,15 @@ function tell(sent: Sent): string {
   const sound = sent.silent === false ? ` With a sound: ${sent.channel} has no silent messages.` : "";
   if (sent.state === "dry-run") return `Would be sent to ${where}.${sound}`;
   if (sent.state === "failed") return `Not sent to ${where}: ${sent.reason ?? "unknown"}.`;
-  if (sent.state === "queued")
-    return `Waits for ${where}: ${sent.reason ?? "the platform has not answered yet"}.${sound}`;
+  if (sent.state === "queued") return `Waits for ${where}: ${whyWaiting(sent)}${sound}`;
   const repeat = sent.possibleRepeat === true ? " It may be there twice." : "";
   return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}${sound}`;
+}
+
+function whyWaiting({ problem, isDead, reason }: Sent): string {
+  if (problem === undefined) return `${reason ?? "the platform has not answered yet"}.`;
+  const until = isDead === true ? ", and stays so until that is mended" : "";
+  return `the account is not connected${until}. ${problem}${/[.!?]$/.test(problem) ? "" : "."}`;
 }
 
 async function paramsOf(flags: SendFlags): Promise<object> {

@@ -1,3 +1,4 @@
+import { NotNow } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
@@ -8,7 +9,7 @@ import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
 import { identify, receive } from "./receive.ts";
 import type { Room } from "./room.ts";
-import { openDaemon, USUAL_URL } from "./rpc.ts";
+import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
 import { findSelf } from "./self.ts";
 import { Outgoing, signs } from "./send.ts";
 import { sendFile } from "./upload.ts";
@@ -85,7 +86,11 @@ export async function askName(config: SignalConfig, signal: AbortSignal): Promis
   if (isOwn(config)) return `${config.account ?? "no account"}, ${await versionOf(config, signal)}`;
   const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => config.account };
   const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
-  await daemon.check(signal);
-  const { number, uuid } = await findSelf(daemon, config, signal);
-  return number ?? uuid ?? "an account without a number";
+  try {
+    await daemon.check(signal);
+    const { number, uuid } = await findSelf(daemon, config, signal);
+    return number ?? uuid ?? "an account without a number";
+  } catch (error) {
+    throw error instanceof Trouble ? new NotNow(error.message, { fix: UNREACHED_FIX, cause: error }) : error;
+  }
 }

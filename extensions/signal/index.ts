@@ -31,6 +31,14 @@ export const signal: ChannelAdapter<SignalConfig> = {
     const { link } = await import("./login.ts");
     return link(config, desk);
   },
+  unlinking({ account = "<account>" }) {
+    return {
+      holder: "signal-cli holds the link, not the gateway.",
+      fix:
+        "Remove the device on the phone (Signal, Settings, Linked devices), then run: " +
+        `signal-cli -a ${account} deleteLocalAccountData`,
+    };
+  },
   async probe(config, ending) {
     const { askName } = await import("./connect.ts");
     return askName(config, ending);

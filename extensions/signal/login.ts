@@ -5,8 +5,8 @@ import type { LoginDesk } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
-import { badConfig, unknownAccount } from "./failures.ts";
-import { openDaemon, USUAL_URL, whyNot } from "./rpc.ts";
+import { badConfig, METHOD_NOT_FOUND, unknownAccount } from "./failures.ts";
+import { openDaemon, UNREACHED_FIX, USUAL_URL, whyNot } from "./rpc.ts";
 import type { Answer } from "./rpc.ts";
 
 /** What the phone shows among its linked devices. */
@@ -70,9 +70,13 @@ function read<T>(schema: z.ZodType<T>, answer: Answer): T {
   const { success, data, error } = schema.safeParse(answer.kind === "done" ? answer.result : undefined);
   if (success) return data;
   const reason = answer.kind === "done" ? "its answer is not understood" : whyNot(answer);
-  throw badConfig(
-    `signal-cli cannot link an account: ${reason}.`,
-    "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw beside it.",
-    error,
-  );
+  throw badConfig(`signal-cli cannot link an account: ${reason}.`, fixOf(answer), error);
+}
+
+function fixOf(answer: Answer): string {
+  if (answer.kind === "done") return "Look whether channels.signal.httpUrl leads to signal-cli.";
+  if (answer.kind === "lost") return UNREACHED_FIX;
+  return answer.error.code === METHOD_NOT_FOUND
+    ? "A daemon that was started for one account (-a) links no other: run signal-cli link -n openclaw beside it."
+    : "Begin again: openclaw channels login signal. The log of signal-cli may tell more.";
 }

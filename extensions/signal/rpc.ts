@@ -33,6 +33,9 @@ export interface Ends {
 /** Where `signal-cli daemon --http` listens when nothing else is said. */
 export const USUAL_URL = "http://127.0.0.1:8080";
 
+export const UNREACHED_FIX =
+  "Start it there: signal-cli daemon --http. Or set channels.signal.httpUrl to where it listens.";
+
 const CHECK_MS = 5000;
 
 const rpcAnswer = z.looseObject({

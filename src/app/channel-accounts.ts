@@ -3,6 +3,7 @@ import type { ConfiguredAccount } from "../channels/ports.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { accountId } from "../types/ids.ts";
 import { defaultAccountOf } from "./accounts.ts";
+import { isRecord } from "./config/problem.ts";
 import type { Config } from "./config/schema.ts";
 import { bundledChannels, findAdapter } from "./gateway/extensions.ts";
 
@@ -16,13 +17,15 @@ async function accountsOf(config: Config, channel: string): Promise<readonly Con
   const section = config.channels[channel];
   const adapter = await findAdapter(channel);
   if (!section || !adapter) return [];
+  const listed: unknown = section["accounts"];
+  const isNamed = isRecord(listed) && Object.keys(listed).length > 0;
   return accountInputs(section).flatMap(({ id, input }) => {
     const enabled = section.enabled && input["enabled"] !== false;
     const parsed = adapter.config.safeParse(input);
     // One that is off may be unfinished.
     if (!parsed.success && !enabled) return [];
     const settings = parsed.success ? parsed.data : adapter.config.parse(input);
-    return [{ adapter, account: accountId(id), config: settings, enabled }];
+    return [{ adapter, account: accountId(id), config: settings, enabled, isNamed }];
   });
 }
 
@@ -34,11 +37,14 @@ export async function findAccount(
 ): Promise<ConfiguredAccount> {
   if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
   const wanted = account ?? defaultAccountOf(config, channel);
-  const found = (await accountsOf(config, channel)).find((one) => one.account === wanted);
+  const accounts = await accountsOf(config, channel);
+  const found = accounts.find((one) => one.account === wanted);
   if (found) return found;
+  const others = accounts.length === 0 ? "" : `It has: ${accounts.map((one) => one.account).join(", ")}. `;
+  const more = account === undefined ? "" : ` --account ${account}`;
   throw new OpenClawError("CHANNEL_MISSING", {
     message: `The config has no account ${wanted} of ${channel}.`,
-    fix: `Add it: openclaw channels add --channel ${channel}`,
+    fix: `${others}Add it: openclaw channels add --channel ${channel}${more}`,
   });
 }
 

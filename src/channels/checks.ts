@@ -1,6 +1,8 @@
 import type { Check, CheckResult } from "../types/check.ts";
 import { OpenClawError } from "../types/errors.ts";
+import { NotNow } from "../types/not-now.ts";
 import { errorText } from "../utils/error-text.ts";
+import { ownKeys } from "./own-keys.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 
 /** For `openclaw doctor`: each enabled account asks its platform; one whose adapter cannot is told as skipped. */
@@ -20,11 +22,14 @@ export async function checkAccount(account: ConfiguredAccount, signal: AbortSign
   try {
     return { status: "ok", message: `answers as ${await adapter.probe(config, signal)}` };
   } catch (error) {
-    if (error instanceof OpenClawError) return { status: "fail", message: error.message, fix: error.fix };
+    if (error instanceof OpenClawError) {
+      return { status: "fail", message: ownKeys(error.message, account), fix: ownKeys(error.fix, account) };
+    }
+    const known = error instanceof NotNow ? error.fix : undefined;
     return {
       status: "warn",
       message: errorText(error),
-      fix: "Check the network of this machine.",
+      fix: ownKeys(known ?? "Check the network of this machine.", account),
     };
   }
 }

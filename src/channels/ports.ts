@@ -12,6 +12,8 @@ export interface ConfiguredAccount {
   readonly config: unknown;
   /** False: known, not started. */
   readonly enabled: boolean;
+  /** True: its settings stand below `accounts` of the channel. */
+  readonly isNamed?: boolean;
 }
 
 export interface ChannelPorts {

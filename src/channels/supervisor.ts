@@ -7,6 +7,7 @@ import { errorText } from "../utils/error-text.ts";
 import { within } from "../utils/within.ts";
 import { CatchUp, type Unasked } from "./catch-up.ts";
 import { makeHost, notesOf } from "./host.ts";
+import { ownKeys } from "./own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
 import type { Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
@@ -163,7 +164,7 @@ export class Supervisor {
 
   #heard(state: LinkReport): void {
     if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
-    if (state.kind === "trouble") return this.#troubled(state.reason, state.retryInMs);
+    if (state.kind === "trouble") return this.#troubled(this.#own(state.reason), state.retryInMs);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
     this.#self = state.self ?? this.#self;
@@ -182,11 +183,16 @@ export class Supervisor {
     this.#problem = reason;
   }
 
-  #giveUp(reason: string, fix: string): void {
+  #giveUp(said: string, mends: string): void {
+    const [reason, fix] = [this.#own(said), this.#own(mends)];
     this.#log.error("channel stopped", { reason, fix });
     this.#enter("dead");
     this.#problem = `${reason} ${fix}`;
     void this.#end();
+  }
+
+  #own(words: string): string {
+    return ownKeys(words, this.#account);
   }
 
   #failed(error: unknown): void {

@@ -69,7 +69,8 @@ export class Calls {
   #translate(error: unknown, frame: RequestFrame): MethodError {
     if (error instanceof MethodError) return error;
     if (error instanceof OpenClawError) {
-      return new MethodError("UNAVAILABLE", withFix(error), { details: { code: error.code } });
+      const { code, fix } = error;
+      return new MethodError("UNAVAILABLE", withFix(error), { details: { code, fix } });
     }
     this.#log.error("method failed", { method: frame.method, request: frame.id, error });
     return new MethodError("UNAVAILABLE", `${frame.method} failed inside the gateway; its log has the cause`);

@@ -226,6 +226,12 @@ export interface ChannelLog {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** Who holds a link, and how it is ended there; a sentence each. */
+export interface Unlinking {
+  readonly holder: string;
+  readonly fix: string;
+}
+
 /** An account as configured, checked by the adapter's own schema. */
 export interface ChannelAdapter<Config = unknown> {
   readonly id: ChannelId;
@@ -239,6 +245,11 @@ export interface ChannelAdapter<Config = unknown> {
   login?(config: Config, desk: LoginDesk): Promise<{ readonly id: string; readonly name: string }>;
   /** Forgets the account here and, where it can, on the platform. */
   logout?(config: Config, desk: LoginDesk): Promise<void>;
-  /** The name of the account, asked without connecting. Throws `OpenClawError` when the settings cannot work. */
+  /** How a person ends a link that something else than the gateway holds. */
+  unlinking?(config: Config): Unlinking;
+  /**
+   * The name of the account, asked without connecting. Throws `OpenClawError` when the settings cannot work, `NotNow` with a
+   * fix where more than the network may be in the way.
+   */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
 }

@@ -4,7 +4,7 @@ import { Logins } from "../../src/app/gateway/logins.ts";
 import type { ConfiguredAccount } from "../../src/channels/ports.ts";
 import type { ChannelAdapter, LoginDesk } from "../../src/types/channel.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
-import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import { accountId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { TestClock, TOY } from "../channels/toy.ts";
 
 type End = { readonly id: string; readonly name: string };
@@ -88,12 +88,29 @@ test("a login ends by cancel, by the next one of the account, and by itself afte
   expect(events.filter((event) => event === "up")).toHaveLength(3);
 });
 
+test("an account of its own section is told its own keys", async () => {
+  const { loginId } = logins.start({ ...account, account: accountId("work"), isNamed: true }, undefined);
+  await clock.pass(1);
+  desks[0]?.desk.show({ kind: "told", text: "Set channels.toy.account." });
+  desks[0]?.end.reject(new OpenClawError("CHANNEL_CONFIG", { message: "No.", fix: "Check channels.toy.botToken." }));
+  await clock.pass(1);
+  expect(await logins.wait(loginId, 0, 0)).toMatchObject({
+    steps: [{ text: "Set channels.toy.accounts.work.account." }],
+    fix: "Check channels.toy.accounts.work.botToken.",
+  });
+});
+
 test("what the platform says is the end; what cannot be linked is refused", async () => {
   const { loginId } = logins.start(account, undefined);
   await clock.pass(1);
   desks[0]?.end.reject(new OpenClawError("CHANNEL_AUTH", { message: "Refused.", fix: "Try it later." }));
   await clock.pass(1);
-  expect(await logins.wait(loginId, 0, 0)).toMatchObject({ state: "failed", error: "Refused. Try it later." });
+  expect(await logins.wait(loginId, 0, 0)).toMatchObject({
+    state: "failed",
+    error: "Refused.",
+    fix: "Try it later.",
+    code: "CHANNEL_AUTH",
+  });
   const { login: _none, ...plain } = adapter;
   expect(() => logins.start({ ...account, adapter: plain }, undefined)).toThrow("Toy needs no login");
   await expect(logins.wait("nobody", 0, 0)).rejects.toThrow("no such login");

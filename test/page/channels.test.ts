@@ -8,7 +8,7 @@ import {
   setupParams,
   sourcesOf,
 } from "../../extensions/webchat/page/channel-setup.ts";
-import { readChannels, type ChannelAccount } from "../../extensions/webchat/page/channels.ts";
+import { heldElsewhere, readChannels, readLogin, type ChannelAccount } from "../../extensions/webchat/page/channels.ts";
 import { setupFields } from "../../src/app/channel-setup.ts";
 
 const setups = readSetups({
@@ -179,4 +179,13 @@ describe("a message into a chat", () => {
       ),
     );
   });
+});
+
+test("a login that failed is told with what mends it, and so is a link that is not the gateway's", () => {
+  const view = { loginId: "l", state: "failed", steps: [], next: 0, error: "Too late.", fix: "Do it again." };
+  expect(readLogin(view)).toMatchObject({ state: "failed", told: "Too late. Do it again." });
+  expect(heldElsewhere({ cleared: false, holder: "signal-cli holds it.", fix: "Ask there." })).toBe(
+    "signal-cli holds it. Ask there.",
+  );
+  expect(heldElsewhere({ cleared: true })).toBeUndefined();
 });

@@ -134,10 +134,28 @@ describe("a signal-cli of our own", () => {
     expect(steps).toContainEqual({ kind: "qr", text: "sgnl://linkdevice?uuid=X&pub_key=X" });
     await fake.close();
     const single = await startFakeSignal();
-    await expect(signal.login?.(signal.config.parse({ httpUrl: single.url }), desk)).rejects.toMatchObject({
+    const alone = signal.config.parse({ httpUrl: single.url });
+    await expect(signal.login?.(alone, desk)).rejects.toMatchObject({
       code: "CHANNEL_CONFIG",
+      fix: expect.stringContaining("links no other"),
     });
     await single.close();
+    // Now nobody listens there.
+    const failed: unknown = await signal.login?.(alone, desk).catch((error: unknown) => error);
+    const { fix } = failed as { readonly fix: string };
+    expect(fix).toMatch(/signal-cli daemon --http.*channels\.signal\.httpUrl/);
+    await expect(signal.probe?.(alone, AbortSignal.timeout(5000))).rejects.toMatchObject({ name: "NotNow", fix });
+  });
+
+  test("a link that signal-cli refuses is told with its words, and no other fix", async () => {
+    const { fake } = await signalPlatform();
+    fake.fail("finishLink", "network");
+    const { desk } = openDesk();
+    await expect(signal.login?.(signal.config.parse({ httpUrl: fake.url }), desk)).rejects.toMatchObject({
+      message: expect.stringContaining("Failed to connect"),
+      fix: expect.stringMatching(/^Begin again/),
+    });
+    await fake.close();
   });
 
   test("doctor hears its version", async () => {

@@ -70,6 +70,7 @@ export class SignalAccount {
 
   #run(method: string, params: Params, fault: Fault | undefined): unknown {
     const accounts = this.#accounts;
+    if (fault === "network" && method !== "send") throw new RpcError(-3, "Failed to connect (ConnectException)");
     if (method === "listAccounts") {
       if (!accounts) throw new RpcError(-32_601, "Method not implemented");
       return accounts;
@@ -83,7 +84,6 @@ export class SignalAccount {
   }
 
   #served(method: string, params: Params, fault: Fault | undefined): unknown {
-    if (fault === "network" && method !== "send") throw new RpcError(-3, "Failed to connect (ConnectException)");
     switch (method) {
       case "send":
       case "remoteDelete":

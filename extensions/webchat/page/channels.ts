@@ -113,6 +113,12 @@ export function readLogin(value: unknown, before?: LoginView): LoginView {
     }, known);
   const state = view["state"] === "linked" || view["state"] === "failed" ? view["state"] : "waiting";
   const next = typeof view["next"] === "number" ? view["next"] : (before?.next ?? 0);
-  const error = word(view["error"]);
-  return { ...shown, ...(error !== undefined && { told: error }), loginId: text(view["loginId"]), next, state };
+  const end = [view["error"], view["fix"]].flatMap((part) => word(part) ?? []).join(" ");
+  return { ...shown, ...(end !== "" && { told: end }), loginId: text(view["loginId"]), next, state };
+}
+
+/** Who holds a link that the gateway cannot end, and how it is ended there. */
+export function heldElsewhere(answer: unknown): string | undefined {
+  const { holder, fix } = fields(answer);
+  return word(holder) === undefined ? undefined : `${text(holder)} ${text(fix)}`.trim();
 }

@@ -45,7 +45,7 @@ export function connectError(address: Address, error: ErrorShape): OpenClawError
 export function callError(method: string, error: ErrorShape): Error {
   const { message } = error;
   const own = detailCode(error);
-  if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, { message, fix: "See docs/errors.md." });
+  if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, withoutFix(error));
   switch (error.code) {
     case "NOT_FOUND":
       return new OpenClawError("NOT_FOUND", { message: sentence(message), fix: "List what there is, then try again." });
@@ -60,6 +60,13 @@ export function callError(method: string, error: ErrorShape): Error {
   }
 }
 
+/** The message holds the fix as well, for those who show nothing else. */
+function withoutFix({ message, details }: ErrorShape): { readonly message: string; readonly fix: string } {
+  const fix = detailOf(details, "fix");
+  if (fix === undefined) return { message, fix: "See docs/errors.md." };
+  return { message: message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1) : message, fix };
+}
+
 const unauthorized = (message: string, fix: string) => new OpenClawError("GATEWAY_UNAUTHORIZED", { message, fix });
 
 const sentence = (text: string): string => {
@@ -67,9 +74,12 @@ const sentence = (text: string): string => {
   return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 };
 
-const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_CODES, code);
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_CODES, code);
 
-function detailCode({ details }: ErrorShape): string | undefined {
-  if (typeof details !== "object" || details === null || !("code" in details)) return undefined;
-  return typeof details.code === "string" ? details.code : undefined;
+const detailCode = ({ details }: ErrorShape): string | undefined => detailOf(details, "code");
+
+function detailOf(details: unknown, name: string): string | undefined {
+  if (typeof details !== "object" || details === null) return undefined;
+  const value: unknown = Reflect.get(details, name);
+  return typeof value === "string" ? value : undefined;
 }

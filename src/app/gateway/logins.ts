@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { ownError, ownStep } from "../../channels/own-keys.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../types/channel.ts";
-import { withFix } from "../../types/errors.ts";
+import { OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Clock } from "../../types/clock.ts";
 import { MethodError } from "../../types/method.ts";
+import { errorText } from "../../utils/error-text.ts";
 
 /** What a login needs of its surroundings. */
 export interface LoginPorts {
@@ -22,7 +24,10 @@ export interface LoginView {
   /** To be given with the next question: only later steps are told. */
   readonly next: number;
   readonly self?: { readonly id: string; readonly name: string };
+  /** Why it failed; with the operator's errors what mends it, and their code. */
   readonly error?: string;
+  readonly fix?: string;
+  readonly code?: ErrorCode;
 }
 
 /** Nobody looks for a code any longer than this. */
@@ -35,7 +40,7 @@ interface Login {
   readonly steps: LoginStep[];
   readonly abort: AbortController;
   state: LoginView["state"];
-  end: Pick<LoginView, "self" | "error">;
+  end: Pick<LoginView, "self" | "error" | "fix" | "code">;
   /** Resolves with the next change. */
   changed: PromiseWithResolvers<void>;
 }
@@ -112,7 +117,7 @@ export class Logins {
       this.#ports.log.warn("not linked", { channel: account.adapter.id, account: account.account, error });
       tell(login, () => {
         login.state = "failed";
-        login.end = { error: abort.signal.aborted ? "It was given up." : withFix(error) };
+        login.end = abort.signal.aborted ? { error: "It was given up." } : failureOf(ownError(error, account));
       });
     } finally {
       cancel();
@@ -136,7 +141,7 @@ export class Logins {
         signal: login.abort.signal,
         log: this.#ports.log,
         folder: () => this.#ports.folder(login.account),
-        show: (step) => tell(login, () => login.steps.push(step)),
+        show: (step) => tell(login, () => login.steps.push(ownStep(step, login.account))),
         ...(phone !== undefined && { phone }),
       }),
     );
@@ -147,6 +152,11 @@ function tell(login: Login, change: () => void): void {
   change();
   login.changed.resolve();
   login.changed = Promise.withResolvers();
+}
+
+function failureOf(error: unknown): Login["end"] {
+  if (!(error instanceof OpenClawError)) return { error: errorText(error) };
+  return { error: error.message, fix: error.fix, code: error.code };
 }
 
 const viewOf = (loginId: string, login: Login, from: number): LoginView => ({

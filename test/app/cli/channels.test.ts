@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { run, stateDir } from "./cli.ts";
-import { fakeGateway } from "./fake-gateway.ts";
+import { fakeGateway, Refusal } from "./fake-gateway.ts";
 
 const at = (config = "{\n  // mine\n  gateway: { port: 1 }, // stays\n}\n") => {
   const dir = stateDir(config);
@@ -26,6 +26,7 @@ describe("channels add", () => {
   test("names the environment or a file instead of holding the token", async () => {
     const { cli, file, dir } = at();
     expect(await cli("add", "--channel", "slack", "--use-env")).toMatchObject({ code: 0 });
+    expect(file()).not.toContain('"mode"');
     expect(file()).toContain('"SLACK_APP_TOKEN"');
     writeFileSync(join(dir, "token"), "abc");
     expect(await cli("add", "--channel", "discord", "--token-file", join(dir, "token"))).toMatchObject({ code: 0 });
@@ -51,6 +52,12 @@ describe("channels add", () => {
     [["--channel", "telegram", "--account", "../x", "--token", "x"], "is no name of an account", 2],
     [["--channel", "signal", "--token", "x"], "signal has no use for --token", 2],
     [["--channel", "signal", "--http-url", "nowhere"], "Not written: channels.signal.httpUrl", 78],
+    [["--channel", "telegram", "--token", "abc"], "Telegram's bot token is a number, a colon and letters", 2],
+    [["--channel", "slack", "--bot-token", "xapp-1", "--app-token", "xoxb-2"], "bot token begins with xoxb-", 2],
+    [["--channel", "slack", "--bot-token", "xoxb-1", "--app-token", "xoxb-2"], "app token begins with xapp-", 2],
+    [["--channel", "slack", "--bot-token", "xoxb-1", "--secret", "xapp-2"], "signing secret is no token", 2],
+    [["--channel", "slack", "--bot-token", "xoxb-1"], "Slack needs an app token for Socket Mode", 2],
+    [["--channel", "slack", "--app-token", "xapp-1"], "Slack needs a bot token", 2],
   ])("%j is refused and changes nothing", async (args, why, exit) => {
     const { cli, file } = at();
     const before = file();
@@ -58,6 +65,17 @@ describe("channels add", () => {
     expect([code, err]).toEqual([exit, expect.stringContaining(why)]);
     expect(file()).toBe(before);
   });
+});
+
+test("what Slack needs may be there already, and a signing secret alone means the Events API", async () => {
+  const { cli, file } = at();
+  expect(await cli("add", "--channel", "slack", "--bot-token", "xoxb-1", "--secret", "5e")).toMatchObject({ code: 0 });
+  expect(file()).toContain('"mode": "http"');
+  expect(await cli("add", "--channel", "slack", "--bot-token", "xoxb-2")).toMatchObject({ code: 0 });
+  expect(await cli("add", "--channel", "slack", "--account", "work", "--bot-token", "xoxb-3")).toMatchObject({
+    code: 0,
+  });
+  expect(file()).toContain("xoxb-3");
 });
 
 test("channels remove takes one account, or the whole channel with its last one", async () => {
@@ -227,11 +245,35 @@ describe("channels login", () => {
         state: "failed",
         steps: [],
         next: 0,
-        error: "Too late. Do it again.",
+        error: "Too late.",
+        fix: "Do it again.",
+        code: "CHANNEL_CONFIG",
       }),
     });
     const { code, err } = await run(["channels", "login", "--channel", "whatsapp"], gateway.env);
-    expect([code, err]).toEqual([78, expect.stringContaining("Too late. Do it again.")]);
+    expect([code, err]).toEqual([78, "error CHANNEL_CONFIG: Too late.\nfix: Do it again.\n"]);
+  });
+
+  test("an account that is not there is told with those that are, through the gateway as without it", async () => {
+    const told = "error CHANNEL_MISSING: No account nope.\nfix: It has: default.\n";
+    const gateway = await fakeGateway({
+      "channels.login.start": () => {
+        const details = { code: "CHANNEL_MISSING", fix: "It has: default." };
+        throw new Refusal("UNAVAILABLE", "No account nope. It has: default.", details);
+      },
+    });
+    expect((await run(["channels", "login", "whatsapp", "--account", "nope"], gateway.env)).err).toBe(told);
+    const { cli } = at("{ gateway: { port: 1 }, channels: { whatsapp: {} } }");
+    expect((await cli("login", "whatsapp", "--account", "nope")).err).toContain("fix: It has: default. Add it:");
+  });
+
+  test("Signal's link is signal-cli's, which a logout says", async () => {
+    const { cli } = at('{ gateway: { port: 1 }, channels: { signal: { account: "+15550009999" } } }');
+    const { code, err } = await cli("logout", "signal");
+    expect(code).toBe(1);
+    expect(err).toMatch(/^signal \(default\) was not forgotten: signal-cli holds the link, not the gateway\.\nfix: /);
+    expect(err).toContain("signal-cli -a +15550009999 deleteLocalAccountData");
+    expect(JSON.parse((await cli("logout", "signal", "--json")).out)).toMatchObject({ cleared: false });
   });
 
   test("without a gateway it says what a channel without login needs, and which account is missing", async () => {

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../channel-setup.ts";
-import type { Ability, Ask, ChannelAccount } from "../channels.ts";
+import { heldElsewhere, type Ability, type Ask, type ChannelAccount } from "../channels.ts";
 import { ago } from "../format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
@@ -29,8 +29,8 @@ export function Account(props: AccountProps): VNode {
   const tryTo = async (...[method, more, done]: Parameters<Act>): Promise<void> => {
     const { channel, account: accountId } = account;
     try {
-      await ask(method, { channel, accountId, ...more });
-      shut(done);
+      const answer = await ask(method, { channel, accountId, ...more });
+      shut(heldElsewhere(answer) ?? done);
     } catch (error) {
       shut(error instanceof Error ? error.message : "It failed.");
     }

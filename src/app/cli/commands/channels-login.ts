@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ownError, ownStep } from "../../../channels/own-keys.ts";
 import type { LoginStep } from "../../../types/channel.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { qrRows } from "../../../utils/qr.ts";
@@ -6,6 +7,7 @@ import { accountFolder } from "../../accounts.ts";
 import { findAccount } from "../../channel-accounts.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce, withGateway } from "../call-gateway.ts";
+import { isErrorCode } from "../client-errors.ts";
 import type { GatewayClient } from "../client.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { readState, requireState, type State } from "../state.ts";
@@ -30,6 +32,8 @@ const view = z.looseObject({
   next: z.number(),
   self: z.looseObject({ id: z.string(), name: z.string() }).optional(),
   error: z.string().optional(),
+  fix: z.string().optional(),
+  code: z.string().optional(),
 });
 type View = z.output<typeof view>;
 
@@ -70,7 +74,12 @@ async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, sign
     for (const one of now.steps) showStep(io, one);
   }
   if (now.state === "linked") return now.self?.name ?? channel;
-  throw new OpenClawError("CHANNEL_AUTH", { message: now.error ?? "It was not linked.", fix: "Try it again." });
+  throw notLinked(now);
+}
+
+function notLinked({ error: message = "It was not linked.", code = "", fix }: View): OpenClawError {
+  const known = isErrorCode(code) ? code : "CHANNEL_AUTH";
+  return new OpenClawError(known, { message, fix: fix ?? "The log has more: openclaw logs" });
 }
 
 async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promise<string> {
@@ -83,13 +92,19 @@ async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promis
       fix: `See openclaw channels add --help and docs/${adapter.id}.md.`,
     });
   }
-  const self = await adapter.login(config, {
-    ...deskOf(io, state, { channel: adapter.id, account }),
-    account,
-    signal,
-    ...(flags.phone !== undefined && { phone: flags.phone }),
-  });
-  return self.name;
+  const desk = deskOf(io, state, { channel: adapter.id, account });
+  try {
+    const self = await adapter.login(config, {
+      ...desk,
+      show: (one) => desk.show(ownStep(one, found)),
+      account,
+      signal,
+      ...(flags.phone !== undefined && { phone: flags.phone }),
+    });
+    return self.name;
+  } catch (error) {
+    throw ownError(error, found);
+  }
 }
 
 const deskOf = (io: Io, { paths }: State, { channel, account }: { channel: string; account: string }) => ({
@@ -107,18 +122,29 @@ function showStep(io: Io, one: z.output<typeof step>): void {
   else io.out(`${showQr(io, one.rows ?? qrRows(one.text))}Scan it with the app (linked devices).\n`);
 }
 
-const cleared = z.looseObject({ channel: z.string(), accountId: z.string(), cleared: z.boolean() });
+const cleared = z.looseObject({
+  channel: z.string(),
+  accountId: z.string(),
+  cleared: z.boolean(),
+  holder: z.string().optional(),
+  fix: z.string().optional(),
+});
+type Cleared = z.output<typeof cleared>;
 
-/** Forgets a linked account: by the running gateway, else in this process. */
+/** Forgets a linked account: by the running gateway, else in this process. Exit code 1 where something else holds the link. */
 export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json?: boolean }): Promise<number> {
   const state = await readState(io);
   const done = hasGateway(io, state) ? await logoutThere(io, state, flags) : await logoutHere(io, flags);
   if (flags.json === true) writeJson(io, done);
-  else {
-    const who = `${done.channel} (${done.accountId})`;
-    io.out(done.cleared ? `Forgot ${who}.\n` : `${who} is not linked: it has only its settings.\n`);
-  }
-  return 0;
+  else tellCleared(io, done);
+  return done.holder === undefined ? 0 : 1;
+}
+
+function tellCleared(io: Io, done: Cleared): void {
+  const who = `${done.channel} (${done.accountId})`;
+  if (done.cleared) io.out(`Forgot ${who}.\n`);
+  else if (done.holder === undefined) io.out(`${who} is not linked: it has only its settings.\n`);
+  else io.err(`${who} was not forgotten: ${cleanText(done.holder)}\nfix: ${cleanText(done.fix ?? "Ask there.")}\n`);
 }
 
 function logoutThere(io: Io, state: State, { channel, account: accountId }: LoginFlags) {
@@ -126,10 +152,12 @@ function logoutThere(io: Io, state: State, { channel, account: accountId }: Logi
   return callOnce(io, state, { method: "channels.logout", params, shape: cleared });
 }
 
-async function logoutHere(io: Io, flags: LoginFlags): Promise<z.output<typeof cleared>> {
+async function logoutHere(io: Io, flags: LoginFlags): Promise<Cleared> {
   const state = await requireState(io);
   const { adapter, account, config } = await findAccount(state.config, flags.channel, flags.account);
   const signal = new AbortController().signal;
   await adapter.logout?.(config, { ...deskOf(io, state, { channel: adapter.id, account }), account, signal });
-  return { channel: adapter.id, accountId: account, cleared: adapter.logout !== undefined };
+  const isCleared = adapter.logout !== undefined;
+  const facts = { channel: adapter.id, accountId: account, cleared: isCleared };
+  return isCleared ? facts : { ...facts, ...adapter.unlinking?.(config) };
 }

@@ -4,6 +4,7 @@ import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { download } from "./download.ts";
 import { Trouble } from "./failures.ts";
+import { Notices } from "./notices.ts";
 import { ownDaemon, versionOf } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
@@ -57,6 +58,7 @@ function openRoom(
     signal,
     names: new Recent(2000),
     texts: new Recent(500),
+    notices: new Notices(host),
     ready: async () => own?.ready(() => daemon.check(signal)),
     self: undefined,
   };

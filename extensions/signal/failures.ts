@@ -27,7 +27,7 @@ export const sendReport = z.looseObject({
   results: z.array(recipientResult).nullish(),
 });
 export type SendReport = z.output<typeof sendReport>;
-type RecipientResult = z.output<typeof recipientResult>;
+export type RecipientResult = z.output<typeof recipientResult>;
 
 /** An error that signal-cli answered. The numbers are those of its SignalJsonRpcCommandHandler and of JSON-RPC. */
 export interface CallError {
@@ -100,15 +100,7 @@ export interface Remedy {
   readonly fix: string;
 }
 
-/** One remedy for each kind of problem. `account` is shown in the commands. */
-export function remediesOf(report: SendReport | undefined, account: string): readonly Remedy[] {
-  return (report?.results ?? []).flatMap((result) => {
-    if (result.type === "IDENTITY_FAILURE") return [untrusted(nameOf(result), account)];
-    return result.token ? [challenge(result.token, account)] : [];
-  });
-}
-
-const nameOf = ({ recipientAddress: address }: RecipientResult): string =>
+export const nameOf = ({ recipientAddress: address }: RecipientResult): string =>
   address?.number ?? address?.uuid ?? address?.username ?? "the recipient";
 
 /** A safety number that is new is to be compared by a person. */
@@ -117,7 +109,24 @@ export const untrusted = (who: string, account: string): Remedy => ({
   fix: `Compare it with ${who}, then run: signal-cli -a ${account} trust -v <safety number> ${who}`,
 });
 
-const challenge = (token: string, account: string): Remedy => ({
+/** Signal took the message for others and not for this one; it is not sent again, as the others would see it twice. */
+export const limited = (who: string): Remedy => ({
+  problem: `a message to a group did not reach ${who}: Signal takes no more messages for now`,
+  fix: "Let the account rest, or have it write less; what it sends later reaches everybody again.",
+});
+
+export const missed = (who: string, type: string): Remedy =>
+  type === "UNREGISTERED_FAILURE"
+    ? {
+        problem: `messages to a group do not reach ${who}, who is not registered with Signal any more`,
+        fix: `Have ${who} register again, or take ${who} out of the group.`,
+      }
+    : {
+        problem: `a message to a group did not reach ${who} (${type})`,
+        fix: "Say it again if it matters; the log of signal-cli may tell more.",
+      };
+
+export const challenge = (token: string, account: string): Remedy => ({
   problem: "Signal asks for a captcha",
   fix:
     "Solve https://signalcaptchas.org/challenge/generate.html, then run: " +

@@ -1,6 +1,6 @@
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { reasonOf, Trouble, untrusted } from "./failures.ts";
+import { reasonOf, Trouble } from "./failures.ts";
 import { readEnvelope } from "./inbound.ts";
 import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "./people.ts";
@@ -152,9 +152,9 @@ function viewOf({ host, config, names, self = {} }: Room, envelope: Envelope): V
   };
 }
 
-function tellException({ host, self = {} }: Room, { exception, envelope }: Received): void {
+function tellException({ host, notices, self = {} }: Room, { exception, envelope }: Received): void {
   const who = envelope?.sourceNumber ?? envelope?.sourceUuid ?? "somebody";
   const isUntrusted = exception?.type === "UntrustedIdentityException";
-  const remedy = isUntrusted ? untrusted(who, addressOf(self) ?? "<account>") : undefined;
+  const remedy = isUntrusted ? notices.untrusted(who, self.number ?? addressOf(self) ?? "<account>") : undefined;
   host.log.warn("a message could not be decrypted", { from: who, ...exception, ...remedy });
 }

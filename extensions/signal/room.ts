@@ -1,5 +1,6 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
+import type { Notices } from "./notices.ts";
 import type { Person, Recent } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 
@@ -14,6 +15,8 @@ export interface Room {
   readonly names: Recent<string>;
   /** Texts of messages by their id, to be quoted. */
   readonly texts: Recent<string>;
+  /** What the operator has to see to. */
+  readonly notices: Notices;
   /** Resolves when signal-cli can be asked; starts it where it is ours. Throws `Trouble` or `OpenClawError`. */
   ready(): Promise<void>;
   /** Who we are, as soon as signal-cli said it. */

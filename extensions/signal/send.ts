@@ -8,7 +8,7 @@ import type {
   SendResult,
 } from "openclaw/plugin-sdk";
 import { Edits } from "./edits.ts";
-import { outcomeOf, outcomeOfResults, remediesOf, sendReport } from "./failures.ts";
+import { outcomeOf, outcomeOfResults, sendReport } from "./failures.ts";
 import type { SendReport, Unsent } from "./failures.ts";
 import { addressOf, readRef, Recent, recipientOf } from "./people.ts";
 import type { Room } from "./room.ts";
@@ -85,9 +85,8 @@ export class Outgoing {
   }
 
   #tell(report: SendReport | undefined): void {
-    const { host, self = {} } = this.#room;
-    const account = self.number ?? addressOf(self) ?? "<account>";
-    for (const { problem, fix } of remediesOf(report, account)) host.log.warn(problem, { fix });
+    const { notices, self = {} } = this.#room;
+    if (report) notices.sent(report, self.number ?? addressOf(self) ?? "<account>");
   }
 
   /** A message of text. */

@@ -1,4 +1,4 @@
-import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
+import type { ChannelLimits, ChannelLink, Notice } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
@@ -29,6 +29,8 @@ export interface ChannelStatus {
   /** Failures in a row. */
   readonly reconnectAttempts: number;
   readonly lastError: string | null;
+  /** What a person should see to although it goes on. */
+  readonly notices?: readonly Notice[];
   /** Its latest outage was longer than the platform is asked for: what came in this part of it is not known. */
   readonly unasked?: Unasked;
   readonly self?: { readonly id: string; readonly name: string };
@@ -116,7 +118,13 @@ function statusOf({ account, state, times, link }: Supervisor, now: number): Cha
     lastTransportActivityAt: times.transport ?? null,
     reconnectAttempts: state.attempts,
     lastError: state.problem ?? null,
-    ...(state.unasked && { unasked: state.unasked }),
-    ...(state.self && { self: state.self }),
+    ...seldom(state),
   };
 }
+
+/** What most accounts have nothing of. */
+const seldom = ({ notices, unasked, self }: Supervisor["state"]) => ({
+  ...(notices.length > 0 && { notices }),
+  ...(unasked && { unasked }),
+  ...(self && { self }),
+});

@@ -1,4 +1,4 @@
-import type { ChannelHost, ChannelLink, LinkReport } from "../types/channel.ts";
+import type { ChannelHost, ChannelLink, LinkReport, Notice } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
@@ -40,6 +40,7 @@ export class Supervisor {
   #misconfigured = false;
   #attempts = 0;
   #restarts = 0;
+  #notices: readonly Notice[] = [];
   #self: { id: string; name: string } | undefined;
   #link: ChannelLink | undefined;
   #lastSign = 0;
@@ -76,6 +77,7 @@ export class Supervisor {
     /** When it is tried again, while in trouble. */
     readonly retryAt: number | undefined;
     readonly problem: string | undefined;
+    readonly notices: readonly Notice[];
     readonly configured: boolean;
     readonly attempts: number;
     readonly self: { id: string; name: string } | undefined;
@@ -87,6 +89,7 @@ export class Supervisor {
       since: this.#since,
       retryAt: this.#retryAt,
       problem: this.#problem,
+      notices: this.#notices,
       configured: !this.#misconfigured,
       attempts: this.#attempts,
       self: this.#self,
@@ -100,6 +103,7 @@ export class Supervisor {
     this.#stop = new AbortController();
     this.#enter("starting");
     this.#misconfigured = false;
+    this.#notices = [];
     this.#lastSign = this.#ports.clock.now();
     this.#opening = this.#open(this.#stop.signal);
     this.#watch(this.#stop.signal);
@@ -165,6 +169,7 @@ export class Supervisor {
   #heard(state: LinkReport): void {
     if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
     if (state.kind === "trouble") return this.#troubled(this.#own(state.reason), state.retryInMs);
+    if (state.kind === "notices") return this.#noticed(state.notices);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
     this.#self = state.self ?? this.#self;
@@ -189,6 +194,10 @@ export class Supervisor {
     this.#enter("dead");
     this.#problem = `${reason} ${fix}`;
     void this.#end();
+  }
+
+  #noticed(notices: readonly Notice[]): void {
+    this.#notices = notices.map(({ problem, fix }) => ({ problem: this.#own(problem), fix: this.#own(fix) }));
   }
 
   #own(words: string): string {

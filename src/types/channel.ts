@@ -195,10 +195,18 @@ export interface ChannelHost {
   readonly signal: AbortSignal;
 }
 
+/** Something that a person should see to; a sentence each. */
+export interface Notice {
+  readonly problem: string;
+  readonly fix: string;
+}
+
 export type LinkReport =
   | { readonly kind: "alive"; readonly self?: { id: string; name: string } }
   | { readonly kind: "trouble"; readonly reason: string; readonly retryInMs?: number }
-  | { readonly kind: "dead"; readonly reason: string; readonly fix: string };
+  | { readonly kind: "dead"; readonly reason: string; readonly fix: string }
+  /** All that is to be seen to while the account goes on; what was told before and is not among them is over. */
+  | { readonly kind: "notices"; readonly notices: readonly Notice[] };
 
 /** What a person sees while an account is linked. */
 export type LoginStep =

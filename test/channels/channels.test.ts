@@ -6,6 +6,7 @@ import { methods } from "../../src/channels/methods.ts";
 import type { ConfiguredAccount } from "../../src/channels/ports.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
+import { NotNow } from "../../src/types/not-now.ts";
 import { memoryValues, message } from "./messages.ts";
 import { silent, TestClock, Toy, TOY } from "./toy.ts";
 
@@ -109,6 +110,23 @@ test("a link that reports itself dead is closed and stays so", async () => {
   expect([toy.hosts.length, toy.closed]).toEqual([1, 1]);
 });
 
+test("notices stand while the account goes on, and are over with the next ones or its next life", async () => {
+  const toy = new Toy();
+  const { channels, clock, row } = run(toy, toy.account({ isNamed: true }));
+  await clock.pass(1);
+  toy.host.report({ kind: "alive" });
+  toy.host.report({ kind: "notices", notices: [{ problem: "Too much.", fix: "Set channels.toy.pace." }] });
+  toy.host.report({ kind: "alive" });
+  const notices = [{ problem: "Too much.", fix: "Set channels.toy.accounts.default.pace." }];
+  expect(row()).toMatchObject({ lifecycle: "running", connected: true, notices });
+  await channels.restart(TOY, DEFAULT_ACCOUNT);
+  expect(row().notices).toBeUndefined();
+  await clock.pass(1);
+  toy.host.report({ kind: "notices", notices });
+  toy.host.report({ kind: "notices", notices: [] });
+  expect(row().notices).toBeUndefined();
+});
+
 test("closing ends a connect that is still under way, and a link that never closes does not hold it up", async () => {
   const toy = new Toy();
   const { channels, clock } = run(toy);
@@ -177,6 +195,11 @@ test("checks tell who answers, what is wrong and what is off", async () => {
     fix: "Get another.",
   });
   expect(await look(toy.account(), async () => Promise.reject(new Error("offline")))).toMatchObject({ status: "warn" });
+  const down = new NotNow("nobody answers", { fix: "Start channels.toy.url." });
+  expect(await look(toy.account({ isNamed: true }), async () => Promise.reject(down))).toMatchObject({
+    status: "warn",
+    fix: "Start channels.toy.accounts.default.url.",
+  });
   expect(await look(toy.account({ enabled: false }), async () => "x")).toMatchObject({ status: "skip" });
 });
 

@@ -108,6 +108,7 @@ describe("a message into a chat", () => {
     state: "running",
     connected: true,
     name: "",
+    notices: [],
     error: "",
     configured: true,
     login: false,

@@ -14,6 +14,12 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   return { ...started, fake: platform.fake };
 }
 
+/** What the account's status holds for the operator. */
+const noticesOf = (host: Host) => {
+  const last = host.reports.findLast((report) => report.kind === "notices");
+  return last?.kind === "notices" ? last.notices : [];
+};
+
 describe("a message", () => {
   test("goes to a person by id or number, to a group by its id, with its styles in UTF-16 units", async () => {
     const { link, fake } = await begin();
@@ -155,6 +161,50 @@ describe("what went wrong", () => {
       afterMs: 86_400_000,
     });
     expect(host.lines.join("\n")).toContain("submitRateLimitChallenge --challenge abc-challenge --captcha");
+  });
+
+  test("what some of a group do not get is sent, and told until they are reached again", async () => {
+    const { link, fake, host } = await begin();
+    const [bob, eve] = [
+      { number: "+15550002002", uuid: "b-b" },
+      { number: null, uuid: "e-e" },
+    ];
+    fake.members = [ADA, bob, eve];
+    fake.fates = { "b-b": { type: "UNREGISTERED_FAILURE" }, "e-e": { type: "RATE_LIMIT_FAILURE" } };
+    const send = async (words: string) => link.send(CREW, plain(words), { idempotencyKey: words });
+    expect(await send("one")).toMatchObject({ kind: "sent" });
+    expect(fake.shown(GROUP.groupId)).toEqual(["one"]);
+    expect(noticesOf(host)).toEqual([
+      { problem: expect.stringMatching(/do not reach \+15550002002.*not registered/), fix: expect.any(String) },
+      { problem: expect.stringMatching(/did not reach e-e: Signal takes no more/), fix: expect.any(String) },
+    ]);
+    fake.fates = { "b-b": { type: "UNREGISTERED_FAILURE" } };
+    await send("two");
+    expect(noticesOf(host)).toMatchObject([{ problem: expect.stringContaining("+15550002002") }]);
+    // What is known is not told again, by report or by log.
+    const [reports, lines] = [host.reports.filter(({ kind }) => kind === "notices").length, host.lines.length];
+    await send("three");
+    expect([host.reports.filter(({ kind }) => kind === "notices").length, host.lines.length]).toEqual([reports, lines]);
+    fake.fates = { "b-b": { type: "IDENTITY_FAILURE" } };
+    await send("four");
+    expect(noticesOf(host)).toMatchObject([{ fix: expect.stringContaining("trust -v <safety number> +15550002002") }]);
+    fake.fates = {};
+    await send("five");
+    expect(noticesOf(host)).toEqual([]);
+  });
+
+  test("a safety number and a captcha stand in the account's status until a message gets through", async () => {
+    const { link, fake, host } = await begin();
+    fake.fail("send", "untrusted");
+    await link.send(DIRECT, plain("one"), KEY);
+    fake.fail("send", "captcha");
+    await link.send(CREW, plain("two"), KEY);
+    expect(noticesOf(host)).toMatchObject([
+      { problem: expect.stringContaining("safety number"), fix: expect.stringContaining("trust -v") },
+      { problem: "Signal asks for a captcha", fix: expect.stringContaining("submitRateLimitChallenge") },
+    ]);
+    await link.send(DIRECT, plain("three"), KEY);
+    expect(noticesOf(host)).toEqual([]);
   });
 
   test("a message lost between signal-cli and Signal waits until Signal is there", async () => {

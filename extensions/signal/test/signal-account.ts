@@ -6,6 +6,9 @@ export type Accounts = readonly { readonly number: string | null; readonly aci?:
 /** What goes wrong with a call; the last three only where something is sent. */
 export type Fault = "drop" | "lost" | "500" | "hang" | "limited" | "captcha" | "unregistered" | "untrusted" | "network";
 
+/** How each member of a group fares; everybody else gets what is sent. */
+export type Fates = Readonly<Record<string, Params>>;
+
 export interface FakeMessage {
   readonly chat: string;
   readonly timestamp: number;
@@ -43,6 +46,9 @@ export class SignalAccount {
   readonly calls: { readonly method: string; readonly params: Params }[] = [];
   readonly reactions = new Map<string, string[]>();
   readonly attachments = new Map<string, Buffer>();
+  /** Of the group, by id; a send to it has a result for each. */
+  members: readonly { readonly number: string | null; readonly uuid: string }[] = [ADA];
+  fates: Fates = {};
   readonly #accounts: Accounts;
   #lastTime = 0;
 
@@ -115,7 +121,17 @@ export class SignalAccount {
     if (method === "sendReaction") this.#react(params);
     else if (method === "remoteDelete") this.#own(params["targetTimestamp"]).deleted = true;
     else this.#speak(params, chat, timestamp);
-    return { timestamp, results: [result(params, "SUCCESS")] };
+    return { timestamp, results: this.#results(params) };
+  }
+
+  /** A group's send succeeds where it reached one of its members (`SendMessageResultUtils`). */
+  #results(params: Params): readonly Params[] {
+    const { groupId } = params;
+    if (typeof groupId !== "string") return [result(params, "SUCCESS")];
+    return this.members.map(({ number, uuid }) => {
+      const recipientAddress = { uuid, number, username: null };
+      return { recipientAddress, groupId, type: "SUCCESS", ...this.fates[uuid] };
+    });
   }
 
   #speak(params: Params, chat: string, timestamp: number): void {

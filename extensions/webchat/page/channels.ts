@@ -18,6 +18,8 @@ export interface ChannelAccount {
   /** Milliseconds since the platform gave a sign. */
   readonly silentMs?: number | undefined;
   readonly error: string;
+  /** What is to be seen to although it goes on. */
+  readonly notices: readonly string[];
   /** It stands in the config: it can be changed, switched and taken out. */
   readonly configured: boolean;
   /** It can be linked by a code. */
@@ -60,6 +62,9 @@ function readAccount(row: Record<string, unknown>) {
     retryAt: count(row["retryAt"]),
     silentMs: count(row["silentMs"]),
     error: text(row["lastError"]),
+    notices: list(row["notices"])
+      .map(fields)
+      .map(({ problem, fix }) => `${text(problem)}. ${text(fix)}`),
   };
 }
 

@@ -28,7 +28,7 @@ function judge({ channelAccounts = {} }: Told): CheckResult[] {
   const accounts = Object.entries(channelAccounts)
     .flatMap(([channel, list]) => list.map((one) => ({ ...one, name: `${channel}/${one.accountId}` })))
     .filter((one) => one.enabled !== false);
-  const bad = [...accounts.flatMap(trouble), ...accounts.flatMap(leftOut)];
+  const bad = [...accounts.flatMap(trouble), ...accounts.flatMap(leftOut), ...accounts.flatMap(noticed)];
   const all =
     accounts.length === 1
       ? "The one account hears from its platform."
@@ -43,6 +43,10 @@ function leftOut({ name, ...account }: Account): CheckResult[] {
   if (left === undefined) return [];
   const fix = "Look into the chats of that time; it is told until the gateway starts anew.";
   return [{ status: "warn", message: `${name} was ${left}.`, fix }];
+}
+
+function noticed({ name, notices = [] }: Account): CheckResult[] {
+  return notices.map(({ problem, fix }) => ({ status: "warn", message: `${name}: ${problem}.`, fix }));
 }
 
 function trouble({ name, lifecycle, silentMs, lastError }: Account): CheckResult[] {

@@ -170,6 +170,14 @@ test("channels status shows when an account is tried again; --probe fails when a
   expect(probed.out).toMatch(/telegram +default +fail +Bad token\. +Get one\./);
 });
 
+test("channels status shows what is to be seen to although the account goes on", async () => {
+  const notices = [{ problem: "Signal asks for a captcha", fix: "Solve it." }];
+  const account = { accountId: "default", connected: true, lifecycle: "running", lastError: null, notices };
+  const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { signal: [account] } }) });
+  const { out } = await run(["channels", "status"], gateway.env);
+  expect(out).toMatch(/running .*Signal asks for a captcha\. Solve it\./);
+});
+
 test("the doctor tells of connections what only the gateway knows", async () => {
   const looked = async (...accounts: object[]) => {
     const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { whatsapp: accounts } }) });
@@ -192,6 +200,10 @@ test("the doctor tells of connections what only the gateway knows", async () => 
         message: "whatsapp/old is not connected and tried again, 6 min without a sign: no answer",
       },
     ],
+  });
+  const notices = [{ problem: "Signal asks for a captcha", fix: "Solve it." }];
+  expect(await looked({ ...running, notices })).toMatchObject({
+    results: [{ status: "warn", message: "whatsapp/default: Signal asks for a captcha.", fix: "Solve it." }],
   });
   const unasked = { from: Date.UTC(2026, 0, 2, 3, 4), until: Date.UTC(2026, 0, 3, 4, 5) };
   expect(await looked({ ...running, unasked })).toMatchObject({

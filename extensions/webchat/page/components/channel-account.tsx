@@ -107,7 +107,7 @@ function Actions(props: ActionsProps): VNode {
 }
 
 function Facts(props: { account: ChannelAccount }): VNode {
-  const { state, connected, silentMs, retryAt, error } = props.account;
+  const { state, connected, silentMs, retryAt, error, notices } = props.account;
   const now = useNow(1000, retryAt !== undefined);
   const facts = [
     connected ? "connected" : state,
@@ -118,6 +118,11 @@ function Facts(props: { account: ChannelAccount }): VNode {
     <p class={connected ? "channel-facts" : "channel-facts busy"}>
       {facts.join(" · ")}
       {!connected && error !== "" && <span class="channel-error">{error}</span>}
+      {notices.map((notice) => (
+        <span key={notice} class="channel-error">
+          {notice}
+        </span>
+      ))}
     </p>
   );
 }

@@ -16,6 +16,7 @@ const account = z.looseObject({
   silentMs: z.number().nullish(),
   lastInboundAt: z.number().nullish(),
   lastError: z.string().nullish(),
+  notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
   unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
 });
 
@@ -115,12 +116,16 @@ export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string
       describe(one),
       ago(one.silentMs),
       lastHeard(one),
-      [one.lastError, unaskedText(one)].filter(Boolean).join("; "),
+      [one.lastError, unaskedText(one), ...noticesOf(one)].filter(Boolean).join("; "),
     ]),
   );
   if (rows.length === 0) return "No channel is switched on.\n";
   return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST SIGN", "LAST MESSAGE", "LAST ERROR"], rows);
 }
+
+/** What is to be seen to although the account goes on, each with what mends it. */
+export const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
+  notices.map(({ problem, fix }) => `${problem}. ${fix}`);
 
 /** Undefined when all of its latest outage was asked for. */
 export function unaskedText({ unasked }: z.infer<typeof account>): string | undefined {

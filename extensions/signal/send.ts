@@ -10,6 +10,7 @@ import type {
 import { Edits } from "./edits.ts";
 import { outcomeOf, outcomeOfResults, sendReport } from "./failures.ts";
 import type { SendReport, Unsent } from "./failures.ts";
+import { Members } from "./members.ts";
 import { addressOf, readRef, Recent, recipientOf } from "./people.ts";
 import type { Room } from "./room.ts";
 import { whyNot } from "./rpc.ts";
@@ -21,14 +22,6 @@ type Params = Readonly<Record<string, unknown>>;
 /** What signal-cli's `send` calls the chat. */
 export const target = ({ chat }: Peer): Params =>
   chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
-
-/** Text and the styles beside it; their offsets are UTF-16 units on both sides. */
-export const written = (part: TextPart): Params => ({
-  message: part.body,
-  ...(part.styles?.length && {
-    textStyle: part.styles.map(({ start, length, style }) => `${start}:${length}:${style}`),
-  }),
-});
 
 /** The message that is answered. Without its text the apps still find it, where they have it. */
 export function quoted({ self = {}, texts }: Room, { replyTo }: Pick<SendOptions, "replyTo">): Params {
@@ -45,11 +38,23 @@ const NO_REST_MS = 24 * 3_600_000;
 export class Outgoing {
   readonly #room: Room;
   readonly #edits = new Edits();
+  readonly #members: Members;
   /** Nobody knows what became of the last send. */
   #mayBeOffline = false;
 
   constructor(room: Room) {
     this.#room = room;
+    this.#members = new Members(room.daemon);
+  }
+
+  /** Text, and the styles and people in it; their offsets are UTF-16 units on both sides. */
+  async written(to: Peer, { body, styles = [] }: TextPart): Promise<Params> {
+    const mention = await this.#members.namedIn(body, to);
+    return {
+      message: body,
+      ...(styles.length > 0 && { textStyle: styles.map(({ start, length, style }) => `${start}:${length}:${style}`) }),
+      ...(mention.length > 0 && { mention }),
+    };
   }
 
   /** The id of what was sent is its timestamp. */
@@ -91,7 +96,7 @@ export class Outgoing {
 
   /** A message of text. */
   async say(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
-    const words = written(part);
+    const words = await this.written(to, part);
     const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#room, options) });
     if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(words));
     return result;
@@ -100,7 +105,7 @@ export class Outgoing {
   async edit(to: Peer, messageId: string, part: TextPart): Promise<SendResult> {
     const ref = readRef(messageId);
     if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
-    const words = written(part);
+    const words = await this.written(to, part);
     const shown = JSON.stringify(words);
     if (this.#edits.says(messageId, shown)) return { kind: "sent", messageId };
     const whyNot = this.#edits.whyNot(ref.timestamp);

@@ -5,7 +5,7 @@ import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "op
 import { isOwn } from "./config.ts";
 import { reasonOf } from "./failures.ts";
 import type { Room } from "./room.ts";
-import { quoted, target, written } from "./send.ts";
+import { quoted, target } from "./send.ts";
 import type { Outgoing } from "./send.ts";
 
 /** signal-cli reads JSON with Jackson, whose strings end at 20,000,000 characters; base64 takes four for three bytes. */
@@ -31,7 +31,7 @@ export async function sendFile(
     const voice = asVoice === true || media.kind === "voice";
     return await outgoing.send("send", {
       ...target(to),
-      ...(caption && written(caption)),
+      ...(caption && (await outgoing.written(to, caption))),
       attachments,
       ...(voice && { voiceNote: true }),
       ...quoted(room, options),

@@ -47,6 +47,35 @@ describe("a message", () => {
     ]);
   });
 
+  test("names members of a group by number or id, and nobody else; styles and emoji stay where they are", async () => {
+    const { link, fake } = await begin();
+    const bob = { number: null, uuid: "22222222-2222-4222-8222-222222222222" };
+    const eve = { number: null, uuid: "33333333-3333-4333-8333-333333333333" };
+    fake.groupIds = [GROUP.groupId];
+    fake.members = [eve, ADA, bob];
+    const words = `👍 @${ADA.number}, @uuid:${bob.uuid} and @${bob.uuid.toUpperCase()}: not @+15550009998 or me@+15550001001`;
+    const styles = [{ start: 0, length: 2, style: "BOLD" }] as const;
+    await link.send(CREW, { ...plain(words), styles }, KEY);
+    const [message] = fake.messages;
+    expect(message?.text).toBe(words);
+    expect(message && fake.namesIn(message)).toBe(
+      `👍 [${ADA.uuid}], [${bob.uuid}] and [${bob.uuid}]: not @+15550009998 or me@+15550001001`,
+    );
+    expect(message?.styles).toEqual(["0:2:BOLD"]);
+    await link.edit?.(CREW, String(message?.timestamp), plain(`@${ADA.number}`));
+    expect(fake.calls.at(-1)?.params).toMatchObject({ mention: [`0:13:${ADA.uuid}`] });
+    await link.send(DIRECT, plain(`@${ADA.number}`), { idempotencyKey: "2" });
+    expect(fake.calls.at(-1)?.params).not.toHaveProperty("mention");
+    expect(fake.calls.filter(({ method }) => method === "listGroups")).toHaveLength(1);
+  });
+
+  test("goes out without names where the members cannot be had", async () => {
+    const { link, fake } = await begin();
+    fake.fail("listGroups", "network");
+    expect(await link.send(CREW, plain(`@${ADA.number}`), KEY)).toMatchObject({ kind: "sent" });
+    expect(fake.messages[0]?.params).not.toHaveProperty("mention");
+  });
+
   test("is edited by its timestamp, no more often than the apps take", async () => {
     const { link, fake } = await begin();
     const sent = await link.send(DIRECT, plain("0"), KEY);

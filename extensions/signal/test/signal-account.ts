@@ -49,6 +49,7 @@ export class SignalAccount {
   /** Of the group, by id; a send to it has a result for each. */
   members: readonly { readonly number: string | null; readonly uuid: string }[] = [ADA];
   fates: Fates = {};
+  groupIds: readonly string[] = [];
   readonly #accounts: Accounts;
   #lastTime = 0;
 
@@ -95,6 +96,8 @@ export class SignalAccount {
       case "remoteDelete":
       case "sendReaction":
         return this.#send(method, params, fault);
+      case "listGroups":
+        return this.groupIds.map((id) => ({ id, isMember: true, members: this.members }));
       case "sendTyping":
       case "sendReceipt":
         return { timestamp: this.now(), results: [result(params, "SUCCESS")] };
@@ -143,6 +146,7 @@ export class SignalAccount {
         throw new RpcError(-1, `Invalid textStyle syntax (${style}) expected 'start:length:STYLE'`);
       if (Number(start) + Number(length) > text.length) throw new RpcError(-32_603, "style out of range");
     }
+    this.#checkMentions(params, text);
     if (params["editTimestamp"] !== undefined) {
       const message = this.#own(params["editTimestamp"]);
       message.text = text;
@@ -153,6 +157,27 @@ export class SignalAccount {
     const attachments = list(params["attachments"]).map(readAttachment);
     if (text === "" && attachments.length === 0) throw new RpcError(-1, "Sending empty message is not allowed");
     this.messages.push({ chat, timestamp, text, styles, attachments, params, deleted: false, edits: 0 });
+  }
+
+  /** `--mention` of signal-cli(1): `start:length:recipientNumber`, in UTF-16 code units. */
+  #checkMentions(params: Params, text: string): void {
+    for (const mention of list(params["mention"])) {
+      const [, start = "", length = "", who] = /^(\d+):(\d+):(.+)$/.exec(mention) ?? [];
+      if (who === undefined) {
+        throw new RpcError(-1, `Invalid mention syntax (${mention}) expected 'start:length:recipientNumber'`);
+      }
+      const isKnown = this.members.some(({ number, uuid }) => who === number || who === uuid);
+      if (!isKnown || Number(start) + Number(length) > text.length) throw new RpcError(-32_603, "mention out of range");
+    }
+  }
+
+  /** The members whose names the apps show in the place of what was written. */
+  namesIn({ text, params }: FakeMessage): string {
+    const ranges = list(params["mention"]).map((mention) => mention.split(":"));
+    return ranges.reduceRight((shown, [start, length, who = ""]) => {
+      const end = Number(start) + Number(length);
+      return `${shown.slice(0, Number(start))}[${who}]${shown.slice(end)}`;
+    }, text);
   }
 
   #react(params: Params): void {

@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../types/message.ts";
+import { isListed } from "./listed.ts";
 import type { MentionPattern } from "./mention-pattern.ts";
 import type { ChannelPolicy, GroupPolicy } from "./policy.ts";
 
@@ -53,6 +54,7 @@ function whyUntold(message: InboundMessage, { reactions, reactionsOf }: ChannelP
 function gateDirect(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
   if (policy.direct === "disabled") return drop("direct chats are disabled");
   if (facts.isOwner || isListed(message, policy.allowFrom)) return PASS;
+  if (policy.direct === "open") return drop('the sender is not in allowFrom, which lacks "*"');
   if (policy.direct !== "pairing") return drop("the sender is not in allowFrom");
   return facts.paired ? PASS : { kind: "pair" };
 }
@@ -92,21 +94,11 @@ function isHeard(message: InboundMessage, policy: ChannelPolicy, group: GroupPol
   return senders ? isListed(message, senders) : group?.roles === undefined;
 }
 
-/** Undefined when nobody is singled out. */
-function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): readonly string[] | undefined {
+/** Who alone is heard in a group; undefined when nobody is singled out. */
+export function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): readonly string[] | undefined {
   if (group?.allowFrom) return group.allowFrom;
   if (group?.roles) return undefined;
   if (policy.groupAllowFrom) return policy.groupAllowFrom;
   if (group?.ofMembers) return undefined;
   return policy.group === "allowlist" && policy.allowFrom.length > 0 ? policy.allowFrom : undefined;
-}
-
-/** Whether a list names the sender: by id, phone number, `@username`, each also as `<channel>:…`, or by `*`. */
-export function isListed(message: Pick<InboundMessage, "sender" | "from">, list: readonly string[]): boolean {
-  const { id, username, e164 } = message.sender;
-  const names = new Set(["*", id.toLowerCase()]);
-  if (username !== undefined) names.add(`@${username.toLowerCase()}`);
-  if (e164 !== undefined) names.add(e164);
-  const prefix = new RegExp(`^(?:${message.from.channel}|tg|user):`);
-  return list.some((entry) => names.has(entry.trim().toLowerCase().replace(prefix, "")));
 }

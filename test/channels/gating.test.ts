@@ -3,8 +3,11 @@ import { describe, expect, test } from "vitest";
 import { accountConfig } from "../../src/channels/config.ts";
 import { gate } from "../../src/channels/gating.ts";
 import type { SenderFacts } from "../../src/channels/gating.ts";
+import { isListed } from "../../src/channels/listed.ts";
 import { mentionPatterns } from "../../src/channels/mention-pattern.ts";
 import { policyOf } from "../../src/channels/policy.ts";
+import { channelId } from "../../src/types/ids.ts";
+import type { InboundMessage } from "../../src/types/message.ts";
 import { message } from "./messages.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };
@@ -31,7 +34,7 @@ describe("direct chats", () => {
     },
   );
 
-  test.each(["77", "ada", "whatsapp:7", "", "7*"])("%s does not", (entry) => {
+  test.each(["77", "adam", "whatsapp:7", "", "7*"])("%s does not", (entry) => {
     expect(gate(direct, policy({ dmPolicy: "allowlist", allowFrom: [entry] }), STRANGER).kind).toBe("drop");
   });
 
@@ -186,6 +189,46 @@ describe("what groups have beside", () => {
         "drop",
       );
     }
+  });
+});
+
+describe("a list names a sender", () => {
+  const by = (sender: InboundMessage["sender"], channel: string, entry: string): boolean =>
+    isListed({ sender, from: { ...direct.from, channel: channelId(channel) } }, [entry]);
+  const phone = { id: "uuid:7ccae375", e164: "+493012345678" };
+
+  test.each(["+493012345678", "493012345678", "signal:+493012345678", "+49 (30) 1234-5678", "uuid:7ccae375"])(
+    "by number: %s",
+    (entry) => {
+      expect(by(phone, "signal", entry)).toBe(true);
+      expect(by({ ...phone, id: "uuid:8", e164: "+4930123456789" }, "signal", entry)).toBe(false);
+    },
+  );
+
+  test.each([
+    "42",
+    "<@42>",
+    "<@!42>",
+    "<@42|alice>",
+    "discord:42",
+    "Discord:42",
+    "user:42",
+    "alice",
+    "@Alice",
+    "ALIce",
+  ])("by id or name: %s", (entry) => {
+    expect(by({ id: "42", username: "alice" }, "discord", entry)).toBe(true);
+    expect(by({ id: "43", username: "bob" }, "discord", entry)).toBe(false);
+  });
+
+  test("and no id names whoever takes it for a username", () => {
+    for (const [entry, username] of [
+      ["123456789", "123456789"],
+      ["U061F7AUR", "u061f7aur"],
+      ["uuid:7c", "uuid:7c"],
+    ] as const)
+      expect(by({ id: "9", username }, "slack", entry), entry).toBe(false);
+    expect(by({ id: "9" }, "telegram", "+9")).toBe(false);
   });
 });
 

@@ -83,9 +83,15 @@ const accountShape = {
     .enum(["pairing", "allowlist", "open", "disabled"])
     .default("pairing")
     .meta(
-      about("Direct chats", "Strangers get a pairing code, are ignored, or are let in; `disabled` ignores everybody."),
+      about(
+        "Direct chats",
+        'Strangers get a pairing code, or are ignored. `open` lets in whom `allowFrom` names: everybody with `"*"`. ' +
+          "`disabled` ignores everybody.",
+      ),
     ),
-  allowFrom: idList.prefault([]).meta(about("Allow from", "Sender ids who are let in; `*` is everybody.")),
+  allowFrom: idList
+    .prefault([])
+    .meta(about("Allow from", "Senders who are let in, by id, phone number or `@username`; `*` is everybody.")),
   dm: dmConfig.prefault({}).meta(about("Direct chats", "Another way to write `dmPolicy` and `allowFrom`.")),
   groupPolicy: z
     .enum(["allowlist", "open", "disabled"])

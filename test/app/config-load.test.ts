@@ -222,12 +222,26 @@ describe("channels", () => {
   it("whose adapter takes any key still tell a mistyped one", async () => {
     const schema = z.looseObject({ botToken: secretField });
     const { warnings } = await load(
-      { channels: { telegram: { botTokn: "y", botToken: "x", dmPolicy: "open" } } },
+      { channels: { telegram: { botTokn: "y", botToken: "x", dmPolicy: "allowlist" } } },
       { channelSchemas: { telegram: schema } },
     );
     expect(texts(warnings)).toEqual([
       "openclaw.json:4: channels.telegram.botTokn: unknown to telegram; did you mean botToken?",
     ]);
+  });
+
+  it("whose direct chats are open to nobody are told where that is written", async () => {
+    const warningsOf = async (channel: object) =>
+      texts((await load({ channels: { telegram: channel } })).warnings).map((text) => text.replace(/^\S+ /, ""));
+    const why = '"open" lets in only whom allowFrom names; add "*" to allowFrom to hear everybody';
+    expect(await warningsOf({ dmPolicy: "open", allowFrom: ["7"] })).toEqual([`channels.telegram.dmPolicy: ${why}`]);
+    expect(await warningsOf({ dm: { policy: "open" } })).toEqual([`channels.telegram.dm.policy: ${why}`]);
+    expect(await warningsOf({ dmPolicy: "open", accounts: { a: {}, b: { allowFrom: ["*"] } } })).toEqual([
+      `channels.telegram.dmPolicy: ${why}`,
+    ]);
+    for (const allowFrom of [["*"], ["telegram:*"]])
+      expect(await warningsOf({ dmPolicy: "open", allowFrom })).toEqual([]);
+    expect(await warningsOf({ dmPolicy: "open", dm: { enabled: false } })).toEqual([]);
   });
 
   it("that are not installed are one warning", async () => {

@@ -199,12 +199,37 @@ describe("what is wrong", () => {
       session: { dmScope: "main" },
     };
     expect(found(await examine(wild), "policy").map(({ status }) => status)).toEqual(["warn", "warn", "fail", "fail"]);
-    const named = { allowFrom: ["7", "@ada"], groups: { "-1": { allowFrom: ["telegram:@bob"] } } };
+    const named = { allowFrom: ["7", "@ada", "carl"], groups: { "-1": { allowFrom: ["telegram:@bob"] } } };
     expect(found(await examine({ channels: { telegram: named } }), "policy")).toMatchObject([
-      { status: "warn", message: expect.stringContaining("@ada, telegram:@bob") },
+      { status: "ok" },
+      { status: "warn", message: expect.stringContaining("@ada, carl, telegram:@bob") },
     ]);
+    const discord = { guilds: { "1": { users: ["@eve"], channels: { "2": { users: ["@mallory", "U0ABC"] } } } } };
+    expect(found(await examine({ channels: { discord } }), "policy")[1]).toMatchObject({
+      message: expect.stringContaining("discord/default: @mallory may"),
+    });
     const off = { ...wild, channels: { telegram: { ...telegram, enabled: false } } };
     expect(found(await examine(off), "policy")).toMatchObject([{ status: "ok" }]);
+  });
+
+  const WRITE = "everybody who finds the bot may write";
+  const USE = "everybody may put the bot into a group";
+  const STILL = "Strangers are not answered";
+  it.each<[object, string[]]>([
+    [{ dm: { policy: "open", allowFrom: ["*"] } }, [WRITE]],
+    [{ dm: { allowFrom: ["slack:*"] } }, [WRITE]],
+    [{ dmPolicy: "open" }, [STILL, 'allowFrom has no "*"']],
+    [{ dmPolicy: "open", allowFrom: ["*"], dm: { enabled: false } }, [STILL]],
+    [{ groupPolicy: "open" }, [USE]],
+    [{ groupPolicy: "open", groupAllowFrom: ["7"] }, [STILL]],
+    [{ groups: { "*": {} } }, [USE]],
+    [{ groups: { "*": {} }, allowFrom: ["7"] }, [STILL]],
+    [{ guilds: { "*": {} }, allowFrom: ["7"] }, [USE]],
+    [{ guilds: { "*": { roles: ["9"] } } }, [STILL]],
+    [{ guilds: { "5": {} } }, [STILL]],
+  ])("is told as messages are judged: %j", async (slack, messages) => {
+    const told = found(await examine({ channels: { slack } }), "policy").map(({ message }) => message);
+    expect(told).toEqual(messages.map((message) => expect.stringContaining(message)));
   });
 });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { accountConfig, accountInputs, groupConfig, streamingConfig } from "../../channels/config.ts";
+import { doubtfulAccount } from "./channel-doubts.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./known-keys.ts";
 import { nearest } from "./nearest.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
@@ -149,6 +150,7 @@ function checkAccount(channel: string, input: Record<string, unknown>, schema: z
   const foreign = own.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
   return [
     ...[...common, ...own.problems].map((note) => ({ severity: "problem" as const, note })),
+    ...doubtfulAccount(channel, input).map((note) => ({ severity: "warning" as const, note })),
     ...[...foreign, ...foreignBelow(input)].map((path) => ({
       severity: "warning" as const,
       note: foreignKey(channel, path, schema),

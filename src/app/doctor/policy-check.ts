@@ -1,4 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
+import { sendersOf } from "../../channels/gating.ts";
+import { hasEverybody, namesUsername } from "../../channels/listed.ts";
+import { type ChannelPolicy, policyOf } from "../../channels/policy.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
@@ -8,22 +11,37 @@ export function policyCheck(config: Config): Check {
     id: "app.policy",
     title: "Who may write",
     run: async () => {
-      const open = Object.entries(config.channels)
-        .filter(([, channel]) => channel.enabled)
-        .flatMap(([id, channel]) =>
-          channelAccounts(channel).flatMap((account) => lookAt(`${id}/${account.id}`, account.config)),
-        );
-      const found = [...open, ...(open.length > 0 ? whatStrangersCan(config) : [])];
-      return found.length > 0 ? found : [{ status: "ok", message: "Strangers are not answered." }];
+      const accounts = accountsOf(config);
+      const strangers = accounts.flatMap(strangersOf);
+      const answered = strangers.length > 0 ? whatStrangersCan(config) : [NOBODY];
+      return [...strangers, ...answered, ...accounts.flatMap(doubtsOf)];
     },
   };
 }
 
-type Account = ReturnType<typeof channelAccounts>[number]["config"];
+const NOBODY: CheckResult = { status: "ok", message: "Strangers are not answered." };
 
-function lookAt(name: string, account: Account): CheckResult[] {
-  if (!account.enabled) return [];
-  const isOpen = account.dmPolicy === "open" || (account.dmPolicy !== "disabled" && account.allowFrom.includes("*"));
+/** One account, as its messages are judged. */
+interface Judged {
+  readonly name: string;
+  readonly channel: string;
+  readonly policy: ChannelPolicy;
+}
+
+const accountsOf = ({ channels, messages }: Config): readonly Judged[] =>
+  Object.entries(channels)
+    .filter(([, channel]) => channel.enabled)
+    .flatMap(([channel, section]) =>
+      channelAccounts(section)
+        .filter(({ config }) => config.enabled)
+        .map(({ id, config }) => ({
+          name: `${channel}/${id}`,
+          channel,
+          policy: policyOf(config, { mentionPatterns: [], historyLimit: messages.groupChat.historyLimit }),
+        })),
+    );
+
+function strangersOf({ name, channel, policy }: Judged): CheckResult[] {
   const direct: CheckResult = {
     status: "warn",
     message: `${name}: everybody who finds the bot may write to it.`,
@@ -32,23 +50,43 @@ function lookAt(name: string, account: Account): CheckResult[] {
   const groups: CheckResult = {
     status: "warn",
     message: `${name}: everybody may put the bot into a group and use it there.`,
-    fix: 'Set groupPolicy to "allowlist" and list the groups.',
+    fix: 'Set groupPolicy to "allowlist", list the groups, and take "*" out of the list.',
   };
-  const named = listsOf(account).filter((entry) => /(?:^|:)@/.test(entry));
+  const isOpen = policy.direct !== "disabled" && hasEverybody(policy.allowFrom, channel);
+  return [...(isOpen ? [direct] : []), ...(areGroupsOpen(policy, channel) ? [groups] : [])];
+}
+
+/** Whether groups are heard that nobody has listed, and everybody in them. */
+function areGroupsOpen(policy: ChannelPolicy, channel: string): boolean {
+  if (policy.group === "disabled") return false;
+  const { "*": other, "guild:*": guild } = policy.groups;
+  const listed = [other, guild].filter((group) => group !== undefined);
+  const isElsewhereOpen = policy.group === "open" && other === undefined;
+  return [...listed, ...(isElsewhereOpen ? [undefined] : [])].some((group) => {
+    const senders = sendersOf(policy, group);
+    return group?.enabled !== false && (senders ? hasEverybody(senders, channel) : group?.roles === undefined);
+  });
+}
+
+function doubtsOf({ name, channel, policy }: Judged): CheckResult[] {
+  const named = listsOf(policy).filter((entry) => namesUsername(entry, channel));
   const names: CheckResult = {
     status: "warn",
     message: `${name}: ${named.join(", ")} may be heard, but whoever gives a username up lets the next one have it.`,
     fix: "Put the numeric id in its place; it stands in the log line of the person's next message.",
   };
-  return [
-    ...(isOpen ? [direct] : []),
-    ...(account.groupPolicy === "open" ? [groups] : []),
-    ...(named.length > 0 ? [names] : []),
-  ];
+  const nobody: CheckResult = {
+    status: "warn",
+    message: `${name}: dmPolicy is "open", but allowFrom has no "*": who is not in it is ignored.`,
+    fix: 'Add "*" to allowFrom to hear everybody, or set dmPolicy to "allowlist" or "pairing".',
+  };
+  const isShut = policy.direct === "open" && !hasEverybody(policy.allowFrom, channel);
+  return [...(named.length > 0 ? [names] : []), ...(isShut ? [nobody] : [])];
 }
 
-function listsOf({ allowFrom, groupAllowFrom = [], groups }: Account): readonly string[] {
-  return [...allowFrom, ...groupAllowFrom, ...Object.values(groups).flatMap((group) => group.allowFrom ?? [])];
+function listsOf({ allowFrom, groupAllowFrom = [], groups }: ChannelPolicy): readonly string[] {
+  const all = [...allowFrom, ...groupAllowFrom, ...Object.values(groups).flatMap((group) => group.allowFrom ?? [])];
+  return [...new Set(all)];
 }
 
 function whatStrangersCan(config: Config): CheckResult[] {

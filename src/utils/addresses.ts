@@ -1,11 +1,15 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** IPv4 blocks that no public service has (IANA special-purpose registry); cloud metadata is in 169.254.0.0/16. */
+/**
+ * IPv4 blocks that no public service has (IANA special-purpose registry), and Azure's own service of a machine among the
+ * public ones; the metadata of other clouds is in 169.254.0.0/16.
+ */
 const NOT_PUBLIC_V4 = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
+  ["168.63.129.16", 32],
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],

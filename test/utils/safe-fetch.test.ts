@@ -34,7 +34,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> =>
   );
 
 describe("addresses", () => {
-  test.each(["8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"])(
+  test.each(["8.8.8.8", "172.32.0.1", "100.128.0.1", "168.63.129.17", "2606:4700::1111", "2a00:1450:4001::1"])(
     "%s is public",
     (address) => {
       expect(isPublicAddress(address)).toBe(true);
@@ -47,6 +47,7 @@ describe("addresses", () => {
     "172.16.0.1",
     "192.168.1.1",
     "169.254.169.254",
+    "168.63.129.16",
     "100.64.0.1",
     "198.18.0.1",
     "224.0.0.1",

@@ -28,7 +28,10 @@ const match = z.strictObject({
 /** `bindings` */
 export const bindingsConfig = z.array(
   z.strictObject({
-    type: z.literal("route").optional().meta(about("Type", "`route`, the only kind there is.")),
+    type: z
+      .enum(["route", "acp"])
+      .optional()
+      .meta(about("Type", "`route`; rows of the type `acp` have no effect here yet.")),
     agentId: z.string().min(1).meta(about("Agent", "Who answers.")),
     comment: z.string().optional().meta(about("Comment", "For people.")),
     match: match.meta(about("Match", "Which messages; all that is given must hold.")),
@@ -54,12 +57,17 @@ export type Routed = Pick<InboundMessage, "from" | "sender" | "guildId" | "teamI
  * roles, a guild, a team, an account, the whole channel. Among equals the first one. Undefined when none fits.
  */
 export function bindingFor(bindings: readonly Binding[], message: Routed, defaultAccount: string): Binding | undefined {
-  const ranked = bindings.map((binding) => ({ binding, rank: rankOf(binding.match, message, defaultAccount) }));
+  const ranked = bindings
+    .filter(isRoute)
+    .map((binding) => ({ binding, rank: rankOf(binding.match, message, defaultAccount) }));
   return ranked.reduce<(typeof ranked)[number] | undefined>(
     (best, next) => (next.rank > (best?.rank ?? 0) ? next : best),
     undefined,
   )?.binding;
 }
+
+/** Whether a binding says who answers; another kind says how. */
+export const isRoute = ({ type }: Binding): boolean => type !== "acp";
 
 type Match = Binding["match"];
 

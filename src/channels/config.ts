@@ -5,6 +5,7 @@ import { about, idList, pacingConfig } from "../utils/config.ts";
 /** One group of an account. */
 export const groupConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
+  allow: z.boolean().optional().meta(about("Allow", "An older name of `enabled`; false in either ignores the group.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
   allowFrom: idList
     .optional()
@@ -16,7 +17,7 @@ export const groupConfig = z.looseObject({
 });
 
 /** One Discord server of an account. */
-const guildConfig = z.looseObject({
+export const guildConfig = z.looseObject({
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
   users: idList
     .optional()
@@ -36,7 +37,7 @@ const botLoopConfig = z.looseObject({
 });
 
 /** Another way to write the rules of direct chats. */
-const dmConfig = z.looseObject({
+export const dmConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "False is `dmPolicy: disabled`.")),
   policy: z
     .enum(["pairing", "allowlist", "open", "disabled"])
@@ -250,7 +251,7 @@ export interface ChannelAccount {
 export function accountInputs(
   channel: Readonly<Record<string, unknown>>,
 ): readonly { id: string; input: Record<string, unknown> }[] {
-  const { accounts, ...base } = channel;
+  const { accounts, defaultAccount: _, ...base } = channel;
   const listed = typeof accounts === "object" && accounts !== null ? Object.entries(accounts) : [];
   if (listed.length === 0) return [{ id: "default", input: base }];
   return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));

@@ -78,8 +78,8 @@ function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, G
 type Group = AccountConfig["groups"][string];
 type Guild = AccountConfig["guilds"][string];
 
-const withUsers = ({ enabled, requireMention, allowFrom, users, roles }: Group): GroupPolicy => ({
-  enabled,
+const withUsers = ({ enabled, allow, requireMention, allowFrom, users, roles }: Group): GroupPolicy => ({
+  enabled: enabled && allow !== false,
   requireMention,
   allowFrom: allowFrom ?? users,
   roles,

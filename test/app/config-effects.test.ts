@@ -207,6 +207,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.reactionAllowlist",
     ...["groups", "channels", "guilds", "guilds.channels"].flatMap((of) => [
       `channels.${of}.users`,
+      ...(of === "guilds" ? [] : [`channels.${of}.allow`]),
       `channels.${of}.roles`,
     ]),
     ...["channels", "guilds.channels"].flatMap((of) => [`channels.${of}.enabled`, `channels.${of}.allowFrom`]),

@@ -5,9 +5,11 @@ import { inspect } from "node:util";
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { bindingFor } from "../../src/channels/bindings.ts";
 import { loadConfig, type LoadedConfig } from "../../src/app/config/load.ts";
 import { ConfigError, configGet } from "../../src/app/config/problem.ts";
 import type { ChannelSchemas } from "../../src/app/config/check.ts";
+import { accountId, channelId } from "../../src/types/ids.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { secretField } from "../../src/utils/config.ts";
 
@@ -203,6 +205,22 @@ describe("a mistake", () => {
   });
 });
 
+describe("bindings", () => {
+  it("of a kind that has no effect are told and left out", async () => {
+    const match = { channel: "telegram", peer: { kind: "group", id: "-1" } };
+    const acp = { type: "acp", agentId: "codex", match, acp: { mode: "persistent" } };
+    const { config, warnings } = await load({ bindings: [acp, { agentId: "main", match }] });
+    expect(warnings.map(({ key }) => key)).toEqual(["bindings[0].acp", "bindings[0].type"]);
+    expect(warnings[1]?.message).toBe('"acp" has no effect here yet: the row is left out');
+    const from = {
+      channel: channelId("telegram"),
+      account: accountId("default"),
+      chat: { kind: "group", id: "-1" },
+    } as const;
+    expect(bindingFor(config.bindings, { from, sender: { id: "7" } }, "default")?.agentId).toBe("main");
+  });
+});
+
 describe("channels", () => {
   it("are held against the adapter's schema, account by account", async () => {
     const text =
@@ -242,6 +260,38 @@ describe("channels", () => {
     for (const allowFrom of [["*"], ["telegram:*"]])
       expect(await warningsOf({ dmPolicy: "open", allowFrom })).toEqual([]);
     expect(await warningsOf({ dmPolicy: "open", dm: { enabled: false } })).toEqual([]);
+  });
+
+  it("have keys without effect named wherever they lie", async () => {
+    const group = { enabled: true, users: ["7"], skills: ["x"] };
+    const { warnings } = await load({
+      channels: {
+        slack: {
+          dm: { policy: "pairing", groupEnabled: true },
+          groups: { "1": { topics: {} } },
+          channels: { C1: group },
+          guilds: { G1: { slug: "x", channels: { C2: { ...group, systemPrompt: "x" } } } },
+        },
+      },
+    });
+    expect(warnings.map(({ key }) => key)).toEqual([
+      "channels.slack.dm.groupEnabled",
+      "channels.slack.groups.1.topics",
+      "channels.slack.channels.C1.skills",
+      "channels.slack.guilds.G1.slug",
+      "channels.slack.guilds.G1.channels.C2.skills",
+      "channels.slack.guilds.G1.channels.C2.systemPrompt",
+    ]);
+    const dm = z.looseObject({ dm: z.looseObject({ threadReplies: z.string() }) });
+    const telegram = { channels: { telegram: { dm: { threadReplies: "off" } } } };
+    expect((await load(telegram, { channelSchemas: { telegram: dm } })).warnings).toEqual([]);
+  });
+
+  it("have no warning for what names their accounts", async () => {
+    const one = { botToken: "1:a" };
+    const telegram = { defaultAccount: "b", accounts: { a: one, b: { ...one, defaultAccount: "a" } } };
+    const { warnings } = await load({ channels: { telegram } }, { channelSchemas: { telegram: TELEGRAM } });
+    expect(warnings.map(({ key }) => key)).toEqual(["channels.telegram.accounts.b.defaultAccount"]);
   });
 
   it("that are not installed are one warning", async () => {

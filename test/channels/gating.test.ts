@@ -179,6 +179,14 @@ describe("what groups have beside", () => {
     expect(gate(named, policy({ channels: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
   });
 
+  test("a channel with the older `allow: false` is not heard", () => {
+    for (const of of ["groups", "channels"])
+      expect(gate(named, policy({ [of]: { "-100": { allow: false } } }), STRANGER).kind).toBe("drop");
+    const guilds = { G: { channels: { "-100": { allow: false } } } };
+    expect(gate({ ...named, guildId: "G" }, policy({ guilds }), STRANGER).kind).toBe("drop");
+    expect(gate(named, policy({ channels: { "-100": { allow: true } } }), STRANGER)).toEqual({ kind: "pass" });
+  });
+
   test("everybody in a guild or a Slack channel is heard, whoever may write directly", () => {
     const inGuild = { ...named, guildId: "G" };
     for (const listed of [{ allowFrom: ["1"] }, { dm: { allowFrom: ["1"] } }]) {

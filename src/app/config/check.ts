@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { accountConfig, accountInputs, groupConfig, streamingConfig } from "../../channels/config.ts";
+import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { doubtfulAccount } from "./channel-doubts.ts";
+import { foreignBelow } from "./channel-keys.ts";
 import { fieldKeysBelow, isFieldKey, strangersBelow } from "./known-keys.ts";
 import { nearest } from "./nearest.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
@@ -151,27 +152,11 @@ function checkAccount(channel: string, input: Record<string, unknown>, schema: z
   return [
     ...[...common, ...own.problems].map((note) => ({ severity: "problem" as const, note })),
     ...doubtfulAccount(channel, input).map((note) => ({ severity: "warning" as const, note })),
-    ...[...foreign, ...foreignBelow(input)].map((path) => ({
+    ...[...foreign, ...foreignBelow(input, schema)].map((path) => ({
       severity: "warning" as const,
       note: foreignKey(channel, path, schema),
     })),
   ];
-}
-
-/** Keys inside the sections that every channel has, which nobody obeys. */
-function foreignBelow({ groups, streaming }: Record<string, unknown>): KeyPath[] {
-  const inGroups = isRecord(groups) ? Object.entries(groups) : [];
-  return [
-    ...inGroups.flatMap(([id, group]) => keysBeside(groupConfig.shape, group, ["groups", id])),
-    ...keysBeside(streamingConfig.shape, streaming, ["streaming"]),
-  ];
-}
-
-function keysBeside(shape: object, section: unknown, at: KeyPath): KeyPath[] {
-  if (!isRecord(section)) return [];
-  return Object.keys(section)
-    .filter((key) => !Object.hasOwn(shape, key))
-    .map((key) => [...at, key]);
 }
 
 function foreignKey(channel: string, path: KeyPath, schema: z.ZodType | undefined): RawNote {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { isRoute } from "../../channels/bindings.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
@@ -90,7 +91,7 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
 }
 
 /** Values that load but are not done as written. */
-function doubtful({ gateway, models }: Config): RawNote[] {
+function doubtful({ bindings, gateway, models }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
   if (gateway.mode === "remote")
@@ -103,5 +104,11 @@ function doubtful({ gateway, models }: Config): RawNote[] {
   for (const [name, { api }] of Object.entries(models.providers))
     if (api === "github-copilot")
       notes.push({ path: ["models", "providers", name, "api"], message: `"${api}" has no effect here yet` });
+  for (const [at, binding] of bindings.entries())
+    if (!isRoute(binding))
+      notes.push({
+        path: ["bindings", at, "type"],
+        message: `"${binding.type}" has no effect here yet: the row is left out`,
+      });
   return notes;
 }

@@ -1,3 +1,4 @@
+import { isRoute } from "../../channels/bindings.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
@@ -9,13 +10,18 @@ export function bindingsCheck({ agents, bindings, channels }: Config): Check {
     id: "app.bindings",
     title: "Bindings",
     run: async () => {
-      const found = bindings.flatMap(({ agentId, match }, at): CheckResult[] => [
-        ...(known.has(agentId) ? [] : [noAgent(at, agentId)]),
-        ...(Object.hasOwn(channels, match.channel) ? [] : [noChannel(at, match.channel)]),
-      ]);
+      const found = bindings.flatMap((binding, at): CheckResult[] => {
+        const { agentId, match } = binding;
+        if (!isRoute(binding)) return [];
+        const hasChannel = Object.hasOwn(channels, match.channel);
+        return [
+          ...(known.has(agentId) ? [] : [noAgent(at, agentId)]),
+          ...(hasChannel ? [] : [noChannel(at, match.channel)]),
+        ];
+      });
       return found.length > 0
         ? found
-        : [{ status: "ok", message: `${bindings.length} of them, all to agents there are.` }];
+        : [{ status: "ok", message: `${bindings.filter(isRoute).length} of them, all to agents there are.` }];
     },
   };
 }

@@ -1,0 +1,34 @@
+import type { z } from "zod";
+import { dmConfig, groupConfig, guildConfig, streamingConfig } from "../../channels/config.ts";
+import { isRecord, type KeyPath } from "./problem.ts";
+
+/** Where the sections lie that every channel has, and what they may hold; `*` is any name. */
+const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
+  [["dm"], dmConfig.shape],
+  [["groups", "*"], groupConfig.shape],
+  [["channels", "*"], groupConfig.shape],
+  [["guilds", "*"], guildConfig.shape],
+  [["guilds", "*", "channels", "*"], groupConfig.shape],
+  [["streaming"], streamingConfig.shape],
+];
+
+/** Keys inside the sections that every channel has, which nobody obeys; those of the adapter's own are its to know. */
+export function foreignBelow(input: Record<string, unknown>, schema: z.ZodType | undefined): KeyPath[] {
+  const own = schema && "shape" in schema && isRecord(schema.shape) ? schema.shape : {};
+  return SECTIONS.filter(([[first = ""]]) => !Object.hasOwn(own, first)).flatMap(([at, shape]) =>
+    sectionsAt(input, at).flatMap(([path, section]) =>
+      Object.keys(section)
+        .filter((key) => !Object.hasOwn(shape, key))
+        .map((key) => [...path, key]),
+    ),
+  );
+}
+
+/** The sections of a value that lie at such a path, each with its own path. */
+function sectionsAt(value: unknown, at: KeyPath, path: KeyPath = []): (readonly [KeyPath, Record<string, unknown>])[] {
+  if (!isRecord(value)) return [];
+  const [first, ...rest] = at;
+  if (first === undefined) return [[path, value]];
+  const names = first === "*" ? Object.keys(value) : [String(first)];
+  return names.flatMap((name) => sectionsAt(value[name], rest, [...path, name]));
+}

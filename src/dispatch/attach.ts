@@ -1,9 +1,10 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { isInside } from "../tools/paths.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { MediaKind } from "../types/message.ts";
 import type { ReplyBlock } from "../types/reply.ts";
+import { readRegular } from "../utils/read-regular.ts";
 
 /** Bytes of one file that an answer may bring. */
 const MOST_BYTES = 50 * 1024 * 1024;
@@ -58,13 +59,7 @@ async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts
   if (!isInside(file, root)) throw new Error("it lies outside the workspace");
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
   if (closed.some((one) => isInside(file, one))) throw new Error("it belongs to the gateway itself");
-  const facts = await stat(file);
-  // Reading a named pipe would last until somebody writes to it.
-  if (!facts.isFile()) throw new Error("it is no file");
-  const { size } = facts;
-  const most = Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES);
-  if (size > most) throw new Error(`it is larger than ${most / 1_048_576} MB`);
-  return readFile(file);
+  return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 
 /** What a file is to a chat. */

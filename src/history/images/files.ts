@@ -1,6 +1,7 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { isInside } from "../../tools/paths.ts";
+import { readRegular } from "../../utils/read-regular.ts";
 import { absolutePath, type PathPlaces } from "./paths.ts";
 
 /** Where images may lie. All paths are absolute. */
@@ -48,7 +49,7 @@ async function isBelow(path: string, roots: readonly string[]): Promise<boolean>
 
 /** The bytes, when they are those of an image whatever the file is called. Rejects when it cannot be read. */
 export async function readImage({ path }: ImageFile): Promise<Uint8Array | undefined> {
-  const bytes = await readFile(path);
+  const bytes = await readRegular(path, MOST_BYTES);
   const { fileTypeFromBuffer } = await import("file-type");
   const found = await fileTypeFromBuffer(bytes);
   return found?.mime.startsWith("image/") === true ? bytes : undefined;

@@ -65,3 +65,19 @@ test("a service gets the file with its key", async () => {
   expect(await ask?.(note())).toBeUndefined();
   server.close();
 });
+
+test("a service that sends the recording elsewhere does not get it there", async () => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    request.resume();
+    if (request.url === "/elsewhere") return response.end(JSON.stringify({ text: "overheard" }));
+    return response.writeHead(307, { location: "/elsewhere" }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = transcriber({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "k" });
+  expect(await ask?.(note())).toBeUndefined();
+  expect(asked).toEqual(["/v1/audio/transcriptions"]);
+  server.close();
+});

@@ -181,11 +181,14 @@ function outbound(open: Open): void {
     expect(platform.shown(platform.direct)).toEqual([full]);
   });
 
-  test("typing never fails", async () => {
-    const { platform, link } = await start(await open());
-    platform.failSends?.("forbidden");
-    await link.typing?.(platform.direct);
-    await link.typing?.(platform.direct);
+  test("typing never fails, also where showing it does", async () => {
+    const { platform, host, link } = await start(await open());
+    const where = platform.typedIn ?? platform.direct;
+    platform.failTyping?.();
+    await link.typing?.(where);
+    if (platform.failTyping) expect(host.lines.join("\n")).toContain("typing was not shown");
+    await platform.close();
+    await link.typing?.(where);
   });
 }
 

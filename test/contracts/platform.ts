@@ -39,6 +39,8 @@ export interface Platform {
   sayUnheard?(to: Peer, text: string): void;
   /** How often people saw "typing…". */
   typed?(peer: Peer): number;
+  /** The next call that shows it is refused. */
+  failTyping?(): void;
   /** Where people see that, when not in every chat. */
   readonly typedIn?: Peer;
   /** What the bot put under a message. */

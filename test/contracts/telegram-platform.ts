@@ -31,6 +31,7 @@ export async function telegramPlatform(): Promise<Platform & { readonly fake: Fa
     say: (to, text, more = {}) => String(speak(fake, to, text, more)),
     shown: (peer) => fake.shown(peer.chat.id),
     failSends: (how, count) => fake.fail("sendMessage", FAULTS[how], count),
+    failTyping: () => fake.fail("sendChatAction", "403"),
     failReceive: (count) => fake.fail("getUpdates", "drop", count),
     unacknowledged: () => fake.pending.length,
     growth: {

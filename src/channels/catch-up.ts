@@ -73,13 +73,13 @@ export class CatchUp {
   }
 
   /**
-   * Called now and then while the link counts as alive: tries again what failed, else notes how far was heard. `lastSign`
-   * is when it last proved that it hears, in epoch milliseconds: nobody knows what came after that.
+   * Called now and then while the link is open: tries again what failed, else notes how far was heard. `lastSign` is when
+   * it last proved that it hears, in epoch milliseconds: nobody knows what came after that. Unset when it did not.
    */
-  async tick(link: ChannelLink, lastSign: number): Promise<void> {
+  async tick(link: ChannelLink, lastSign: number | undefined): Promise<void> {
     if (!link.missedSince || this.#running) return;
     if (this.#asked < this.#gaps) return this.#ask(link.missedSince);
-    await this.#note(lastSign);
+    if (lastSign !== undefined) await this.#note(lastSign);
   }
 
   /** Resolves when older messages are in, so that live ones come after them; at the latest after a minute. */

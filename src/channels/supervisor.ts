@@ -6,6 +6,7 @@ import { backoff } from "../utils/backoff.ts";
 import { errorText } from "../utils/error-text.ts";
 import { within } from "../utils/within.ts";
 import { CatchUp, type Unasked } from "./catch-up.ts";
+import { Doubt } from "./doubt.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { ownKeys } from "./own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
@@ -13,7 +14,8 @@ import type { Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 
 /**
- * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again. `dead`: only a person
+ * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again, and is in trouble until it
+ * gives one that is more than that of its opening. `dead`: only a person
  * can mend it, so nothing is tried until `restart`.
  */
 export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
@@ -32,6 +34,7 @@ export class Supervisor {
   readonly #ports: ChannelPorts;
   readonly #log: Log;
   readonly #catchUp: CatchUp;
+  #doubt = new Doubt();
   #account: ConfiguredAccount;
   #lifecycle: Lifecycle = "stopped";
   #since = 0;
@@ -121,6 +124,7 @@ export class Supervisor {
     this.#attempts = 0;
     this.#restarts = 0;
     this.#problem = undefined;
+    this.#doubt = new Doubt();
     this.start();
   }
 
@@ -173,17 +177,21 @@ export class Supervisor {
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
     this.#self = state.self ?? this.#self;
+    const { isBelieved, isFirst } = this.#doubt.sign(this.#lastSign);
+    if (this.#lifecycle === "trouble" && this.#link && (isBelieved || isFirst)) void this.#catchUp.run(this.#link);
+    // What was wrong stays until the link has shown that it hears.
+    if (!isBelieved) return this.#enter("trouble");
     this.#attempts = 0;
     this.#restarts = 0;
     this.#problem = undefined;
     if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
-    if (this.#lifecycle === "trouble" && this.#link) void this.#catchUp.run(this.#link);
     this.#enter("running");
   }
 
   #troubled(reason: string, retryInMs: number | undefined): void {
     if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, retryInMs });
     this.#attempts++;
+    this.#doubt.ended(this.#ports.clock.now());
     this.#enter("trouble", retryInMs);
     this.#problem = reason;
   }
@@ -221,12 +229,18 @@ export class Supervisor {
     });
   }
 
+  #deaf(silentMs: number): void {
+    this.#doubt.ended(this.#ports.clock.now(), true);
+    this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
+  }
+
   #watch(signal: AbortSignal): void {
     this.#forgetTimer = this.#ports.clock.after(WATCH_EVERY_MS, () => {
       if (signal.aborted) return;
       const silentMs = this.#ports.clock.now() - this.#lastSign;
-      if (silentMs > DEAF_AFTER_MS) return this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
-      if (this.#lifecycle === "running" && this.#link) void this.#catchUp.tick(this.#link, this.#lastSign);
+      if (silentMs > DEAF_AFTER_MS) return this.#deaf(silentMs);
+      const heardUntil = this.#lifecycle === "running" ? this.#lastSign : undefined;
+      if (this.#link && this.#doubt.isOpen) void this.#catchUp.tick(this.#link, heardUntil);
       this.#watch(signal);
     });
   }

@@ -61,6 +61,56 @@ test("a link without a sign of life is closed and opened again", async () => {
   expect(row().lifecycle).toBe("starting");
 });
 
+/** Seconds of an hour in each state, and how often it connected. */
+async function anHour({ clock, row }: ReturnType<typeof run>, toy: Toy) {
+  const seconds: Partial<Record<string, number>> = {};
+  for (let second = 0; second < 3600; second += 1) {
+    await clock.pass(1000);
+    const { lifecycle } = row();
+    seconds[lifecycle] = (seconds[lifecycle] ?? 0) + 1;
+  }
+  return { seconds, connects: toy.hosts.length };
+}
+
+test("an account that is deaf after each connect is in trouble, and is opened ever more slowly", async () => {
+  const toy = new Toy();
+  toy.connecting = async () => void setImmediate(() => toy.host.report({ kind: "alive" }));
+  const stage = run(toy);
+  const first = await anHour(stage, toy);
+  expect(first.seconds["running"]).toBeLessThanOrEqual(331);
+  expect(stage.row()).toMatchObject({ connected: false, lastError: expect.stringMatching(/^no sign of life for/) });
+  expect(stage.row().reconnectAttempts).toBeGreaterThan(5);
+  const later = await anHour(stage, toy);
+  expect(later.seconds["running"]).toBeUndefined();
+  expect(later.connects - first.connects).toBeLessThan(9);
+  // It hears again.
+  for (let sign = 0; sign < 40; sign += 1) {
+    toy.host.report({ kind: "alive" });
+    await stage.clock.pass(15_000);
+  }
+  expect(stage.row()).toMatchObject({ lifecycle: "running", connected: true, lastError: null, reconnectAttempts: 0 });
+});
+
+test("an adapter that opens its stream anew by itself, and hears nothing on it, is in trouble as well", async () => {
+  const toy = new Toy();
+  const { clock, row } = run(toy);
+  await clock.pass(1);
+  const silence = async () => {
+    toy.host.report({ kind: "alive" });
+    await clock.pass(60_000);
+    const { lifecycle, lastError } = row();
+    toy.host.report({ kind: "trouble", reason: "silent for 60 s" });
+    return [lifecycle, lastError];
+  };
+  expect(await silence()).toEqual(["running", null]);
+  for (const _ of [1, 2, 3]) expect(await silence()).toEqual(["trouble", "silent for 60 s"]);
+  expect(row().reconnectAttempts).toBe(4);
+  toy.host.report({ kind: "alive" });
+  await clock.pass(30_000);
+  toy.host.report({ kind: "alive" });
+  expect(row()).toMatchObject({ lifecycle: "running", reconnectAttempts: 0 });
+});
+
 test("a failing connect is tried again, ever more slowly", async () => {
   const toy = new Toy();
   toy.connecting = async () => Promise.reject(new Error("refused"));

@@ -189,6 +189,29 @@ describe("openclaw why", () => {
     expect(await steps("a")).toContainEqual(["queue", "its turn has the messages of other rows too: 2"]);
   });
 
+  it("tells of what went out without a message, and of what answered one that is not kept any more", async () => {
+    const sent = { replyKey: "send:k", to: peer("1"), parts: [text("hello")] };
+    const [own] = await journal.outbox.plan(sent);
+    await journal.outbox.mark(own!.id, { state: "sending" });
+    await journal.outbox.mark(own!.id, { state: "sent", messageId: "m7" });
+    const [orphan] = await plan(99, "answer");
+    await journal.outbox.mark(orphan!.id, { state: "sent", messageId: "m8" });
+    const place = "for telegram/default, direct chat 1";
+    expect(await steps("m7")).toEqual([
+      ["planned", `sent for an operator (message send), ${place}`],
+      ["reply", "reply row 1, part 1, was sent: message m7"],
+    ]);
+    expect(await steps("m8")).toEqual([
+      ["planned", `an answer to the message of row 99, which is not kept any more, ${place}`],
+      ["reply", "reply row 2, part 1, was sent: message m8"],
+    ]);
+    expect((await cli("why", "m7")).out).toMatch(/ planned +sent for an operator/);
+    expect((await cli("why", "m7", "--channel", "slack")).code).toBe(1);
+    const other = await journal.outbox.plan({ ...sent, replyKey: "send:l", to: peer("2") });
+    await journal.outbox.mark(other[0]!.id, { state: "sent", messageId: "m7" });
+    expect((await cli("why", "m7")).err).toContain("reply row 1 (telegram chat 1), as in openclaw outbox show 1");
+  });
+
   it("asks back when an id may mean messages of several chats", async () => {
     await accept("x", "1", { id: "7" });
     await accept("x", "2", { id: "7" });

@@ -1,37 +1,52 @@
 import type { MessageSource } from "../../store/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import type { InboxRow } from "../../types/journal.ts";
+import type { InboxRow, OutboxRow } from "../../types/journal.ts";
+import type { Peer } from "../../types/message.ts";
 import { inboxRow } from "./look.ts";
 
 /** Letters of a run's id that are enough to mean it. */
 const LEAST_PREFIX = 4;
 const MOST_NAMED = 5;
 
+/** Messages that came in, and of those that went out the ones that answer nothing here. */
+export interface Found {
+  readonly rows: readonly InboxRow[];
+  readonly sent: readonly OutboxRow[];
+}
+
 /**
  * The messages that an id means: `#12` a row of the inbox; else a platform's id of a message or of a reply to one, a row, or
  * the id of a run or its beginning. One message may be several rows of a chat (written, edited). Throws NOT_FOUND, and USAGE
  * when it may mean messages of different chats.
  */
-export async function findMessages(journal: MessageSource, id: string, channel?: string): Promise<readonly InboxRow[]> {
+export async function findMessages(journal: MessageSource, id: string, channel?: string): Promise<Found> {
   const row = /^#(\d{1,15})$/.exec(id)?.[1];
-  if (row !== undefined) return [await inboxRow(journal.messages, Number(row))];
-  const found = (await candidates(journal, id)).filter(
-    ({ message }) => channel === undefined || message.from.channel === channel,
-  );
+  if (row !== undefined) return { rows: [await inboxRow(journal.messages, Number(row))], sent: [] };
+  const isMeant = (place: Peer) => channel === undefined || place.channel === channel;
+  const out = (await journal.messages.outboxOfMessage(id)).filter(({ to }) => isMeant(to));
+  const asked = await askedFor(journal, out);
+  const found = [...asked.values(), ...(await candidates(journal, id))].filter(({ message }) => isMeant(message.from));
   const rows = withoutCopies([...new Map(found.map((one) => [one.id, one])).values()]);
-  if (rows.length === 0) throw unknownId(id);
-  if (new Set(rows.map(chatOf)).size > 1) throw severalFit(id, rows);
-  return rows.toSorted((a, b) => a.id - b.id);
+  const sent = out.filter(({ inboxId }) => inboxId === undefined || !asked.has(inboxId));
+  if (rows.length + sent.length === 0) throw unknownId(id);
+  const chats = [...rows.map(({ message }) => message.from), ...sent.map(({ to }) => to)].map(chatOf);
+  if (new Set(chats).size > 1) throw severalFit(id, { rows, sent });
+  return { rows: rows.toSorted((a, b) => a.id - b.id), sent: sent.toSorted((a, b) => a.id - b.id) };
+}
+
+/** What replies answer, by row; without what is not kept any more. */
+async function askedFor({ messages }: MessageSource, replies: readonly OutboxRow[]): Promise<Map<number, InboxRow>> {
+  const ids = new Set(replies.flatMap(({ inboxId }) => inboxId ?? []));
+  const rows = await Promise.all([...ids].map((id) => messages.inboxRow(id)));
+  return new Map(rows.flatMap((row) => (row ? [[row.id, row] as const] : [])));
 }
 
 async function candidates({ messages, inbox, runs }: MessageSource, id: string): Promise<readonly InboxRow[]> {
-  const answered = await messages.outboxOfMessage(id);
-  const asked = await Promise.all(answered.flatMap((one) => one.inboxId ?? []).map((row) => messages.inboxRow(row)));
   const ofRow = /^\d{1,15}$/.test(id) ? await messages.inboxRow(Number(id)) : undefined;
   const known = (await runs.find(id)) || id.length < LEAST_PREFIX ? [] : await runs.beginningWith(id, MOST_NAMED);
   // A run that has not ended is in no ledger yet.
   const ofRuns = await Promise.all([id, ...known.map(({ runId }) => runId)].map((one) => inbox.ofRun(one)));
-  const rows = [...(await messages.inboxOfMessage(id)), ...asked, ofRow, ...ofRuns.map(([first]) => first)];
+  const rows = [...(await messages.inboxOfMessage(id)), ofRow, ...ofRuns.map(([first]) => first)];
   return rows.filter((row) => row !== undefined);
 }
 
@@ -41,7 +56,7 @@ function withoutCopies(rows: readonly InboxRow[]): readonly InboxRow[] {
   return rows.filter((row) => row.againOf === undefined || !ids.has(row.againOf));
 }
 
-const chatOf = ({ message: { from } }: InboxRow): string => `${from.channel}\n${from.account}\n${from.chat.id}`;
+const chatOf = ({ channel, account, chat }: Peer): string => `${channel}\n${account}\n${chat.id}`;
 
 function unknownId(id: string): OpenClawError {
   return new OpenClawError("NOT_FOUND", {
@@ -50,12 +65,17 @@ function unknownId(id: string): OpenClawError {
   });
 }
 
-function severalFit(id: string, rows: readonly InboxRow[]): OpenClawError {
-  const named = rows
-    .slice(0, MOST_NAMED)
-    .map(({ id: row, message: { id: own, from } }) => `#${row} (message ${own}, ${from.channel} chat ${from.chat.id})`);
+function severalFit(id: string, { rows, sent }: Found): OpenClawError {
+  const named = [
+    ...rows.map(({ id: row, message }) => `#${row} (message ${message.id}, ${placeOf(message.from)})`),
+    ...sent.map(({ id: row, to }) => `reply row ${row} (${placeOf(to)}), as in openclaw outbox show ${row}`),
+  ];
+  const [first] = rows;
+  const name = first ? `Name the row with its sign, such as '#${first.id}', or the channel` : "Name the channel";
   return new OpenClawError("USAGE", {
-    message: `Several messages may be meant by ${id}: ${named.join(", ")}.`,
-    fix: `Name the row with its sign, such as '#${rows[0]?.id ?? 1}', or the channel with --channel.`,
+    message: `Several messages may be meant by ${id}: ${named.slice(0, MOST_NAMED).join(", ")}.`,
+    fix: `${name} with --channel.`,
   });
 }
+
+const placeOf = ({ channel, chat }: Peer): string => `${channel} chat ${chat.id}`;

@@ -1,6 +1,6 @@
 import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage, Peer } from "../../types/message.ts";
 import { modelName } from "../../types/model.ts";
 import type { FileFate, Receipt } from "../../types/run.ts";
 import { describeOutcome } from "./act.ts";
@@ -11,6 +11,7 @@ export interface Step {
   readonly at?: number;
   readonly step:
     | "received"
+    | "planned"
     | "offered"
     | "admission"
     | "session"
@@ -40,6 +41,27 @@ export function tellSteps(facts: Facts): readonly Step[] {
   return inOrder(steps);
 }
 
+/** The story of a chunk whose message is not known: it answers none, or that is not kept any more. */
+export function tellSent(row: OutboxRow): readonly Step[] {
+  const { to, inboxId, createdAt } = row;
+  const cause =
+    inboxId === undefined ? originOf(row) : `an answer to the message of row ${inboxId}, which is not kept any more`;
+  return [{ step: "planned", text: `${cause}, for ${placeOf(to)}`, at: createdAt }, reply(row)];
+}
+
+/** Names that replies begin with which answer no message. */
+const ORIGINS: readonly (readonly [name: string, origin: string])[] = [
+  ["send:", "sent for an operator (message send)"],
+  ["gap:", "the gateway's word of what the chat may miss"],
+];
+
+const originOf = ({ replyKey }: OutboxRow): string =>
+  ORIGINS.find(([name]) => replyKey.startsWith(name))?.[1] ?? `the gateway's own (${replyKey})`;
+
+function placeOf({ channel, account, chat, thread }: Peer): string {
+  return `${channel}/${account}, ${chat.kind} chat ${chat.id}${thread === undefined ? "" : `, thread ${thread}`}`;
+}
+
 /** By time; what has none stays behind the one before it. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
   let last = 0;
@@ -55,10 +77,8 @@ const timed = (at: number | undefined) => (at === undefined ? {} : { at });
 function received({ id, message, acceptedAt, againOf }: InboxRow): Step {
   const { from, sender } = message;
   const who = sender.name === undefined ? sender.id : `${sender.name} (${sender.id})`;
-  const thread = from.thread === undefined ? "" : `, thread ${from.thread}`;
-  const where = `${from.channel}/${from.account}, ${from.chat.kind} chat ${from.chat.id}${thread}`;
   const copy = againOf === undefined ? "" : `; run again for an operator, first as row ${againOf}`;
-  const text = `message ${message.id} of ${who} on ${where}, as row ${id}${copy}`;
+  const text = `message ${message.id} of ${who} on ${placeOf(from)}, as row ${id}${copy}`;
   return { step: "received", text, at: acceptedAt ?? message.receivedAt };
 }
 

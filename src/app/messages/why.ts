@@ -1,24 +1,27 @@
 import type { MessageSource } from "../../store/read-only.ts";
-import type { InboxRow } from "../../types/journal.ts";
+import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { factsOf, type Facts } from "./facts.ts";
 import { findMessages } from "./find.ts";
-import { tellSteps, type Step } from "./steps.ts";
+import { tellSent, tellSteps, type Step } from "./steps.ts";
 import { cameIn, wentOut } from "./view.ts";
 
 /** What became of the messages that an id means, step by step. Throws as `findMessages`. */
 export async function why(journal: MessageSource, asked: { id: string; channel?: string | undefined }) {
-  const rows = await findMessages(journal, asked.id, asked.channel);
-  const stories: Awaited<ReturnType<typeof storyOf>>[] = [];
+  const { rows, sent } = await findMessages(journal, asked.id, asked.channel);
+  const stories: (ReturnType<typeof storyOf> | ReturnType<typeof sentStory>)[] = sent.map(sentStory);
   for (const row of rows) stories.push(...(await withCopies(journal, row)));
   return { stories };
 }
 
 /** A message, then what became of it each time that it was run again. */
-async function withCopies(journal: MessageSource, row: InboxRow): Promise<Awaited<ReturnType<typeof storyOf>>[]> {
+async function withCopies(journal: MessageSource, row: InboxRow): Promise<ReturnType<typeof storyOf>[]> {
   const facts = await factsOf(journal, row);
   const copies = await Promise.all(facts.again.map((copy) => withCopies(journal, copy)));
   return [storyOf(facts), ...copies.flat()];
 }
+
+/** Of a message that the gateway sent and that answers nothing which is known here. */
+const sentStory = (row: OutboxRow) => ({ replies: [wentOut(row)], steps: tellSent(row) });
 
 function storyOf(facts: Facts) {
   const { row, seen, run, replies, others } = facts;

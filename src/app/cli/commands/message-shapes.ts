@@ -56,7 +56,7 @@ export const inboxRowShape = z.looseObject({
 });
 export const outboxRowShape = z.looseObject({ row: outboxShape });
 export const whyShape = z.looseObject({
-  stories: z.array(z.looseObject({ row: inboxShape, seen: z.number(), steps: z.array(step) })),
+  stories: z.array(z.looseObject({ row: inboxShape.optional(), seen: z.number().optional(), steps: z.array(step) })),
 });
 export const doneShape = z.looseObject({ id: z.number(), did: z.string() });
 

@@ -1,9 +1,10 @@
 import type { Clock } from "../types/clock.ts";
 import type { InboxRow, OutboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { runAgain, type Again } from "./again.ts";
 import { count, countOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
-import { putMessage, toInboxRow } from "./inbox.ts";
+import { toInboxRow } from "./inbox.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "./sqlite.ts";
 
@@ -41,8 +42,11 @@ export interface MessageLook {
 
 /** What an operator may do to rows; whoever works on a row at the same time is told elsewhere. */
 export interface MessageDesk extends MessageLook {
-  /** A new row for the message of one that is done; undefined when there is none such. The old one keeps its outcome. */
-  runAgain(id: number): Promise<InboxRow | undefined>;
+  /**
+   * New rows for the message of one that is done and for those that were part of its turn, unless it was run again before
+   * and that stands; undefined when there is none such. The old ones keep their outcomes.
+   */
+  runAgain(id: number): Promise<Again | undefined>;
   /**
    * Makes a row that is not sent ready to be sent: `unknown` when it may have arrived, so that it goes out with its label,
    * else `planned`. Undefined when it is sent or there is none.
@@ -51,7 +55,6 @@ export interface MessageDesk extends MessageLook {
 }
 
 const MOST_FOUND = 20;
-const INBOX = "SELECT * FROM inbox";
 /** With word of an answer of which every part was given up. */
 const INBOX_ROWS = `
   SELECT inbox.*, EXISTS (SELECT 1 FROM outbox WHERE outbox.inbox_id = inbox.id AND outbox.state = 'failed')
@@ -111,25 +114,6 @@ export function createMessageDesk(commits: Commits, clock: Clock): MessageDesk {
       return changed === 0 ? undefined : look.outboxRow(id);
     },
   };
-}
-
-/** The copy is an event of its own, so that its turn, its run and its replies are its own too. */
-function runAgain(sql: Statements, id: number, now: number): InboxRow | undefined {
-  const found = sql.one(`${INBOX} WHERE id = ? AND state = 'done'`, id);
-  if (!found) return undefined;
-  const { message } = toInboxRow(found);
-  const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
-  const mark = `#again-${id}-${earlier + 1}`;
-  const isOperator = message.options?.operator === true;
-  const copy = {
-    ...message,
-    eventKey: message.eventKey + mark,
-    // An operator's message names its run; a platform's is what an answer quotes.
-    id: isOperator ? message.id + mark : message.id,
-    receivedAt: now,
-    sentAt: message.sentAt ?? message.receivedAt,
-  };
-  return putMessage(sql, copy, now, id);
 }
 
 function seenOf(sql: Statements, key: Params): Seen | undefined {

@@ -264,6 +264,23 @@ describe("without a gateway", () => {
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("it was answered")]);
   });
 
+  it("runs a message again once, with what was part of its turn", async () => {
+    const [one, two] = [await accept("x", "1"), await accept("y", "1")];
+    await journal.inbox.finish([one.id], { kind: "failed", why: "no key" });
+    await journal.inbox.finish([two.id], { kind: "merged", into: one.id });
+    expect((await cli("inbox", "retry", "2")).err).toContain("openclaw inbox retry 1");
+    expect((await cli("inbox", "retry", "1")).out).toContain(
+      "as row 3: it goes on at the next start of the gateway. What was part of its turn comes along: row 4.",
+    );
+    const refused = await cli("inbox", "retry", "1");
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining("was run again already, as row 3: it has no outcome yet"),
+    ]);
+    expect(refused.err).toContain("openclaw inbox show 3");
+    expect((await journal.inbox.open()).map(({ id }) => id)).toEqual([3, 4]);
+  });
+
   it("gives up replies and readies them for the next start", async () => {
     const row = await accept("x");
     const [reply] = await plan(row.id, "answer");

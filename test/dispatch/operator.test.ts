@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { retryInbox } from "../../src/app/messages/act.ts";
 import { dropNow, runNow } from "../../src/dispatch/operator.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
 import { quiet, until } from "../outbox/stage.ts";
 import { type Boot, type Hall, message, openHall } from "./stage.ts";
 
@@ -35,6 +37,35 @@ it("leaves a message alone that is in work or waits", async () => {
   expect(await runNow(second, boot.dispatch, boot.ports)).toBe("waiting");
 });
 
+it("runs a failed turn again with the words of all its messages", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isRefused = true;
+  hall.model.answer((_call, n) => {
+    if (n === 1) return { text: "one", until: promise };
+    return isRefused ? { status: 401, message: "bad key" } : { text: "two" };
+  });
+  await boot.tell("first");
+  await hall.model.called(1);
+  const [asked, more] = [await boot.tell("asked"), await boot.tell("more words")];
+  resolve();
+  expect(await boot.outcome(asked)).toMatchObject({ kind: "failed" });
+  expect(await boot.outcome(more)).toEqual({ kind: "merged", into: asked.id });
+  isRefused = false;
+  const gateway = {
+    run: (row: InboxRow) => runNow(row, boot.dispatch, boot.ports),
+    drop: (row: InboxRow) => dropNow(row, boot.dispatch, boot.ports),
+    isUnderway: () => false,
+    send: () => undefined,
+    unsend: async () => undefined,
+  };
+  const { id } = await retryInbox({ journal: boot.journal, gateway }, asked.id);
+  for (const row of await boot.journal.messages.againOf(asked.id)) await boot.outcome(row);
+  const [words] = await boot.journal.messages.againOf(more.id);
+  await boot.outcome(words!);
+  expect(id).toBe(4);
+  expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toContain("more words");
+});
+
 it("runs a failed message again, as a turn of its own", async () => {
   hall.gate = async () => ({ kind: "drop", why: "the sender is not in allowFrom" });
   const row = await boot.tell("hello");
@@ -42,8 +73,9 @@ it("runs a failed message again, as a turn of its own", async () => {
   expect(await boot.journal.messages.inboxRow(row.id)).toMatchObject({ refused: "drop" });
   hall.gate = async () => ({ kind: "pass" });
   const again = await boot.journal.messages.runAgain(row.id);
-  await runNow(again!, boot.dispatch, boot.ports);
-  expect(await boot.outcome(again!)).toEqual({ kind: "replied" });
+  const copy = again?.kind === "copied" ? again.row : row;
+  await runNow(copy, boot.dispatch, boot.ports);
+  expect(await boot.outcome(copy)).toEqual({ kind: "replied" });
   expect(hall.platform.texts).toEqual(["echo: hello"]);
 });
 

@@ -89,14 +89,22 @@ describe("looking", () => {
 });
 
 describe("running a message again", () => {
-  it("makes a row of its own of one that is done, as often as asked", async () => {
+  const copied = async (id: number) => {
+    const again = await journal.messages.runAgain(id);
+    if (again?.kind !== "copied") throw new Error(`row ${id} was not copied`);
+    return again;
+  };
+  const failed = { kind: "failed", why: "auth: no" } as const;
+
+  it("makes a row of its own of one that is done, as often as it is not answered", async () => {
     const [id = 0] = await accept(message("a"));
     expect(await journal.messages.runAgain(id)).toBeUndefined();
     await journal.inbox.finish([id], { kind: "failed", why: "auth: no" });
-    const again = await journal.messages.runAgain(id);
-    const more = await journal.messages.runAgain(id);
+    const again = (await copied(id)).row;
+    await journal.inbox.finish([again.id], failed);
+    const more = (await copied(id)).row;
     expect(again).toMatchObject({ id: 2, state: "accepted", againOf: id, message: { id: "a", text: "text of a" } });
-    expect(more?.message.eventKey).not.toBe(again?.message.eventKey);
+    expect(more.message.eventKey).not.toBe(again.message.eventKey);
     expect(ids(await journal.messages.againOf(id))).toEqual([2, 3]);
     expect(await journal.messages.inboxRow(id)).toMatchObject({ outcome: { kind: "failed" } });
     expect(await journal.inbox.accept([message("a")])).toMatchObject([{ isNew: false, row: { id } }]);
@@ -105,7 +113,37 @@ describe("running a message again", () => {
   it("gives an operator's message a run of its own", async () => {
     const [id = 0] = await accept({ ...message("k1"), options: { operator: true } });
     await journal.inbox.finish([id], { kind: "aborted" });
-    expect((await journal.messages.runAgain(id))?.message.id).not.toBe("k1");
+    expect((await copied(id)).row.message.id).not.toBe("k1");
+  });
+
+  it("makes no second copy while one stands, be it a copy of a copy", async () => {
+    const [id = 0] = await accept(message("a"));
+    await journal.inbox.finish([id], failed);
+    const first = (await copied(id)).row.id;
+    const standing = (row: number) => ({ kind: "standing", copy: { id: row } });
+    expect(await journal.messages.runAgain(id)).toMatchObject(standing(first));
+    await journal.inbox.finish([first], { kind: "aborted" });
+    const second = (await copied(first)).row.id;
+    for (const one of [id, first]) expect(await journal.messages.runAgain(one)).toMatchObject(standing(second));
+    await journal.inbox.finish([second], { kind: "silent" });
+    for (const one of [id, first]) expect(await journal.messages.runAgain(one)).toMatchObject(standing(second));
+    expect(await journal.messages.inboxRows(9)).toHaveLength(3);
+  });
+
+  it("takes along what was part of its turn, unless that was answered elsewhere", async () => {
+    const [one = 0, two = 0, three = 0] = await accept(message("a"), message("b"), message("c"));
+    await journal.inbox.finish([one], failed);
+    await journal.inbox.finish([two, three], { kind: "merged", into: one });
+    const first = await copied(one);
+    expect(first.others).toMatchObject([
+      { againOf: two, message: { text: "text of b" } },
+      { againOf: three, message: { text: "text of c" } },
+    ]);
+    const [again = 0, other = 0] = ids(first.others);
+    await journal.inbox.finish([first.row.id], failed);
+    await journal.inbox.finish([again], { kind: "merged", into: first.row.id });
+    await journal.inbox.finish([other], { kind: "replied" });
+    expect((await copied(one)).others.map(({ againOf }) => againOf)).toEqual([two]);
   });
 });
 

@@ -29,7 +29,10 @@ const BEGUN: Readonly<Record<Begun, string>> = {
   begun: "begins now",
 };
 
-/** Runs a message that has no outcome, or one that was not answered. Throws NOT_FOUND, and USAGE for one that was. */
+/**
+ * Runs a message that has no outcome, or one that was not answered with what was part of its turn. Throws NOT_FOUND, and
+ * USAGE for one that was answered or is run again already.
+ */
 export async function retryInbox({ journal, gateway }: Desk, id: number): Promise<Done> {
   const row = await inboxRow(journal.messages, id);
   const later = "goes on at the next start of the gateway";
@@ -37,8 +40,19 @@ export async function retryInbox({ journal, gateway }: Desk, id: number): Promis
   refuseAnswered(id, row.outcome);
   const again = await journal.messages.runAgain(id);
   if (!again) throw new Error(`row ${id} is done and cannot be run again`);
-  const how = gateway ? BEGUN[await gateway.run(again)] : later;
-  return { id: again.id, did: `Message ${id} is run again as row ${again.id}: it ${how}.` };
+  if (again.kind === "standing") throw runAlready(id, again.copy);
+  const how = gateway ? BEGUN[await gateway.run(again.row)] : later;
+  for (const other of again.others) await gateway?.run(other);
+  const rows = again.others.map((other) => other.id).join(", ");
+  const more = rows === "" ? "" : ` What was part of its turn comes along: row ${rows}.`;
+  return { id: again.row.id, did: `Message ${id} is run again as row ${again.row.id}: it ${how}.${more}` };
+}
+
+function runAlready(id: number, { id: copy, outcome }: InboxRow): OpenClawError {
+  return new OpenClawError("USAGE", {
+    message: `Message ${id} was run again already, as row ${copy}: ${outcome ? describeOutcome(outcome) : "it has no outcome yet"}.`,
+    fix: `See what became of it: openclaw inbox show ${copy}`,
+  });
 }
 
 function refuseAnswered(id: number, outcome: Outcome): void {
@@ -47,7 +61,7 @@ function refuseAnswered(id: number, outcome: Outcome): void {
     message: `Message ${id} is not run again: ${describeOutcome(outcome)}.`,
     fix:
       outcome.kind === "merged"
-        ? `Its turn is that of row ${outcome.into}: openclaw inbox show ${outcome.into}`
+        ? `It is run again with the message of its turn: openclaw inbox retry ${outcome.into}`
         : "Only messages without an outcome, or that were dropped, stopped or failed, are run again.",
   });
 }

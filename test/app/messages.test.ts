@@ -281,6 +281,20 @@ describe("without a gateway", () => {
     expect((await journal.inbox.open()).map(({ id }) => id)).toEqual([3, 4]);
   });
 
+  it("ends with a message what was planned of its answer, unless that answers others too", async () => {
+    const [one, two, three] = [await accept("x"), await accept("y"), await accept("z")];
+    const [sent] = await plan(one.id, "said", "not yet", "nor this");
+    await journal.outbox.mark(sent!.id, { state: "sent", messageId: "m" });
+    expect((await cli("inbox", "drop", "1")).out).toBe(
+      "Message 1 is ended, and so is what was not sent of its answer (reply row 2, 3); the gateway does not run.\n",
+    );
+    expect(await journal.outbox.open()).toEqual([]);
+    await claim(two.id, three.id);
+    await plan(two.id, "to both");
+    expect((await cli("inbox", "drop", "2")).out).toBe("Message 2 is ended; the gateway does not run.\n");
+    expect(await journal.outbox.open()).toMatchObject([{ id: 4, state: "planned" }]);
+  });
+
   it("gives up replies and readies them for the next start", async () => {
     const row = await accept("x");
     const [reply] = await plan(row.id, "answer");

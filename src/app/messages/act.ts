@@ -83,9 +83,24 @@ export async function dropInbox({ journal, gateway }: Desk, id: number): Promise
     });
   }
   if (gateway) return { id, did: `Message ${id} ${DROPPED[await gateway.drop(row)]}.` };
-  await journal.inbox.finish([id], { kind: "dropped", why: BY_OPERATOR });
-  return { id, did: `Message ${id} is ended; the gateway does not run.` };
+  const unsent = await unsentOf(row, journal);
+  await Promise.all([
+    journal.inbox.finish([id], { kind: "dropped", why: BY_OPERATOR }),
+    ...unsent.map((reply) => journal.outbox.mark(reply.id, DROPPED_REPLY)),
+  ]);
+  const rows = unsent.map((reply) => reply.id).join(", ");
+  const more = rows === "" ? "" : `, and so is what was not sent of its answer (reply row ${rows})`;
+  return { id, did: `Message ${id} is ended${more}; the gateway does not run.` };
 }
+
+/** Of its answer, unless that answers other messages too which are still open. */
+async function unsentOf({ id, runId }: InboxRow, { inbox, outbox }: Desk["journal"]): Promise<readonly OutboxRow[]> {
+  const turn = runId === undefined ? [] : await inbox.ofRun(runId);
+  if (turn.some((other) => other.id !== id && !other.outcome)) return [];
+  return (await outbox.of(id)).filter(({ state }) => state !== "sent" && state !== "failed");
+}
+
+const DROPPED_REPLY = { state: "failed", error: BY_OPERATOR, isGivenUp: true } as const;
 
 /** Sends a chunk that was not sent. Throws NOT_FOUND, and USAGE for one that was. */
 export async function retryOutbox({ journal, gateway }: Desk, id: number): Promise<Done> {
@@ -106,7 +121,7 @@ export async function dropOutbox({ journal, gateway }: Desk, id: number): Promis
   const { state } = await outboxRow(journal.messages, id);
   if (state === "sent" || state === "failed") throw alreadyEnded(id, state);
   if (gateway) await gateway.unsend(id);
-  else await journal.outbox.mark(id, { state: "failed", error: BY_OPERATOR, isGivenUp: true });
+  else await journal.outbox.mark(id, DROPPED_REPLY);
   const doubt = state === "planned" ? "" : "; it may have arrived";
   return { id, did: `Reply ${id} is given up${doubt}.` };
 }

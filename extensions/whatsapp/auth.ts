@@ -1,15 +1,25 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { AuthenticationCreds, SignalDataSet, SignalDataTypeMap, SignalKeyStore } from "@whiskeysockets/baileys";
+import type {
+  AuthenticationCreds,
+  SignalDataSet,
+  SignalDataTypeMap,
+  SignalKeyStore,
+  SignalKeyStoreWithTransaction,
+} from "@whiskeysockets/baileys";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { Baileys } from "./baileys.ts";
+import { silent } from "./quiet.ts";
+import { recordOver } from "./records.ts";
 
 /** The link of one account with WhatsApp: who we are, and the keys of every conversation. */
 export interface Auth {
   /** As it is now; a connection changes it. */
   readonly creds: AuthenticationCreds;
   readonly keys: SignalKeyStore;
+  /** The same for steps that are saved as one, in their order, whichever connection takes them. */
+  readonly steps: SignalKeyStoreWithTransaction;
   /** Returns when `creds` are on disk; does nothing once closed. */
   save(): void;
   /**
@@ -39,11 +49,14 @@ export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> 
   const db = open(file);
   const stored = read<AuthenticationCreds>(db, "creds", "", baileys);
   let creds = stored ?? baileys.initAuthCreds();
+  const keys = keyStore(db, baileys);
   return {
     get creds() {
       return creds;
     },
-    keys: keyStore(db, baileys),
+    keys,
+    // The store waits for its turn by itself.
+    steps: baileys.addTransactionCapability(keys, silent, { maxCommitRetries: 3, delayBetweenTriesMs: 200 }),
     save() {
       if (db.isOpen) write(db, baileys, [["creds", "", creds]]);
     },
@@ -133,7 +146,13 @@ function keyStore(db: DatabaseSync, baileys: Baileys): SignalKeyStore {
       }
       return found;
     },
-    set: (data: SignalDataSet) => write(db, baileys, rowsOf(data)),
+    set: (data: SignalDataSet) => {
+      const rows = rowsOf(data).map(([type, id, value]): Row => {
+        const isRecord = type === "session" && value !== null;
+        return [type, id, isRecord ? recordOver(read(db, type, id, baileys), value) : value];
+      });
+      write(db, baileys, rows);
+    },
     clear: () => db.exec("DELETE FROM keys WHERE type <> 'creds'"),
   };
 }

@@ -8,10 +8,11 @@ import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
 import { Inbox } from "./inbox.ts";
 import type { Self } from "./inbound.ts";
+import { Recent } from "./recent.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 
-/** A connection that lasted so long counts as one that worked. */
+/** A connection that lasted so long counts as one that worked, as does one over which a message of ours was answered. */
 const LASTING_MS = 30_000;
 /** How often the host is told that frames come. */
 const ALIVE_EVERY_MS = 5000;
@@ -30,8 +31,10 @@ export class Connection {
   readonly #end = new AbortController();
   readonly #signal: AbortSignal;
   readonly inbox: Inbox;
+  readonly #sealed = new Recent<true>(2000);
   #socket: WaSocket | undefined;
   #isOpen = false;
+  #hasWorked = false;
   #self: Self | undefined;
   #aliveAt = 0;
   #waiting: (() => void)[] = [];
@@ -80,7 +83,7 @@ export class Connection {
       const began = Date.now();
       const code = await this.#connect(() => first(undefined));
       if (this.#signal.aborted) return;
-      if (Date.now() - began > LASTING_MS) failures = 0;
+      if (this.#hasWorked || Date.now() - began > LASTING_MS) failures = 0;
       const ending = endingOf(code, failures);
       first(ending);
       if (ending.kind === "dead") return this.#die(ending);
@@ -101,6 +104,7 @@ export class Connection {
 
   /** One connection from its beginning to its end. The code that it ended with. */
   async #connect(opened: () => void): Promise<number | undefined> {
+    this.#hasWorked = false;
     const ended = Promise.withResolvers<number | undefined>();
     const abort = (): void => ended.resolve(undefined);
     this.#signal.addEventListener("abort", abort, { once: true });
@@ -127,10 +131,12 @@ export class Connection {
   #open(changed: (state: Partial<ConnectionState>) => void): WaSocket {
     return openSocket({
       ...this.#parts,
+      opened: this.#sealed,
       knownGroup: (jid) => this.inbox.knownGroup(jid),
       events: {
         changed,
         take: (message) => this.inbox.take(message),
+        answered: () => void (this.#hasWorked = true),
         groupChanged: (jid) => this.inbox.forgetGroup(jid),
         alive: () => this.#alive(ALIVE_EVERY_MS),
         unreadable: (from, error) =>

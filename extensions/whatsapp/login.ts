@@ -11,6 +11,7 @@ import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
+import { Recent } from "./recent.ts";
 
 interface Room {
   readonly baileys: Baileys;
@@ -115,9 +116,9 @@ async function meet<T>(
   // Messages are for the gateway: not acknowledged here, they come again there.
   const over = Promise.withResolvers<never>();
   over.promise.catch(nothing);
-  const quiet = { alive: nothing, groupChanged: nothing, unreadable: nothing };
+  const quiet = { alive: nothing, answered: nothing, groupChanged: nothing, unreadable: nothing };
   const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
-  const socket = openSocket({ baileys, auth, config, events, knownGroup: () => undefined });
+  const socket = openSocket({ baileys, auth, config, events, opened: new Recent(0), knownGroup: () => undefined });
   const abort = (): void => ended(undefined);
   desk.signal.addEventListener("abort", abort, { once: true });
   try {

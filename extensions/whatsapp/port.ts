@@ -10,6 +10,7 @@ import type { Auth } from "./auth.ts";
 import type { Baileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
 import type { Self } from "./inbound.ts";
+import type { Recent } from "./recent.ts";
 
 /** What WhatsApp's server said to a message of ours; `error` is its code. */
 export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };
@@ -18,6 +19,8 @@ export interface SocketEvents {
   /** Rejects when the message could not be stored: then it is not acknowledged. */
   take(message: WAMessage): Promise<void>;
   changed(state: Partial<ConnectionState>): void;
+  /** WhatsApp has answered a message of ours. */
+  answered(): void;
   /** Something came, be it only the answer to a ping. */
   alive(): void;
   groupChanged(jid: string): void;
@@ -50,6 +53,8 @@ export interface Opening {
   readonly auth: Auth;
   readonly config: WhatsAppConfig;
   readonly events: SocketEvents;
+  /** Digests of what was opened and taken, over this connection and those before. */
+  readonly opened: Recent<true>;
   /** Participants, as known, so that a send need not ask. */
   knownGroup(jid: string): GroupMetadata | undefined;
 }

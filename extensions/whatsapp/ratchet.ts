@@ -1,9 +1,10 @@
-import type { SignalKeyStore, SignalRepositoryWithLIDStore, SocketConfig } from "@whiskeysockets/baileys";
-import type { Baileys } from "./baileys.ts";
-import { silent } from "./quiet.ts";
+import type {
+  SignalKeyStoreWithTransaction,
+  SignalRepositoryWithLIDStore,
+  SocketConfig,
+} from "@whiskeysockets/baileys";
 
-type MakeRepository = SocketConfig["makeSignalRepository"];
-type LibraryKeys = Parameters<MakeRepository>[0]["keys"];
+type LibraryKeys = Parameters<SocketConfig["makeSignalRepository"]>[0]["keys"];
 
 /** Runs work of which the keys are saved when it ends, all or none. One after the other; work inside work is part of it. */
 export type Locked = <T>(work: () => Promise<T>) => Promise<T>;
@@ -20,11 +21,10 @@ export interface Ratchet {
  * Transactions over the keys that move on with each message. The library runs a whole send in one of its own, which it
  * saves when the message has left: a kill in between, and the same key would seal the next message, which phones pass
  * over as a repeat. And what opens and what seals of one conversation do not know of each other there: the later one to
- * be saved would take back what the other did. Here each step is on disk before its result is used.
+ * be saved would take back what the other did. Here each step is on disk before its result is used, and all connections
+ * of an account share `own`: one that has ended may still have a message in hand.
  */
-export function openRatchet(baileys: Baileys, store: SignalKeyStore, library: LibraryKeys): Ratchet {
-  // The store waits for its turn by itself.
-  const own = baileys.addTransactionCapability(store, silent, { maxCommitRetries: 3, delayBetweenTriesMs: 200 });
+export function openRatchet(own: SignalKeyStoreWithTransaction, library: LibraryKeys): Ratchet {
   const locked: Locked = (work) => own.transaction(work, "ratchet");
   return {
     locked,

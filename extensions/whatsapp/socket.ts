@@ -51,7 +51,7 @@ export function openSocket(opening: Opening): WaSocket {
   });
   listenToGroups(sock.ev, events);
   sock.ws.on("frame", events.alive);
-  return calls(sock, leaving);
+  return calls(sock, leaving, events);
 }
 
 const SAVE_AGAIN_MS = 5000;
@@ -97,7 +97,7 @@ function listenToGroups(ev: Listening, { groupChanged }: SocketEvents): void {
   ev.on("group-participants.update", (change) => groupChanged(change.id));
 }
 
-function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>): WaSocket {
+function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>, { answered }: SocketEvents): WaSocket {
   return {
     self() {
       const me = sock.user;
@@ -113,7 +113,9 @@ function calls(sock: Sock, leaving: AsyncLocalStorage<Leaving>): WaSocket {
       const answer = listenForAnswer(sock, id);
       try {
         await leaving.run({ id, isKept: id === "" }, () => sock.sendMessage(to, content, options));
-        return await answer.came();
+        const said = await answer.came();
+        answered();
+        return said;
       } finally {
         answer.stop();
       }

@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import { Copies } from "./copies.ts";
 import type { Opening } from "./port.ts";
 import { openRatchet, stepwise } from "./ratchet.ts";
 import type { Ratchet } from "./ratchet.ts";
+import { Recent } from "./recent.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 
@@ -21,11 +23,12 @@ const REMEMBERED = 2000;
  * The library acknowledges a message before it tells of it, and by then the key that it was sealed with is gone. So
  * each message is taken where it is decrypted: it is opened with keys that stay as they are, then `take`, then it is
  * opened once more and the keys move on, then the library acknowledges. When `take` rejects, WhatsApp delivers the
- * message again, and the keys still open it.
+ * message again, and the keys still open it. One that comes again although the keys have moved on is not opened any more:
+ * the library gets an empty one to acknowledge.
  */
-export function tapped({ baileys, auth, events }: Opening): Tap {
+export function tapped({ baileys, auth, events, opened: before }: Opening): Tap {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
-  const taken = new Set<string>();
+  const taken = new Recent<true>(REMEMBERED);
   // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
   // the one that its message was told in, long over, and be lost.
   const outside = AsyncLocalStorage.snapshot();
@@ -34,11 +37,7 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 
   async function take(message: WAMessage): Promise<void> {
     await outside(() => events.take(message));
-    taken.add(nameOf(message));
-    for (const oldest of taken) {
-      if (taken.size <= REMEMBERED) break;
-      taken.delete(oldest);
-    }
+    taken.set(nameOf(message), true);
   }
 
   async function opened(sealed: Uint8Array, plain: Uint8Array): Promise<void> {
@@ -49,10 +48,16 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
     for (const copy of copies.in(message, baileys)) await take(copy);
   }
 
+  /** The receipt of a message did not arrive, and so it comes once more. */
+  function again(sealed: Uint8Array): void {
+    const stanza = stanzas.get(sealed);
+    if (stanza) taken.set(nameOf(frameOf(stanza)), true);
+  }
+
   /** What comes once more is opened once only: that is no loss. */
   function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
     const stanza = stanzas.get(sealed);
-    const isKnown = [...taken].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
+    const isKnown = [...taken.map.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
     if (isKnown) return;
     if (stanza) copies.miss(stanza);
     events.unreadable(from, error);
@@ -60,20 +65,22 @@ export function tapped({ baileys, auth, events }: Opening): Tap {
 
   return {
     repository: (signal, logger, findLids) => {
-      const ratchet = openRatchet(baileys, auth.keys, signal.keys);
+      const ratchet = openRatchet(auth.steps, signal.keys);
       const own = { creds: signal.creds, keys: ratchet.keys };
       const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(own, logger, findLids);
-      return around(inner, ratchet, { opened, unreadable });
+      return around(inner, ratchet, { before, again, opened, unreadable });
     },
     listen(ws) {
       ws.prependListener("CB:message", (node) => {
+        // What waited for us goes through another queue there, which what comes after it would overtake.
+        delete node.attrs["offline"];
         if (!Array.isArray(node.content)) return;
         if (!node.content.some(({ tag }) => tag === "enc")) copies.miss(node);
         for (const { content } of node.content) if (content instanceof Uint8Array) stanzas.set(content, node);
       });
     },
     async rest(messages) {
-      for (const message of messages) if (message.message && !taken.has(nameOf(message))) await take(message);
+      for (const message of messages) if (message.message && !taken.get(nameOf(message))) await take(message);
     },
   };
 }
@@ -103,19 +110,40 @@ function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
 interface Ends {
+  readonly before: Recent<true>;
+  again(sealed: Uint8Array): void;
   opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
   unreadable(sealed: Uint8Array, from: string, error: unknown): void;
 }
 
+/** Nothing but the padding. */
+const EMPTY = new Uint8Array([1]);
+
 function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: Ends): SignalRepositoryWithLIDStore {
-  const open = async (sealed: Uint8Array, from: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> => {
-    const told = (error: unknown): never => {
-      ends.unreadable(sealed, from, error);
-      throw error;
-    };
+  const fresh = async (sealed: Uint8Array, work: () => Promise<Uint8Array>, told: (error: unknown) => never) => {
     const plain = await ratchet.look(work).catch(told);
     await ends.opened(sealed, plain);
     return ratchet.locked(work);
+  };
+  const open = async (sealed: Uint8Array, from: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> => {
+    const digest = createHash("sha256").update(sealed).digest("base64");
+    const isKnown = () => ends.before.get(digest) !== undefined;
+    const told = (error: unknown): never => {
+      if (!isKnown()) ends.unreadable(sealed, from, error);
+      throw error;
+    };
+    try {
+      if (!isKnown()) {
+        const plain = await fresh(sealed, work, told);
+        ends.before.set(digest, true);
+        return plain;
+      }
+    } catch (error) {
+      // A connection that has ended may have opened it in the meantime.
+      if (!isKnown()) throw error;
+    }
+    ends.again(sealed);
+    return EMPTY;
   };
   return {
     ...stepwise(inner, ratchet.locked),

@@ -9,6 +9,16 @@ export class Directory {
   readonly ada = new Person(`4917012345@${SERVER}`, "111111@lid", "Ada");
   readonly bob = new Person(`4917067890@${SERVER}`, "222222@lid", "Bob");
   readonly #owner = new Person(DEVICE.jid, DEVICE.lid, DEVICE.name);
+  /** By the users of their two addresses. */
+  readonly #people = new Map<string, Person>();
+
+  constructor() {
+    for (const person of [this.ada, this.bob]) this.add(person);
+  }
+
+  add(person: Person): void {
+    for (const own of [person.phone, person.lid]) this.#people.set(userOf(own), person);
+  }
 
   /** How the group calls its people. */
   addressing: Addressing = "pn";
@@ -29,7 +39,7 @@ export class Directory {
   }
 
   find(jid: string): Person | undefined {
-    return [this.ada, this.bob].find(({ phone, lid }) => [phone, lid].some((own) => userOf(own) === userOf(jid)));
+    return this.#people.get(userOf(jid));
   }
 
   /** The keys with which a session to somebody begins. */
@@ -46,9 +56,8 @@ export class Directory {
 
   #user(jid: string): BinaryNode {
     const known = this.find(jid);
-    const devices = known
-      ? [{ tag: "device", attrs: { id: "0" } }]
-      : [{ tag: "device", attrs: { id: "1", "key-index": "1" } }];
+    const phone = { tag: "device", attrs: { id: "0" } };
+    const devices = known ? [phone] : [phone, { tag: "device", attrs: { id: "1", "key-index": "1" } }];
     const lid = known?.lid ?? DEVICE.lid.replace(":1", "");
     return {
       tag: "user",

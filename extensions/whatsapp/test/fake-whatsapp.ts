@@ -26,7 +26,8 @@ export type { Saying } from "./letters.ts";
 
 export type { Shown } from "./screen.ts";
 
-export type Fault = { readonly kind: "refuse"; readonly code: number } | { readonly kind: "drop" | "lose" };
+/** `drop`: the connection breaks before anything is done; `lose`: after. `mute`: it is done, and no answer comes. */
+export type Fault = { readonly kind: "refuse"; readonly code: number } | { readonly kind: "drop" | "lose" | "mute" };
 
 interface Queued {
   readonly id: string;
@@ -188,7 +189,8 @@ export async function startFakeWhatsapp() {
     if (fault?.kind === "drop") return from.cut();
     arrived.push(id);
     await show(node);
-    return fault?.kind === "lose" ? from.cut() : reply();
+    if (fault?.kind === "lose") return from.cut();
+    if (fault?.kind !== "mute") reply();
   }
 
   async function show(node: BinaryNode): Promise<void> {
@@ -233,6 +235,7 @@ export async function startFakeWhatsapp() {
     port,
     ada,
     bob,
+    directory,
     pairing,
     directory,
     shown: screen.shown,

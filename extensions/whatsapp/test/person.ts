@@ -10,6 +10,7 @@ import {
 } from "@whiskeysockets/baileys";
 import type { BinaryNode, SignalKeyStore, WAMessageContent } from "@whiskeysockets/baileys";
 import { silent } from "../quiet.ts";
+import { recordOver } from "../records.ts";
 import type { Bundle, DeviceKeys } from "./device-keys.ts";
 import { children, seconds } from "./stanzas.ts";
 
@@ -70,13 +71,14 @@ export class Person {
 
   /** Begins a conversation with the device anew. */
   async befriend(device: string, session: Bundle): Promise<void> {
-    await this.#repository.injectE2ESession({ jid: device, session });
+    await alone(() => this.#repository.injectE2ESession({ jid: device, session }));
     this.#isBefriended = true;
   }
 
   async seal(device: string, theirs: DeviceKeys, content: WAMessageContent): Promise<Sealed> {
     if (!this.#isBefriended) await this.befriend(device, theirs.bundle());
-    const { type, ciphertext } = await this.#repository.encryptMessage({ jid: device, data: encodeWAMessage(content) });
+    const data = encodeWAMessage(content);
+    const { type, ciphertext } = await alone(() => this.#repository.encryptMessage({ jid: device, data }));
     return { type, bytes: ciphertext };
   }
 
@@ -96,7 +98,7 @@ export class Person {
   async open(device: string, sealed: Sealed, group?: string): Promise<proto.IMessage | undefined> {
     const place = placeOf(sealed);
     if (this.#opened.has(place)) return undefined;
-    const plain = await this.#decrypt(device, sealed, group);
+    const plain = await alone(() => this.#decrypt(device, sealed, group));
     this.#opened.add(place);
     const message = proto.Message.decode(unpadRandomMax16(plain));
     const item = message.senderKeyDistributionMessage;
@@ -128,6 +130,18 @@ export class Person {
   }
 }
 
+let turn: Promise<unknown> = Promise.resolve();
+
+/**
+ * libsignal runs what it is asked for one address one after the other, and in the asynchronous context of who asked
+ * first. Here all people write to one device: the keys of one would be written into the transaction of another.
+ */
+async function alone<T>(work: () => Promise<T>): Promise<T> {
+  const done = turn.then(work);
+  turn = done.catch(() => undefined);
+  return done;
+}
+
 /** Baileys: `maxMsgRetryCount`, as in WhatsApp Web. */
 const MOST_REQUESTS = 5;
 
@@ -152,6 +166,12 @@ function varintEnd(bytes: Buffer, from: number): number {
   return end + 1;
 }
 
+/** Phones do not take steps with keys that they only try. */
+const written = (type: string, value: unknown, before: string | undefined): string => {
+  const old: unknown = before === undefined ? undefined : JSON.parse(before, BufferJSON.reviver);
+  return JSON.stringify(type === "session" ? recordOver(old, value) : value, BufferJSON.replacer);
+};
+
 function inMemory(rows: Map<string, string>): SignalKeyStore {
   return {
     get: (type, ids) =>
@@ -165,7 +185,7 @@ function inMemory(rows: Map<string, string>): SignalKeyStore {
       for (const [type, byId] of Object.entries(data)) {
         for (const [id, value] of Object.entries(byId)) {
           if (value == null) rows.delete(`${type} ${id}`);
-          else rows.set(`${type} ${id}`, JSON.stringify(value, BufferJSON.replacer));
+          else rows.set(`${type} ${id}`, written(type, value, rows.get(`${type} ${id}`)));
         }
       }
     },

@@ -91,23 +91,35 @@ function figures(rows) {
 
 function channelFigures(row) {
   if (!row) return [];
-  const { faults, costs } = row;
+  const { costs, loads, messages, chats } = row;
   const { none } = costs;
   return [
-    [`${row.messages} messages, ${row.chats} chats, 3 channels with faults`, row.perSecond, undefined, "messages/s"],
-    ["faults that were made", Object.values(faults).reduce((sum, n) => sum + n, 0), undefined, ""],
-    ["answers sent again, labelled", row.labelled, undefined, ""],
-    ["given up after two broken sends, operator told", row.givenUp, undefined, ""],
-    ["lost, doubled, out of order, unsettled, or memory not flat", row.wrong.length, 0, ""],
-    ["memory in the second quarter", row.early, undefined, "MiB"],
-    ["memory in the last quarter", row.late, undefined, "MiB"],
-    ["memory, last quarter against second", row.memoryRatio, 1.3, "times"],
+    ...loads.flatMap((load) => loadFigures(load, `${messages} messages, ${chats} chats, ${load.channels} channels`)),
     ...Object.entries(costs).flatMap(([name, { listening, connected, rss }]) => [
       [`channels on: ${name}: listening`, listening, undefined, "ms"],
       ...(connected === listening ? [] : [[`channels on: ${name}: connected`, connected, undefined, "ms"]]),
       [`channels on: ${name}: idle`, rss, undefined, "MiB"],
     ]),
     ["idle, five channels off against none in the config", costs["all five off"].rss / none.rss, 1.05, "times"],
+  ];
+}
+
+function loadFigures(load, name) {
+  const { channels, faults } = load;
+  return [
+    [`${name} with faults`, load.perSecond, undefined, "messages/s"],
+    [
+      `${channels} channels: faults that were made`,
+      Object.values(faults).reduce((sum, n) => sum + n, 0),
+      undefined,
+      "",
+    ],
+    [`${channels} channels: answers sent again, labelled`, load.labelled, undefined, ""],
+    [`${channels} channels: given up after two broken sends, operator told`, load.givenUp, undefined, ""],
+    [`${channels} channels: lost, doubled, out of order, unsettled, or memory not flat`, load.wrong.length, 0, ""],
+    [`${channels} channels: memory in the second quarter`, load.early, undefined, "MiB"],
+    [`${channels} channels: memory in the last quarter`, load.late, undefined, "MiB"],
+    [`${channels} channels: memory, last quarter against second`, load.memoryRatio, 1.3, "times"],
   ];
 }
 

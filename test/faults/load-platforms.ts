@@ -2,17 +2,27 @@ import { startFakeDiscord } from "../../extensions/discord/test/fake-discord.ts"
 import { ADA } from "../../extensions/discord/test/fake-world.ts";
 import { startFakeSlack } from "../../extensions/slack/test/fake-slack.ts";
 import { sender, SELF, startFakeSignal } from "../../extensions/signal/test/fake-signal.ts";
+import { userOf } from "../../extensions/whatsapp/jid.ts";
+import type { Fault as WhatsAppFault } from "../../extensions/whatsapp/test/fake-whatsapp.ts";
+import { Person } from "../../extensions/whatsapp/test/person.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import { watchPushes } from "./platforms/platform.ts";
+import { wiredWhatsapp } from "./platforms/whatsapp.ts";
 import { openWire, type Wire } from "./wire.ts";
 
 export const FAULTS = ["limited", "broken", "dropped", "lost"] as const;
 export type Fault = (typeof FAULTS)[number];
 
+type Slow = () => number;
+export type OpenLoaded = (slow: Slow) => Promise<LoadedPlatform>;
+
 /** A platform with many people in it, each in a chat of their own. */
 export interface LoadedPlatform {
   readonly id: string;
   readonly channel: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Before the first start. */
+  prepare?(stateDir: string): Promise<void>;
   readonly wire: Wire;
   say(person: number, text: string): void;
   shown(person: number): readonly string[];
@@ -21,8 +31,6 @@ export interface LoadedPlatform {
   onShown(listener: (text: string) => void): void;
   close(): Promise<void>;
 }
-
-type Slow = () => number;
 
 export async function loadedTelegram(slow: Slow): Promise<LoadedPlatform> {
   const fake = await startFakeTelegram();
@@ -87,7 +95,10 @@ export async function loadedDiscord(slow: Slow): Promise<LoadedPlatform> {
   const url = `http://127.0.0.1:${wire.port}`;
   // The address of the gateway is told by the REST API.
   fake.world.url = url;
-  const chatOf = (person: number) => fake.world.direct(String(1000 + person));
+  const chatOf = (person: number) => {
+    fake.world.people.add(String(1000 + person));
+    return fake.world.direct(String(1000 + person));
+  };
   const modes = { limited: "429", broken: "500", dropped: "drop", lost: "lost" } as const;
   return {
     id: "discord",
@@ -100,6 +111,34 @@ export async function loadedDiscord(slow: Slow): Promise<LoadedPlatform> {
       fake.tap(({ stage, method, path, text }) => {
         if (stage === "done" && method === "POST" && path.endsWith("/messages")) listener(text);
       }),
+    close: () => closeBoth(wire, fake),
+  };
+}
+
+export async function loadedWhatsapp(slow: Slow): Promise<LoadedPlatform> {
+  const { fake, wire, start } = await wiredWhatsapp(slow);
+  const phoneOf = (person: number) => `4916${String(person).padStart(8, "0")}@s.whatsapp.net`;
+  const meet = (person: number) => {
+    const known = fake.directory.find(phoneOf(person));
+    const met = known ?? new Person(phoneOf(person), `77${person}@lid`, `Person ${person}`);
+    if (!known) fake.directory.add(met);
+    return met;
+  };
+  let losses = 0;
+  const failing: Readonly<Record<Fault, () => WhatsAppFault>> = {
+    limited: () => ({ kind: "refuse", code: 429 }),
+    broken: () => ({ kind: "refuse", code: 503 }),
+    dropped: () => ({ kind: "drop" }),
+    // An answer is lost with its connection, or alone.
+    lost: () => ({ kind: (losses += 1) % 2 === 1 ? "lose" : "mute" }),
+  };
+  return {
+    ...start,
+    wire,
+    say: (person, text) => void fake.say({ conversation: text }, { by: meet(person) }),
+    shown: (person) => fake.shown.filter(({ chat }) => chat === userOf(phoneOf(person))).map(({ text }) => text),
+    fail: (fault) => fake.fail(failing[fault]()),
+    onShown: (listener) => watchPushes(fake.shown, ({ text }) => listener(text)),
     close: () => closeBoth(wire, fake),
   };
 }

@@ -3,16 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { isUp, makeHome, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
-import {
-  FAULTS,
-  loadedSignal,
-  loadedSlack,
-  loadedTelegram,
-  type Fault,
-  type LoadedPlatform,
-} from "./load-platforms.ts";
+import { FAULTS, type Fault, type LoadedPlatform, type OpenLoaded } from "./load-platforms.ts";
 
 export interface LoadOptions {
+  readonly platforms: readonly OpenLoaded[];
   readonly messages: number;
   readonly chats: number;
   /** Share of the messages and of the answers' pieces at which something goes wrong. */
@@ -45,7 +39,7 @@ const SLOW_MS = 150;
 const CUT_EVERY = 200;
 const PATIENCE_MS = 60_000;
 
-/** Many people on three channels at once, over platforms that fail. Rejects when answers stop to come. */
+/** Many people on several channels at once, over platforms that fail. Rejects when answers stop to come. */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const next = random(options.seed);
   const counts: Record<Fault | "slow" | "cut", number> = {
@@ -61,11 +55,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     counts.slow += 1;
     return SLOW_MS;
   };
-  const platforms = await Promise.all([loadedTelegram(slow), loadedSlack(slow), loadedSignal(slow)]);
+  const platforms = await Promise.all(options.platforms.map((open) => open(slow)));
   const [model, home] = await Promise.all([startFakeModel(), makeHome({})]);
   try {
     await home.writeConfig(configOf(platforms, model));
-    const gateway = await home.start();
+    for (const platform of platforms) await platform.prepare?.(home.stateDir);
+    const gateway = await home.start({ env: Object.assign({}, ...platforms.map(({ env }) => env)) });
     for (const { id } of platforms) await gateway.logged(isUp(id));
     return await new Load({ options, platforms, model, home, gateway, next, counts }).run();
   } finally {

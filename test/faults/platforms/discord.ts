@@ -22,6 +22,11 @@ export async function killedDiscord(): Promise<KilledPlatform> {
     channel: { token: fake.token, apiUrl: `${url}/api`, cdnUrl: url },
     isListening: () => fake.gateway.isHeard,
     say: (chat, text) => void fake.say(channels[chat] ?? "", text, { from: PEOPLE[chat] }),
+    show: (text, picture) =>
+      void fake.say(channels[0] ?? "", text, {
+        from: PEOPLE[0],
+        files: [{ name: "dot.png", bytes: picture, mime: "image/png" }],
+      }),
     shown: (chat) => fake.shown(channels[chat] ?? ""),
     onShown: (listener) => void listeners.push(listener),
     deafen: () => void (wire.isDeaf = true),

@@ -150,6 +150,7 @@ export class Dispatch {
     const isAlone = waiting.isReplay === true || isHeartbeat(row.message);
     const mode = isAlone ? "followup" : settings.queueMode(from);
     const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
+    this.replies.acks.put(waiting.rows);
     this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
   }
 
@@ -198,6 +199,7 @@ export class Dispatch {
       const session = await this.#ports.sessions.acquire(key);
       const answer = await command.run(context, session).finally(() => session.release());
       if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
+      this.replies.acks.put([row]);
       this.lanes.enterFirst(key, { rows: [row], pending: this.#before(row), text: answer.turn, ...(log && { log }) });
     };
     const abort = () => stopped.abort();

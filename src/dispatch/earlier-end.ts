@@ -51,7 +51,7 @@ async function wasTriedTooOften({ rows, log }: Waiting, session: Session, ports:
 export async function finishRows(
   rows: readonly InboxRow[],
   outcome: Outcome,
-  ports: Pick<RunnerPorts, "journal" | "clock" | "log" | "link">,
+  ports: Pick<RunnerPorts, "journal" | "clock" | "log" | "link" | "replies">,
 ): Promise<void> {
   const [first, ...merged] = rows.map((row) => row.id);
   if (first === undefined) return;
@@ -63,5 +63,6 @@ export async function finishRows(
       merged.length > 0 && inbox.finish(merged, { kind: "merged", into: first }),
     ]);
   await whenRoom(finish, ports);
+  ports.replies.acks.end(rows);
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
 }

@@ -45,7 +45,7 @@ export interface DispatchSettings {
   /** The conversation, last used then, is over by the rules for this chat: a new one begins. */
   isOver(to: Peer, lastUsed: number, now: number): boolean;
   chat(to: Peer): ChatStyle;
-  /** The emoji that a message gets when its turn begins. */
+  /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
 }
 

@@ -5,6 +5,7 @@ import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
+import { Acks } from "./ack.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { runIdOf } from "./turn.ts";
@@ -13,11 +14,13 @@ import { pairingText } from "./words.ts";
 
 /** What the gateway itself says: answers of commands, pairing codes, errors. */
 export class Replies {
+  readonly acks: Acks;
   readonly #ports: DispatchPorts;
   readonly #notes = new Set<Promise<void>>();
 
   constructor(ports: DispatchPorts) {
     this.#ports = ports;
+    this.acks = new Acks(ports);
   }
 
   /** A stranger gets a code, once per code; others wait in silence until one of three pending codes is over. */
@@ -73,6 +76,7 @@ export class Replies {
         { kind: "merged", into: first.id },
       ),
     ]);
+    this.acks.end(rows);
   }
 
   /** Messages that somebody stopped before they got a run; who stopped them is told elsewhere. */
@@ -82,6 +86,7 @@ export class Replies {
       rows.map((row) => row.id),
       { kind: "aborted" },
     );
+    this.acks.end(rows);
     leaveUnanswered(rows, this.#ports);
   }
 

@@ -2,6 +2,7 @@ import type { Run } from "../harness/run.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
 import type { Session } from "../types/session.ts";
+import type { AgentSettings } from "../types/settings.ts";
 import { answer, outcomeOf } from "./answer.ts";
 import { showAtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
@@ -42,21 +43,34 @@ export class TurnRunner {
     if (!agent) return this.#refuseAgent(agentId, waiting);
     const taken = await claimRows(waiting, key, this.#ports.journal.inbox);
     if (!taken) return this.#leave(waiting);
+    this.#ports.replies.acks.end(waiting.rows.filter((row) => !taken.rows.includes(row)));
     const session = await this.#ports.sessions.acquire(key);
     try {
       if (await endAsBefore(taken, session, this.#ports)) return;
       await this.#renewWhenOver(session, taken);
-      const prepared = await prepareTurn(taken, session, agent, { ...this.#ports, stopping: place.stopping });
-      if (prepared) await readySession(prepared, session, this.#ports);
-      if (prepared) await this.#runPrepared(prepared, session, taken, place);
+      await this.#take(session, agent, taken, place);
     } finally {
       session.release();
     }
   }
 
   /** Somebody ended the messages while they waited. */
-  #leave({ log }: Waiting): void {
+  #leave({ log, rows }: Waiting): void {
     if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());
+    this.#ports.replies.acks.end(rows);
+  }
+
+  /** Files may take a minute to come: the chat sees from the start that its message is being worked on. */
+  async #take(session: Session, agent: AgentSettings, waiting: Waiting, place: TurnPlace): Promise<void> {
+    const atRest = showAtWork(waiting.rows, this.#ports);
+    try {
+      const prepared = await prepareTurn(waiting, session, agent, { ...this.#ports, stopping: place.stopping });
+      if (!prepared) return;
+      await readySession(prepared, session, this.#ports);
+      await this.#runPrepared(prepared, session, waiting, { place, atRest });
+    } finally {
+      atRest();
+    }
   }
 
   async #refuseAgent(agent: AgentId, { rows, log }: Waiting): Promise<void> {
@@ -74,7 +88,12 @@ export class TurnRunner {
     await session.reset();
   }
 
-  async #runPrepared(prepared: PreparedTurn, session: Session, waiting: Waiting, place: TurnPlace): Promise<void> {
+  async #runPrepared(
+    prepared: PreparedTurn,
+    session: Session,
+    waiting: Waiting,
+    { place, atRest }: { place: TurnPlace; atRest: () => void },
+  ): Promise<void> {
     const usedAt = session.entry.updatedAt;
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
     const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
@@ -98,7 +117,6 @@ export class TurnRunner {
     place.begin({ ...run, abort });
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
-    const atRest = showAtWork(prepared.message, this.#ports);
     const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(atRest);
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
@@ -191,6 +209,7 @@ export class TurnRunner {
     }
     if (!(await run.steer(turn))) return false;
     await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
+    this.#ports.replies.acks.end([row]);
     if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());
     return true;
   }

@@ -237,7 +237,6 @@ export async function startFakeWhatsapp() {
     bob,
     directory,
     pairing,
-    directory,
     shown: screen.shown,
     queue,
     reactions: screen.reactions,

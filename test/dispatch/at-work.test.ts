@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Acks } from "../../src/dispatch/ack.ts";
+import { showAtWork } from "../../src/dispatch/at-work.ts";
+import type { SendResult } from "../../src/types/channel.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import { done, makeTool } from "../harness/stage.ts";
+import { handClock, listen, Platform, quiet, until } from "../outbox/stage.ts";
+import { type Boot, type Hall, message, openHall } from "./stage.ts";
+
+const SENT: SendResult = { kind: "sent", messageId: "" };
+
+/** What stands below each message, and every call in its order. */
+class Reactions {
+  readonly below = new Map<string, string>();
+  readonly calls: string[] = [];
+  /** What the next calls give instead of success. */
+  readonly script: SendResult[] = [];
+  /** Calls wait for it. */
+  gate: Promise<void> | undefined;
+
+  async react(_to: unknown, id: string, emoji: string | undefined): Promise<SendResult> {
+    this.calls.push(emoji ?? "none");
+    await this.gate;
+    const next = this.script.shift() ?? SENT;
+    if (next.kind !== "sent") return next;
+    if (emoji === undefined) this.below.delete(id);
+    else this.below.set(id, emoji);
+    return next;
+  }
+}
+
+describe("the ack reaction", () => {
+  const clock = handClock();
+  const eyes = { emoji: "👀", removeAfter: true };
+  const open = (shown: Reactions, reaction: typeof eyes | undefined = eyes) =>
+    new Acks({
+      clock,
+      log: listen(),
+      link: () => Object.assign(new Platform(), { react: shown.react.bind(shown) }),
+      settings: () => ({ reaction: () => reaction }) as never,
+    });
+  const rowOf = (id: number): InboxRow => ({ id, message: message("hi"), state: "accepted", attempts: 0 });
+
+  it("goes away behind a put that is slow", async () => {
+    const shown = new Reactions();
+    const slow = Promise.withResolvers<void>();
+    shown.gate = slow.promise;
+    const acks = open(shown);
+    const row = rowOf(1);
+    acks.put([row]);
+    acks.end([row]);
+    await quiet();
+    expect(shown.calls).toEqual(["👀"]);
+    slow.resolve();
+    await quiet();
+    expect(shown.calls).toEqual(["👀", "none"]);
+    expect(shown.below.size).toBe(0);
+  });
+
+  it("is tried again after the time that the platform names, twice at most", async () => {
+    const shown = new Reactions();
+    const busy: SendResult = { kind: "retry", reason: "busy", afterMs: 3000 };
+    shown.script.push(busy, SENT, busy, busy, busy);
+    const acks = open(shown);
+    const row = rowOf(1);
+    acks.put([row]);
+    await quiet();
+    clock.pass(2999);
+    await quiet();
+    expect(shown.calls).toHaveLength(1);
+    clock.pass(1);
+    await quiet();
+    expect(shown.below.size).toBe(1);
+    acks.end([row]);
+    for (let time = 0; time < 5; time += 1) {
+      await quiet();
+      clock.pass(3000);
+    }
+    expect(shown.calls).toEqual(["👀", "👀", "none", "none", "none"]);
+  });
+
+  it("is put once, not taken off where it stays, and not at all where it was never put", async () => {
+    const shown = new Reactions();
+    const stays = open(shown, { ...eyes, removeAfter: false });
+    const row = rowOf(1);
+    stays.put([row]);
+    stays.put([row]);
+    stays.end([row]);
+    open(shown).end([rowOf(2)]);
+    await quiet();
+    expect(shown.calls).toEqual(["👀"]);
+  });
+});
+
+describe("while a turn goes on", () => {
+  let hall: Hall;
+  let boot: Boot;
+  let shown: Reactions;
+  beforeEach(async () => {
+    hall = await openHall();
+    shown = new Reactions();
+    Object.assign(hall.platform, { react: shown.react.bind(shown) });
+    hall.rules = { reaction: () => ({ emoji: "👀", removeAfter: true }) };
+    boot = await hall.boot();
+  });
+  afterEach(() => hall.close());
+
+  const gone = () => until(() => shown.below.size === 0, "no reaction");
+
+  it("each message has its reaction from when it is accepted, also one that waits or joins, until its turn is over", async () => {
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async () => {
+      await gate.promise;
+      return { text: "ok" };
+    });
+    const rows = [await boot.tell("one"), await boot.tell("two"), await boot.tell("three")];
+    await until(() => shown.below.size === 3, "three reactions");
+    gate.resolve();
+    for (const row of rows) await boot.outcome(row);
+    await gone();
+    expect(shown.calls.filter((call) => call === "👀")).toHaveLength(3);
+  });
+
+  it("a steered message has it until it has reached the turn", async () => {
+    const gate = Promise.withResolvers<void>();
+    hall.rules = { ...hall.rules, queueMode: () => "steer" };
+    const look = makeTool("look", async () => {
+      await gate.promise;
+      return done("seen");
+    });
+    hall.tools.push(look as never);
+    hall.model.answer((call) => (call.isAfterTool ? { text: "ok" } : { tool: "look", args: {} }));
+    const first = await boot.tell("one");
+    await hall.model.called(1);
+    const second = await boot.tell("two");
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "steered" }]);
+    await gone();
+    expect(shown.calls.filter((call) => call === "👀")).toHaveLength(2);
+  });
+
+  it.each([
+    ["that failed", () => hall.model.answer(() => ({ status: 401, message: "Incorrect API key provided" }))],
+    ["left in silence", () => hall.model.answer(() => ({ text: "NO_REPLY" }))],
+    ["that broke", () => Object.assign(boot.sessions, { acquire: () => Promise.reject(new Error("bug")) })],
+  ])("it is taken off a message %s", async (_, set) => {
+    set();
+    await boot.ask("hello");
+    await until(() => shown.calls.includes("none"), "its removal");
+    await gone();
+  });
+
+  it("it is taken off messages that were stopped while they waited", async () => {
+    hall.model.answer(() => "hang");
+    const rows = [await boot.tell("one"), await boot.tell("two")];
+    await until(() => shown.below.size === 2);
+    await boot.tell("/stop");
+    for (const row of rows) expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+    await gone();
+  });
+});
+
+describe("typing", () => {
+  it("goes on until the end of the work, whatever the adapter throws", async () => {
+    const clock = handClock();
+    const log = listen();
+    const platform = new Platform();
+    const typing = () => {
+      platform.typed += 1;
+      throw new Error("bug");
+    };
+    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
+    const link = () => Object.assign(platform, { typing });
+    const atRest = showAtWork([row], { clock, log, link });
+    clock.pass(250);
+    clock.pass(4000);
+    await quiet();
+    expect(platform.typed).toBe(2);
+    expect(log.lines.filter((line) => line.includes("sign of work not shown"))).toHaveLength(2);
+    atRest();
+    clock.pass(60_000);
+    expect(platform.typed).toBe(2);
+    expect(clock.waits).toEqual([]);
+  });
+
+  const hallAt = async () => {
+    const hall = await openHall();
+    const clock = handClock();
+    return { hall, clock, boot: await hall.boot({ clock }) };
+  };
+  const passUntil = async (clock: ReturnType<typeof handClock>, isSo: () => unknown) =>
+    until(async () => {
+      clock.pass(50);
+      await quiet();
+      return isSo();
+    });
+
+  it("is shown while files are on their way", async () => {
+    const { hall, clock, boot } = await hallAt();
+    Object.assign(hall.platform, { download: () => new Promise<never>(() => undefined) });
+    const media = [{ kind: "image", source: { at: "platform", ref: "x" } }] as const;
+    await boot.tell("look", "1", { media });
+    await passUntil(clock, () => hall.platform.typed > 0);
+    expect(hall.model.calls).toEqual([]);
+    await boot.tell("/stop");
+    await hall.close();
+  });
+
+  it.each(["an answer", "a failure"])("ends with %s", async (what) => {
+    const { hall, clock, boot } = await hallAt();
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async () => {
+      await gate.promise;
+      return what === "an answer" ? { text: "ok" } : { status: 401, message: "Incorrect API key provided" };
+    });
+    const row = await boot.tell("hello");
+    await passUntil(clock, () => hall.platform.typed > 0);
+    gate.resolve();
+    await passUntil(clock, () => hall.platform.messages.length > 0);
+    await boot.outcome(row);
+    const { typed } = hall.platform;
+    clock.pass(60_000);
+    await quiet();
+    expect(hall.platform.typed).toBe(typed);
+    await hall.close();
+  });
+});

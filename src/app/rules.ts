@@ -78,8 +78,7 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
   const { mode, nativeTransport } = account.streaming;
   const { mediaMaxMb, dmHistoryLimit } = account;
-  const { blockStreamingChunk: chunk, blockStreamingCoalesce, humanDelay } = config.agents.defaults;
-  const pause = pauseOf(humanDelay);
+  const { blockStreamingChunk: chunk, blockStreamingCoalesce } = config.agents.defaults;
   return {
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
     ...(!nativeTransport && { nativeStreaming: false }),
@@ -89,7 +88,6 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
       maxChars: blockStreamingCoalesce.maxChars ?? chunk.maxChars,
       idleMs: blockStreamingCoalesce.idleMs,
     },
-    ...(pause && { pause }),
     ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
     ...typesOf(account),
     ...(dmHistoryLimit !== undefined && { dmHistoryLimit }),
@@ -98,14 +96,6 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
 
 const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
   mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
-
-/** What `natural` means, in milliseconds. */
-const NATURAL_PAUSE = { minMs: 800, maxMs: 2500 };
-
-function pauseOf({ mode, minMs, maxMs }: Config["agents"]["defaults"]["humanDelay"]): ChatStyle["pause"] {
-  if (mode === "off") return undefined;
-  return mode === "natural" ? NATURAL_PAUSE : { minMs, maxMs: Math.max(minMs, maxMs) };
-}
 
 function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
   const binding = routeOf(message, config);

@@ -268,7 +268,8 @@ class Answering {
     if (silent || text.trim() === "") return;
     const isFirst = this.#blocks === 0;
     if (this.#sent.repeats(text) && !this.#wasPlanned(`block:${this.#blocks}`)) return;
-    const { replyToMode, pause } = this.#request.style;
+    const { replyToMode } = this.#request.style;
+    const { pause } = this.#request.agent.streaming;
     const markdown = isFirst ? this.#prefix.before(text) : text;
     const replyTo = isFirst || replyToMode === "all" ? this.#replyTo(directives) : undefined;
     const pauseMs = isFirst || !pause ? 0 : pause.minMs + Math.random() * (pause.maxMs - pause.minMs);

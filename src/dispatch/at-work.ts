@@ -1,32 +1,82 @@
+import { SILENT_TOKEN } from "../reply/directives.ts";
+import type { RunEvent, RunStream } from "../types/events.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
+import type { AgentSettings, TypingSettings } from "../types/settings.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 /** A quick answer shows no "typing…". */
 const TYPING_AFTER_MS = 250;
 /** Telegram shows it for five seconds. */
-const TYPING_EVERY_MS = 4000;
+const USUAL: TypingSettings = { mode: "instant", everyMs: 4000 };
 
 type AtWorkPorts = Pick<DispatchPorts, "link" | "clock" | "log">;
 
-/** Shows "typing…" in the chat of a turn until the function that it gives is called. Never throws. */
-export function showAtWork(rows: readonly InboxRow[], ports: AtWorkPorts): () => void {
-  const message = rows[0]?.message;
-  if (!message || message.options?.operator === true) return () => undefined;
-  let cancel: () => void = () => undefined;
-  const show = () => {
-    cancel = ports.clock.after(TYPING_EVERY_MS, show);
-    void type(message.from, ports);
-  };
-  cancel = ports.clock.after(TYPING_AFTER_MS, show);
-  return () => cancel();
+/** What shows a chat that its message is being worked on. */
+export interface AtWork {
+  /** The turn's run is there. */
+  follow(stream: RunStream): void;
+  /** Nothing is shown any more. */
+  rest(): void;
 }
 
-/** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
-async function type(to: Peer, { link, log }: AtWorkPorts): Promise<void> {
-  try {
-    await link(to)?.typing?.(to);
-  } catch (error) {
-    log.warn("sign of work not shown", { error });
+/** Shows "typing…" in the chat of a turn from when on the agent's settings say, until it rests. Never throws. */
+export function showAtWork(rows: readonly InboxRow[], agent: AgentSettings, ports: AtWorkPorts): AtWork {
+  const { mode, everyMs } = agent.typing ?? USUAL;
+  const message = rows[0]?.message;
+  if (!message || message.options?.operator === true || mode === "never") return NOTHING;
+  const typing = new Typing(message.from, everyMs, ports);
+  if (mode === "instant") typing.begin(TYPING_AFTER_MS);
+  return {
+    follow: (stream) => void (mode !== "instant" && beginWith(stream, mode, () => typing.begin(0))),
+    rest: () => typing.rest(),
+  };
+}
+
+const NOTHING: AtWork = { follow: () => undefined, rest: () => undefined };
+
+async function beginWith(stream: RunStream, mode: "thinking" | "message", begin: () => void): Promise<void> {
+  for await (const event of stream.watch())
+    if (isWord(event) || (mode === "thinking" && event.type === "thinking_delta")) return begin();
+}
+
+/** Of a text that is no silent answer. */
+const isWord = (event: RunEvent): boolean => event.type === "text_delta" && !SILENT_TOKEN.startsWith(event.text.trim());
+
+class Typing {
+  readonly #to: Peer;
+  readonly #everyMs: number;
+  readonly #ports: AtWorkPorts;
+  #isOver = false;
+  #cancel: () => void = () => undefined;
+
+  constructor(to: Peer, everyMs: number, ports: AtWorkPorts) {
+    this.#to = to;
+    this.#everyMs = everyMs;
+    this.#ports = ports;
+  }
+
+  begin(afterMs: number): void {
+    if (!this.#isOver) this.#cancel = this.#ports.clock.after(afterMs, () => this.#show());
+  }
+
+  rest(): void {
+    this.#isOver = true;
+    this.#cancel();
+  }
+
+  #show(): void {
+    this.begin(this.#everyMs);
+    void this.#type();
+  }
+
+  /** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
+  async #type(): Promise<void> {
+    const { link, log } = this.#ports;
+    try {
+      await link(this.#to)?.typing?.(this.#to);
+    } catch (error) {
+      log.warn("sign of work not shown", { error });
+    }
   }
 }

@@ -59,8 +59,6 @@ export interface ChatStyle {
   readonly responsePrefix?: string;
   /** How blocks that follow each other soon are joined: not at all when unset. Lengths in UTF-16 units. */
   readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
-  /** Before each block after the first. */
-  readonly pause?: { readonly minMs: number; readonly maxMs: number };
   /** Bytes of one file of an answer, when less than the gateway sends. */
   readonly mostMediaBytes?: number;
   /** Which files of a message are taken; all when unset. MIME types, with `*` for any part. */

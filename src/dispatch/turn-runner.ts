@@ -4,7 +4,7 @@ import type { Outcome } from "../types/journal.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { answer, outcomeOf } from "./answer.ts";
-import { showAtWork } from "./at-work.ts";
+import { showAtWork, type AtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
 import { BeforeTool } from "./before-tool.ts";
 import { claimRows } from "./claim.ts";
@@ -62,14 +62,14 @@ export class TurnRunner {
 
   /** Files may take a minute to come: the chat sees from the start that its message is being worked on. */
   async #take(session: Session, agent: AgentSettings, waiting: Waiting, place: TurnPlace): Promise<void> {
-    const atRest = showAtWork(waiting.rows, this.#ports);
+    const atWork = showAtWork(waiting.rows, agent, this.#ports);
     try {
       const prepared = await prepareTurn(waiting, session, agent, { ...this.#ports, stopping: place.stopping });
       if (!prepared) return;
       await readySession(prepared, session, this.#ports);
-      await this.#runPrepared(prepared, session, waiting, { place, atRest });
+      await this.#runPrepared(prepared, session, waiting, { place, atWork });
     } finally {
-      atRest();
+      atWork.rest();
     }
   }
 
@@ -92,7 +92,7 @@ export class TurnRunner {
     prepared: PreparedTurn,
     session: Session,
     waiting: Waiting,
-    { place, atRest }: { place: TurnPlace; atRest: () => void },
+    { place, atWork }: { place: TurnPlace; atWork: AtWork },
   ): Promise<void> {
     const usedAt = session.entry.updatedAt;
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
@@ -117,7 +117,8 @@ export class TurnRunner {
     place.begin({ ...run, abort });
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
     void logRun(run.stream, this.#ports.log);
-    const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(atRest);
+    atWork.follow(run.stream);
+    const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(() => atWork.rest());
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
     if (isHeartbeat(prepared.message))

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ownContextLimitsConfig } from "../history/compaction/config.ts";
 import { historyDefaultsShape } from "../history/config.ts";
 import { promptDefaultsShape } from "../prompt/config.ts";
-import { replyDefaultsShape } from "../reply/config.ts";
+import { ownHumanDelayConfig, replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import { about, makes } from "../utils/config.ts";
@@ -87,6 +87,9 @@ export const agentEntryConfig = z.strictObject({
     .meta(about("Context limits", "As in `agents.defaults.contextLimits`, over them.")),
   bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
   bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
+  humanDelay: ownHumanDelayConfig
+    .optional()
+    .meta(about("Pause between blocks", "As in `agents.defaults.humanDelay`, over it.")),
   tools: agentToolsConfig.prefault({}).meta(about("Tools", "Tool policy of this agent over the one of `tools`.")),
   groupChat: z
     .strictObject({

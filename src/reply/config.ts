@@ -35,9 +35,11 @@ const coalesce = z
   })
   .prefault({});
 
+const pauseMode = z.enum(["off", "natural", "custom"]);
+
 const humanDelay = z
   .strictObject({
-    mode: z.enum(["off", "natural", "custom"]).default("off").meta({
+    mode: pauseMode.default("off").meta({
       title: "Pause mode",
       description:
         "`natural` pauses 800 to 2500 ms between blocks, `custom` between minMs and maxMs, `off` not at all.",
@@ -53,7 +55,20 @@ const humanDelay = z
   })
   .prefault({});
 
-/** The keys of `agents.defaults` that say how a reply is cut into blocks and paced. */
+/** What one agent says of it. */
+export const ownHumanDelayConfig = z.strictObject({
+  mode: pauseMode.optional().meta({ title: "Pause mode", description: "As in `agents.defaults.humanDelay`." }),
+  minMs: z.int().min(0).optional().meta({
+    title: "Shortest pause",
+    description: "Milliseconds, for the mode `custom`.",
+  }),
+  maxMs: z.int().min(0).optional().meta({
+    title: "Longest pause",
+    description: "Milliseconds, for the mode `custom`.",
+  }),
+});
+
+/** The keys of `agents.defaults` that say how a reply is cut into blocks and paced, and what is shown before it. */
 export const replyDefaultsShape = {
   blockStreamingDefault: z.enum(["off", "on"]).default("off").meta({
     title: "Block streaming",
@@ -74,5 +89,18 @@ export const replyDefaultsShape = {
   humanDelay: humanDelay.meta({
     title: "Pause between blocks",
     description: "A pause before each block after the first, as a person would make it.",
+  }),
+  typingMode: z
+    .enum(["never", "instant", "thinking", "message"])
+    .default("instant")
+    .meta({
+      title: "Typing",
+      description:
+        "From when on a chat shows that the agent types: when a turn begins, when the model thinks or writes, when it " +
+        "writes; or never.",
+    }),
+  typingIntervalSeconds: z.int().min(1).max(60).default(4).meta({
+    title: "Typing interval",
+    description: "Seconds after which it is shown again; platforms show it for about five.",
   }),
 };

@@ -50,7 +50,17 @@ export interface AgentSettings {
     readonly blocks: boolean;
     readonly breakAt: "text_end" | "message_end";
     readonly chunk: ChunkLimits;
+    /** Milliseconds before each block after the first; none when unset. */
+    readonly pause?: { readonly minMs: number; readonly maxMs: number };
   };
+  /** How a chat is shown that the agent is at work: at once, every four seconds when unset. */
+  readonly typing?: TypingSettings;
+}
+
+export interface TypingSettings {
+  /** From the turn's start, the model's first thought, or its first word. */
+  readonly mode: "never" | "instant" | "thinking" | "message";
+  readonly everyMs: number;
 }
 
 /** When an agent is woken to look after its list, and where it says what it found. */

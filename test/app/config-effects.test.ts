@@ -71,6 +71,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.imageMaxDimensionPx",
     "agents.defaults.blockStreamingDefault",
     "agents.defaults.blockStreamingBreak",
+    ...["defaults", "list"].flatMap((of) => ["mode", "minMs", "maxMs"].map((key) => `agents.${of}.humanDelay.${key}`)),
+    "agents.defaults.typingMode",
+    "agents.defaults.typingIntervalSeconds",
     "agents.defaults.blockStreamingChunk.minChars",
     "agents.defaults.blockStreamingChunk.maxChars",
     "agents.defaults.blockStreamingChunk.breakPreference",
@@ -146,9 +149,6 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/app/rules.ts": [
     "agents.defaults.maxConcurrent",
     "agents.defaults.blockStreamingCoalesce",
-    "agents.defaults.humanDelay.mode",
-    "agents.defaults.humanDelay.minMs",
-    "agents.defaults.humanDelay.maxMs",
     "session.resetTriggers",
     "messages.responsePrefix",
     "messages.queue.mode",
@@ -446,17 +446,25 @@ describe("how a chat is answered", () => {
     return { rules: createRules(live)(), config: loaded.config };
   };
 
-  it("follows the agents' defaults for blocks and pauses", async () => {
-    const agents = (humanDelay: unknown) => ({
-      agents: { defaults: { humanDelay, blockStreamingCoalesce: { minChars: 5, maxChars: 50, idleMs: 7 } } },
-    });
-    const style = async (humanDelay: unknown) => (await rulesFor(agents(humanDelay))).rules.chat(peer("1"));
-    expect(await style({ mode: "off" })).toEqual({
-      replyToMode: "off",
-      coalesce: { minChars: 5, maxChars: 50, idleMs: 7 },
-    });
-    expect(await style({ mode: "natural", minMs: 1 })).toMatchObject({ pause: { minMs: 800, maxMs: 2500 } });
-    expect(await style({ mode: "custom", minMs: 10, maxMs: 20 })).toMatchObject({ pause: { minMs: 10, maxMs: 20 } });
+  it("follows the agents' defaults for blocks", async () => {
+    const coalesce = { minChars: 5, maxChars: 50, idleMs: 7 };
+    const { rules } = await rulesFor({ agents: { defaults: { blockStreamingCoalesce: coalesce } } });
+    expect(rules.chat(peer("1"))).toEqual({ replyToMode: "off", coalesce });
+  });
+
+  it("pauses as the agent or the defaults say, and shows typing so", async () => {
+    const settings = async (humanDelay: unknown, own?: unknown) => {
+      const list = [{ id: "main", ...(own !== undefined && { humanDelay: own }) }];
+      const { rules } = await rulesFor({ agents: { defaults: { humanDelay, typingMode: "message" }, list } });
+      return rules.agents.get(rules.defaultAgent);
+    };
+    const pause = async (humanDelay: unknown, own?: unknown) => (await settings(humanDelay, own))?.streaming.pause;
+    expect(await pause({ mode: "off" })).toBeUndefined();
+    expect(await pause({ mode: "natural", minMs: 1 })).toEqual({ minMs: 800, maxMs: 2500 });
+    expect(await pause({ mode: "custom", minMs: 10, maxMs: 5 })).toEqual({ minMs: 10, maxMs: 10 });
+    expect(await pause({ mode: "off", minMs: 1 }, { mode: "custom", maxMs: 20 })).toEqual({ minMs: 1, maxMs: 20 });
+    expect(await pause({ mode: "natural" }, { mode: "off" })).toBeUndefined();
+    expect((await settings({}))?.typing).toEqual({ mode: "message", everyMs: 4000 });
   });
 
   it("follows the channel, and an account of its own before it", async () => {

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Acks } from "../../src/dispatch/ack.ts";
 import { showAtWork } from "../../src/dispatch/at-work.ts";
+import { RunLog } from "../../src/harness/log.ts";
 import type { SendResult } from "../../src/types/channel.ts";
+import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import { done, makeTool } from "../harness/stage.ts";
+import { done, makeTool, settingsFor } from "../harness/stage.ts";
 import { handClock, listen, Platform, quiet, until } from "../outbox/stage.ts";
 import { type Boot, type Hall, message, openHall } from "./stage.ts";
 
@@ -171,16 +173,49 @@ describe("typing", () => {
     };
     const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
-    const atRest = showAtWork([row], { clock, log, link });
+    const atWork = showAtWork([row], settingsFor("/nowhere"), { clock, log, link });
     clock.pass(250);
     clock.pass(4000);
     await quiet();
     expect(platform.typed).toBe(2);
     expect(log.lines.filter((line) => line.includes("sign of work not shown"))).toHaveLength(2);
-    atRest();
+    atWork.rest();
     clock.pass(60_000);
     expect(platform.typed).toBe(2);
     expect(clock.waits).toEqual([]);
+  });
+
+  it.each([
+    ["never", [0, 0, 0]],
+    ["message", [0, 0, 1]],
+    ["thinking", [0, 1, 1]],
+    ["instant", [1, 1, 1]],
+  ] as const)("%s: begins in its time, and is shown as often as the agent's settings say", async (mode, wanted) => {
+    const clock = handClock();
+    const platform = new Platform();
+    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
+    const ports = { clock, log: listen(), link: () => platform };
+    const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
+    const atWork = showAtWork([row], agent, ports);
+    const run = new RunLog({ runId: runId("r") } as never);
+    atWork.follow(run);
+    const typed = async () => {
+      await quiet();
+      clock.pass(250);
+      return platform.typed;
+    };
+    const seen = [await typed()];
+    run.emit({ type: "thinking_delta", delta: "hm" });
+    run.emit({ type: "text_delta", delta: "NO_", text: "NO_" });
+    seen.push(await typed());
+    run.emit({ type: "text_delta", delta: "body", text: "NO_body" });
+    seen.push(await typed());
+    expect(seen).toEqual(wanted);
+    clock.pass(9000);
+    expect(platform.typed).toBe(wanted[2] * 2);
+    atWork.rest();
+    clock.pass(9000);
+    expect(platform.typed).toBe(wanted[2] * 2);
   });
 
   const hallAt = async () => {

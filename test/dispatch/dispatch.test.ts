@@ -6,7 +6,7 @@ import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
-import { LIMITS, peer, quiet, until } from "../outbox/stage.ts";
+import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
 
 let hall: Hall;
@@ -701,5 +701,31 @@ describe("closing", () => {
       state: "claimed",
     });
     expect(hall.platform.texts).toEqual(["echo: short"]);
+  });
+});
+
+describe("the pause of an agent between the blocks of its answer", () => {
+  it("is waited before each block but the first", async () => {
+    const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;
+    const pause = { minMs: 5000, maxMs: 5000 };
+    hall.rules = {
+      agent: { streaming: { blocks: true, breakAt: "text_end", chunk, pause } },
+      chat: () => ({ replyToMode: "off" }),
+    };
+    hall.model.answer(() => ({ text: ["alpha", "beta", "gamma"].map((word) => `${word} `.repeat(4)).join("\n\n") }));
+    await boot.stop();
+    const clock = handClock();
+    boot = await hall.boot({ clock });
+    const row = await boot.tell("hello");
+    const sent = async (count: number) => {
+      await until(() => hall.platform.messages.length === count, `${count} messages`);
+      await until(() => clock.waits.includes(5000) || count === 3, "the pause");
+      clock.pass(4999);
+      await quiet();
+      expect(hall.platform.messages).toHaveLength(count);
+      clock.pass(1);
+    };
+    for (const count of [1, 2, 3]) await sent(count);
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
   });
 });

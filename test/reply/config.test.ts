@@ -13,6 +13,8 @@ describe("replyDefaultsShape", () => {
       blockStreamingChunk: { minChars: 800, maxChars: 1200, breakPreference: "paragraph" },
       blockStreamingCoalesce: { idleMs: 1000 },
       humanDelay: { mode: "off", minMs: 800, maxMs: 2500 },
+      typingMode: "instant",
+      typingIntervalSeconds: 4,
     });
     expect(schema.parse({ blockStreamingChunk: { minChars: 5 } }).blockStreamingChunk.maxChars).toBe(1200);
   });

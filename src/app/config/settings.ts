@@ -68,7 +68,8 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     messageTool: messageToolOf(config.tools.message),
     exec: execOf(config.tools.exec, entry.tools?.exec),
     ...heartbeatOf(config, entry, places.isDefault),
-    streaming: streamingOf(defaults),
+    streaming: streamingOf(defaults, entry),
+    typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
   });
 }
 
@@ -174,13 +175,28 @@ function execOf(all: ToolsConfig["exec"], own: AgentToolsConfig["exec"] | undefi
   };
 }
 
-function streamingOf(defaults: Defaults): AgentSettings["streaming"] {
+function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {
   const { minChars, maxChars, breakPreference } = defaults.blockStreamingChunk;
   return {
     blocks: defaults.blockStreamingDefault === "on",
     breakAt: defaults.blockStreamingBreak,
     chunk: { minChars, maxChars, breakPreference },
+    ...pauseOf(own?.mode ?? defaults.humanDelay.mode, {
+      minMs: own?.minMs ?? defaults.humanDelay.minMs,
+      maxMs: own?.maxMs ?? defaults.humanDelay.maxMs,
+    }),
   };
+}
+
+/** What `natural` means, in milliseconds. */
+const NATURAL_PAUSE = { minMs: 800, maxMs: 2500 };
+
+function pauseOf(
+  mode: Defaults["humanDelay"]["mode"],
+  { minMs, maxMs }: typeof NATURAL_PAUSE,
+): Pick<AgentSettings["streaming"], "pause"> {
+  if (mode === "off") return {};
+  return { pause: mode === "natural" ? NATURAL_PAUSE : { minMs, maxMs: Math.max(minMs, maxMs) } };
 }
 
 function deepFreeze<T>(value: T): T {

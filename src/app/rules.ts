@@ -76,12 +76,13 @@ function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"]
 
 function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "replyToMode"> {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
-  const { mode, nativeTransport } = account.streaming;
+  const { mode, nativeTransport, chunkMode = account.chunkMode } = account.streaming;
   const { mediaMaxMb, dmHistoryLimit } = account;
   const { blockStreamingChunk: chunk, blockStreamingCoalesce } = config.agents.defaults;
   return {
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
     ...(!nativeTransport && { nativeStreaming: false }),
+    ...(chunkMode === "newline" && { byParagraph: true }),
     ...(prefix !== undefined && { responsePrefix: prefix }),
     coalesce: {
       minChars: blockStreamingCoalesce.minChars ?? chunk.minChars,

@@ -48,6 +48,8 @@ export const dmConfig = z.looseObject({
 
 const replyToMode = z.enum(["off", "first", "all", "batched"]);
 
+const chunkMode = z.enum(["length", "newline"]).optional();
+
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
 /** How an answer appears while it is written. */
 export const streamingConfig = z.looseObject({
@@ -71,6 +73,7 @@ export const streamingConfig = z.looseObject({
           "threads. Where it has none or refuses, and when false, a message is edited.",
       ),
     ),
+  chunkMode: chunkMode.meta(about("Chunk mode", "As in `chunkMode`, before it.")),
 });
 
 /** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
@@ -200,6 +203,12 @@ const accountShape = {
     .prefault({})
     .meta(about("Media types", "Which files of a message are kept and shown to the agent, by what is in them.")),
   streaming: streamingConfig.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
+  chunkMode: chunkMode.meta(
+    about(
+      "Chunk mode",
+      "`length`, the default, sends an answer in several messages where it is too long for one, `newline` each paragraph in one.",
+    ),
+  ),
   replyToMode: replyToMode.default("off").meta(about("Quote", "Whether answers quote the message that they answer.")),
   replyToModeByChatType: z
     .looseObject({

@@ -2,6 +2,7 @@ import type { Outbox } from "../outbox/deliver.ts";
 import type { Preview } from "../outbox/preview.ts";
 import { partWords } from "../outbox/render.ts";
 import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../reply/directives.ts";
+import { paragraphsOf } from "../reply/paragraphs.ts";
 import type { Clock } from "../types/clock.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
 import type { MediaStore, Outcome, OutboxRow } from "../types/journal.ts";
@@ -101,7 +102,13 @@ class Answering {
     for (let own = rows.get(`in:${inboxId}:block:0`); own; own = rows.get(`in:${inboxId}:block:${known.length}`))
       known.push(wordsOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
     this.#known = known;
-    return createBlockFeed({ streaming: agent.streaming, coalesce: style.coalesce, clock, earlier: known });
+    return createBlockFeed({
+      streaming: agent.streaming,
+      coalesce: style.coalesce,
+      byParagraph: style.byParagraph === true,
+      clock,
+      earlier: known,
+    });
   }
 
   async take(event: RunEvent): Promise<void> {
@@ -139,7 +146,7 @@ class Answering {
   async #grow(delta: string): Promise<void> {
     this.#visible += delta;
     if (!this.#sent.mayRepeat(this.#visible))
-      this.#preview?.update(this.#prefix.before(joined([...this.#unsent(), this.#visible])));
+      this.#preview?.update(this.#messagesOf(joined([...this.#unsent(), this.#visible]))[0] ?? "");
     await this.#sendBlocks(this.#feed?.push(delta));
     await this.#sendBlocks(this.#feed?.tick());
   }
@@ -203,11 +210,12 @@ class Answering {
   /** The whole answer as one logical reply; what a preview showed becomes its first chunk. */
   async #sendWhole(notice: string | undefined, isAborted: boolean): Promise<boolean> {
     const parsed = this.#parsed();
-    const final = parsed.silent || parsed.text.trim() === "" ? undefined : this.#prefix.before(parsed.text);
-    const editOf = (await this.#preview?.finish(final)) ?? this.#leftPreview();
+    const messages = this.#messagesOf(parsed.silent ? "" : parsed.text);
+    const editOf = (await this.#preview?.finish(messages[0])) ?? this.#leftPreview();
     // What was read of an answer that somebody stopped stays in the chat.
-    const words = final ?? (isAborted ? this.#preview?.fading : undefined);
-    const blocks: ReplyBlock[] = words === undefined ? [] : [{ kind: "text", markdown: words }];
+    const fading = isAborted ? this.#preview?.fading : undefined;
+    if (messages.length === 0 && fading !== undefined) messages.push(fading);
+    const blocks: ReplyBlock[] = messages.map((markdown) => ({ kind: "text", markdown }));
     blocks.push(...(await this.#attached(parseDirectives(joined(this.#texts)))));
     return this.#sendAll(blocks, notice, { editOf, replyTo: this.#replyTo(parsed) });
   }
@@ -229,6 +237,13 @@ class Answering {
     const parsed = parseDirectives(joined(this.#unsent()));
     const { heartbeat } = this.#request;
     return heartbeat ? { ...parsed, text: wordsOfBeat(parsed.text, heartbeat) } : parsed;
+  }
+
+  /** An answer as the texts that go out one by one; none where there is nothing to say. */
+  #messagesOf(text: string): string[] {
+    if (text.trim() === "") return [];
+    const [first = "", ...rest] = this.#request.style.byParagraph === true ? paragraphsOf(text) : [text];
+    return [this.#prefix.before(first), ...rest];
   }
 
   #sendNothing(): false {

@@ -8,6 +8,8 @@ export interface BlockFeedOptions {
   readonly streaming: AgentSettings["streaming"];
   /** Blocks go as they are cut when unset. */
   readonly coalesce?: ChatStyle["coalesce"];
+  /** Each paragraph is a block. */
+  readonly byParagraph?: boolean;
   readonly clock: Clock;
   /** The words of each block that an earlier boot planned, in order. */
   readonly earlier: readonly string[];
@@ -24,9 +26,10 @@ export interface BlockFeed {
   drop(): void;
 }
 
-export function createBlockFeed({ streaming, coalesce, clock, earlier }: BlockFeedOptions): BlockFeed {
-  const chunker = createBlockChunker(streaming.chunk);
-  const joining = coalesce && new Joining(createCoalescer({ ...coalesce, clock }), earlier);
+export function createBlockFeed({ streaming, coalesce, byParagraph, clock, earlier }: BlockFeedOptions): BlockFeed {
+  const chunker = createBlockChunker({ ...streaming.chunk, flushOnParagraph: byParagraph === true });
+  const joined = byParagraph === true ? undefined : coalesce;
+  const joining = joined && new Joining(createCoalescer({ ...joined, clock }), earlier);
   const holds = streaming.breakAt === "message_end";
   let held: string[] = [];
   const give = (blocks: readonly string[]) => (joining ? blocks.flatMap((block) => joining.push(block)) : blocks);

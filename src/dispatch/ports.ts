@@ -57,6 +57,8 @@ export interface ChatStyle {
   /** False: a growing answer is a message that is edited, also where the platform has a way of its own for it. */
   readonly nativeStreaming?: boolean;
   readonly responsePrefix?: string;
+  /** Each paragraph is a message of its own. */
+  readonly byParagraph?: boolean;
   /** How blocks that follow each other soon are joined: not at all when unset. Lengths in UTF-16 units. */
   readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
   /** Bytes of one file of an answer, when less than the gateway sends. */

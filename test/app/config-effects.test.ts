@@ -161,6 +161,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.mediaMaxMb",
     "channels.streaming.mode",
     "channels.streaming.nativeTransport",
+    "channels.streaming.chunkMode",
+    "channels.chunkMode",
     "channels.replyToMode",
     ...["direct", "group", "channel"].map((kind) => `channels.replyToModeByChatType.${kind}`),
     "bindings.session.dmScope",
@@ -393,7 +395,7 @@ describe("known keys without effect", () => {
         telegram: {
           ...TELEGRAM,
           name: "bot",
-          streaming: { chunkMode: "newline" },
+          streaming: { progress: { label: "x" } },
           groups: { "-100": { requireMention: true, systemPrompt: "short" } },
         },
       },
@@ -408,7 +410,7 @@ describe("known keys without effect", () => {
         "skills.entries.tidy.env",
         "channels.telegram.name",
         "channels.telegram.groups.-100.systemPrompt",
-        "channels.telegram.streaming.chunkMode",
+        "channels.telegram.streaming.progress",
       ].toSorted(),
     );
   });
@@ -465,6 +467,15 @@ describe("how a chat is answered", () => {
     expect(await pause({ mode: "off", minMs: 1 }, { mode: "custom", maxMs: 20 })).toEqual({ minMs: 1, maxMs: 20 });
     expect(await pause({ mode: "natural" }, { mode: "off" })).toBeUndefined();
     expect((await settings({}))?.typing).toEqual({ mode: "message", everyMs: 4000 });
+  });
+
+  it("sends paragraphs one by one where the channel's chunk mode says so, in either place", async () => {
+    const style = async (channel: object) =>
+      (await rulesFor({ channels: { telegram: { ...TELEGRAM, ...channel } } })).rules.chat(peer("1")).byParagraph;
+    expect(await style({})).toBeUndefined();
+    expect(await style({ chunkMode: "newline" })).toBe(true);
+    expect(await style({ streaming: { chunkMode: "newline" } })).toBe(true);
+    expect(await style({ chunkMode: "newline", streaming: { chunkMode: "length" } })).toBeUndefined();
   });
 
   it("follows the channel, and an account of its own before it", async () => {

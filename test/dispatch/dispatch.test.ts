@@ -729,3 +729,18 @@ describe("the pause of an agent between the blocks of its answer", () => {
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
   });
 });
+
+describe("an answer by paragraphs", () => {
+  const parts = ["one", "- two\n- three", "1. four\n\n   still four", "```\na\n\nb\n```", "five"];
+
+  it.each(["off", "partial", "block"] as const)("comes in one message for each (%s)", async (streaming) => {
+    hall.limits = { ...LIMITS, format: "markdown" };
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming, byParagraph: true, responsePrefix: "[bot]" }) };
+    hall.model.answer(() => ({ text: parts.join("\n\n"), everyMs: streaming === "partial" ? 60 : 0 }));
+    await boot.ask("hello");
+    const [first, ...rest] = parts;
+    const blocks = rest.flatMap((part) => (streaming === "block" ? part.split(/\n\n +/) : [part]));
+    expect(hall.platform.texts).toEqual([`[bot] ${first}`, ...blocks]);
+    for (const { edits } of hall.platform.messages.slice(1)) expect(edits).toEqual([]);
+  });
+});

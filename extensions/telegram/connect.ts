@@ -6,6 +6,7 @@ import { download } from "./download.ts";
 import { Drafts } from "./drafts.ts";
 import { envelope } from "./envelope.ts";
 import { badToken, failureOf, isBadToken } from "./failures.ts";
+import { Forums } from "./forums.ts";
 import { Intake } from "./intake.ts";
 import { Moves } from "./moves.ts";
 import { OwnMessages } from "./own-messages.ts";
@@ -17,7 +18,7 @@ import { Uploads } from "./upload.ts";
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
   const bot = await openBot(config);
-  const room = { bot, config, host, moves: new Moves(config, host), own: new OwnMessages(host) };
+  const room = { bot, config, host, moves: new Moves(config, host), own: new OwnMessages(host), forums: new Forums() };
   return link(room, await firstContact(bot, host));
 }
 

@@ -34,10 +34,11 @@ export function envelope(room: Pick<Room, "config" | "moves">, to: Peer, options
 }
 
 /** Where "typing…" is shown: there the General topic has its number. */
-export const place = (room: Pick<Room, "moves">, to: Peer): { chat_id: ChatId; message_thread_id?: number } => ({
-  chat_id: chatId(room, to),
-  ...(to.thread !== undefined && { message_thread_id: Number(to.thread) }),
-});
+export function place(room: Pick<Room, "moves" | "forums">, to: Peer): { chat_id: ChatId; message_thread_id?: number } {
+  const id = chatId(room, to);
+  const thread = to.thread ?? (room.forums.has(id) ? GENERAL : undefined);
+  return { chat_id: id, ...(thread !== undefined && { message_thread_id: Number(thread) }) };
+}
 
 /** The chat as Telegram knows it now. */
 export function chatId({ moves }: Pick<Room, "moves">, to: Peer): ChatId {

@@ -7,6 +7,7 @@ import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
 import { reacted } from "./reactions.ts";
 import { untrustedOf } from "./untrusted.ts";
+import { editedIn, newIn } from "./updates.ts";
 
 /** The messages that an update carries; none when there is nothing in it for an agent. */
 export function readUpdate(update: Update, view: View): readonly InboundMessage[] {
@@ -17,23 +18,26 @@ export function readUpdate(update: Update, view: View): readonly InboundMessage[
 }
 
 /** The album that a new message is part of. */
-export function albumOf({ message }: Update): string | undefined {
+export function albumOf(update: Update): string | undefined {
+  const message = newIn(update);
   const id = message?.media_group_id;
   return id === undefined ? undefined : `${message?.chat.id}:${id}`;
 }
 
 function readMessage(update: Update, eventKey: string, view: View): InboundMessage | undefined {
   if (update.callback_query) return pressed(update.callback_query, eventKey, view);
-  if (update.message) return written(update.message, eventKey, view);
+  const fresh = newIn(update);
+  if (fresh) return written(fresh, eventKey, view);
+  const edited = editedIn(update);
   // A live location is an edit every few seconds.
-  if (!update.edited_message || update.edited_message.location) return undefined;
-  const message = written(update.edited_message, eventKey, view);
+  if (!edited || edited.location) return undefined;
+  const message = written(edited, eventKey, view);
   return message && { ...message, isEdit: true };
 }
 
 function written(message: Message, eventKey: string, view: View): InboundMessage | undefined {
   // Its own words, told back to it, would be a conversation with itself.
-  if (message.from?.id === view.self.id) return undefined;
+  if (isOurs(message, view)) return undefined;
   const address = addressOf(message, view.self);
   const { text } = address;
   const media = mediaOf(message);
@@ -55,6 +59,10 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
+
+/** A post does not say which of the channel's administrators wrote it. */
+const isOurs = ({ from, chat, message_id: id }: Message, { self, own }: View): boolean =>
+  from?.id === self.id || (chat.type === "channel" && own?.has(chat.id, id) === true);
 
 function pressed(query: CallbackQuery, eventKey: string, view: View): InboundMessage | undefined {
   if (query.data === undefined || query.message === undefined) return undefined;
@@ -79,15 +87,14 @@ const threadOf = (
 
 /** Anonymous admins and linked channels write through a bot of Telegram's; the chat that they stand for is the sender. */
 function senderOf(message: Message): Sender {
-  const chat = message.sender_chat;
-  if (chat) {
-    return {
-      id: String(chat.id),
-      ...(chat.title !== undefined && { name: chat.title }),
-      ...(chat.username !== undefined && { username: chat.username }),
-    };
-  }
-  return message.from ? userOf(message.from) : { id: String(message.chat.id) };
+  const { sender_chat: stoodFor, from, chat: own } = message;
+  if (!stoodFor && from) return userOf(from);
+  const chat = stoodFor ?? own;
+  return {
+    id: String(chat.id),
+    ...(chat.title !== undefined && { name: chat.title }),
+    ...(chat.username !== undefined && { username: chat.username }),
+  };
 }
 
 function quoteOf(message: Message, self: Self): QuotedMessage | undefined {

@@ -43,6 +43,7 @@ export class Intake {
   async take(self: Self, updates: readonly Update[]): Promise<void> {
     await this.#inTurn(async () => {
       for (const update of updates) await this.#room.moves.see(update);
+      for (const update of updates) this.#room.forums.see(update);
       const news = this.#versions.newsOf(updates);
       await this.#store(news.updates.flatMap((update) => this.#read(self, update)));
       this.#versions.keep(news.versions);

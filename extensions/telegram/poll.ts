@@ -2,10 +2,11 @@ import type { Update } from "grammy/types";
 import { ender } from "./api.ts";
 import type { Self } from "./api.ts";
 import { failureOf } from "./failures.ts";
-import { ALLOWED_UPDATES, WEBHOOK_NOTE } from "./receiving.ts";
+import { WEBHOOK_NOTE } from "./receiving.ts";
 import type { Receiving } from "./receiving.ts";
 import { isWebhook } from "./remedy.ts";
 import type { Room } from "./room.ts";
+import { ALLOWED_UPDATES } from "./updates.ts";
 
 /** The most that Telegram gives at once, and the longest that we let it wait. */
 const LIMIT = 100;

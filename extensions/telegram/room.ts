@@ -1,6 +1,7 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
+import type { Forums } from "./forums.ts";
 import type { Moves } from "./moves.ts";
 import type { OwnMessages } from "./own-messages.ts";
 
@@ -11,4 +12,5 @@ export interface Room {
   readonly host: ChannelHost;
   readonly moves: Moves;
   readonly own: OwnMessages;
+  readonly forums: Forums;
 }

@@ -4,6 +4,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { wordsOf } from "./mentions.ts";
 import { untrustedOf } from "./untrusted.ts";
+import { editedIn, newIn } from "./updates.ts";
 
 const NOTE = "versions";
 const MOST = 1000;
@@ -37,14 +38,15 @@ export class Versions {
   newsOf(updates: readonly Update[]): { readonly updates: readonly Update[]; readonly versions: Digests } {
     const versions = new Map<string, string>();
     const news = updates.filter((update) => {
-      const message = update.message ?? update.edited_message;
+      const edited = editedIn(update);
+      const message = newIn(update) ?? edited;
       const digest = message && digestOf(message);
       // Of what cannot be read the reader tells.
       if (!message || digest === undefined) return true;
       const key = `${message.chat.id}:${message.message_id}`;
       const before = versions.get(key) ?? this.#known.get(key);
       versions.set(key, digest);
-      return !update.edited_message || before !== digest;
+      return !edited || before !== digest;
     });
     return { updates: news, versions };
   }

@@ -9,9 +9,10 @@ import type { Bot, Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
 import { causeOf, NotStored } from "./intake.ts";
-import { ALLOWED_UPDATES, WEBHOOK_NOTE } from "./receiving.ts";
+import { WEBHOOK_NOTE } from "./receiving.ts";
 import type { Receiving } from "./receiving.ts";
 import { Dead, Trouble } from "./remedy.ts";
+import { ALLOWED_UPDATES } from "./updates.ts";
 
 /** How often Telegram is asked whether it still sends here. */
 const CHECK_MS = 60_000;

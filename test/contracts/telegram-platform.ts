@@ -124,6 +124,10 @@ const chatOf = ({ chat }: Peer) =>
     ? { id: Number(chat.id), type: "private", first_name: "Ada" }
     : { id: Number(chat.id), type: "supergroup", title: "Crew", is_forum: true };
 
+/** A forum shows "typing…" in the topic that is named, and its General topic is 1 there, unlike to messages. */
+const isSeenIn = ({ chat, thread }: Peer, body: Readonly<Record<string, unknown>>): boolean =>
+  String(body["message_thread_id"]) === String(thread ?? (chat.kind === "group" ? 1 : undefined));
+
 /** What people see beside texts. */
 function sights(fake: FakeTelegram): Pick<Platform, "typed" | "reactions" | "answers" | "files" | "albums"> {
   const calls = (peer: Peer, method: string) =>
@@ -131,7 +135,7 @@ function sights(fake: FakeTelegram): Pick<Platform, "typed" | "reactions" | "ans
   const fileCalls = (peer: Peer) =>
     fake.sent.filter((call) => FILE_CALLS.has(call.method) && call.chatId === peer.chat.id && call.ok);
   return {
-    typed: (peer) => calls(peer, "sendChatAction").length,
+    typed: (peer) => calls(peer, "sendChatAction").filter(({ body }) => isSeenIn(peer, body)).length,
     reactions(peer, messageId) {
       const last = calls(peer, "setMessageReaction").findLast((call) => call.messageId === Number(messageId));
       return parsed(last?.body["reaction"]).flatMap((reaction) => reaction.emoji ?? []);

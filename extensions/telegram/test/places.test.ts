@@ -18,7 +18,14 @@ const text = textAs("plain");
 async function begin(config: Record<string, unknown> = {}, host = new Host()) {
   const platform = await telegramPlatform();
   const started = await start(platform, host, config);
-  return { ...started, fake: platform.fake, direct: platform.direct, group: platform.group, topic: platform.topic! };
+  return {
+    ...started,
+    platform,
+    fake: platform.fake,
+    direct: platform.direct,
+    group: platform.group,
+    topic: platform.topic!,
+  };
 }
 
 describe("topics", () => {
@@ -30,11 +37,79 @@ describe("topics", () => {
     expect(fake.sent.map(({ body }) => body["message_thread_id"])).toEqual([undefined, 1]);
   });
 
+  test("an answer in General is seen being typed there; the conversation stays that of the group", async () => {
+    const { link, fake, host, platform, group } = await begin();
+    platform.say(group, "to all");
+    const { from } = await host.heard("to all");
+    expect(from).toEqual(group);
+    await link.typing?.(from);
+    expect(platform.typed?.(group)).toBe(1);
+    expect(await link.send(from, text("an answer"), KEY)).toMatchObject({ kind: "sent" });
+    fake.say("no topics here", { chat: { id: -1010, type: "supergroup", title: "Plain" } });
+    const plain = await host.heard("no topics here");
+    await link.typing?.(plain.from);
+    expect(fake.sent.at(-1)?.body).toEqual({ chat_id: -1010, action: "typing" });
+  });
+
   test("what belongs into a deleted topic goes to the group", async () => {
     const { link, fake, topic } = await begin();
     fake.closeTopic(77);
     expect(await link.send(topic, text("still told"), KEY)).toMatchObject({ kind: "sent" });
     expect(fake.shown(topic.chat.id)).toEqual(["still told"]);
+  });
+});
+
+describe("a channel that the bot administers", () => {
+  const NEWS = { id: -1002, type: "channel", title: "News" };
+  const post = (message_id: number, said: string, more: object = {}) => ({
+    message_id,
+    sender_chat: NEWS,
+    chat: NEWS,
+    date: 1_795_000_000,
+    text: said,
+    ...more,
+  });
+
+  test("is a group whose posts come from the channel itself, edits and albums too", async () => {
+    const { fake, host, link } = await begin();
+    fake.inject({ channel_post: post(4, "the news") });
+    const { from, sender, mentionsBot } = await host.heard("the news");
+    expect([from.chat, sender, mentionsBot]).toEqual([
+      { kind: "group", id: "-1002", title: "News" },
+      { id: "-1002", name: "News" },
+      false,
+    ]);
+    fake.inject({ edited_channel_post: post(4, "the news") });
+    fake.inject({ edited_channel_post: post(4, "more news") });
+    expect(await host.heard("more news")).toMatchObject({ id: "4", isEdit: true });
+    const photo = (id: string) => [{ file_id: id, file_unique_id: id, width: 1, height: 1 }];
+    for (const [id, name] of [
+      [5, "a"],
+      [6, "b"],
+    ] as const) {
+      const { text: _none, ...own } = post(id, "");
+      fake.inject({ channel_post: { ...own, media_group_id: "7", photo: photo(name), caption: name } });
+    }
+    fake.inject({ channel_post: post(8, "after it") });
+    await host.heard("after it");
+    expect(host.received.map((message) => [message.text, message.media.length])).toEqual([
+      ["the news", 0],
+      ["more news", 0],
+      ["a\nb", 2],
+      ["after it", 0],
+    ]);
+    expect(await link.send(from, text("an answer"), KEY)).toMatchObject({ kind: "sent" });
+  });
+
+  test("tells nothing of what the bot itself posted there", async () => {
+    const { fake, host, link, group } = await begin();
+    const to = { ...group, chat: { kind: "group", id: "-1002" } } as const;
+    const sent = await link.send(to, text("mine"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    fake.inject({ channel_post: post(Number(sent.messageId), "mine") });
+    fake.inject({ channel_post: post(99, "theirs") });
+    await host.heard("theirs");
+    expect(host.received).toHaveLength(1);
   });
 });
 

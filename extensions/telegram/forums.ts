@@ -1,0 +1,26 @@
+import type { Update } from "grammy/types";
+import { newIn } from "./updates.ts";
+
+const MOST = 500;
+
+/**
+ * Supergroups with topics, as their last messages tell. A message in the General topic has no thread, and its chat is the
+ * group itself; only who shows "typing…" must know of it.
+ */
+export class Forums {
+  readonly #ids = new Set<string>();
+
+  see(update: Update): void {
+    const chat = newIn(update)?.chat;
+    if (chat?.type !== "supergroup") return;
+    const id = String(chat.id);
+    this.#ids.delete(id);
+    if (chat.is_forum === true) this.#ids.add(id);
+    const [oldest] = this.#ids;
+    if (this.#ids.size > MOST && oldest !== undefined) this.#ids.delete(oldest);
+  }
+
+  has(chatId: number | string): boolean {
+    return this.#ids.has(String(chatId));
+  }
+}

@@ -103,10 +103,12 @@ function quoteOf(message: Message, self: Self): QuotedMessage | undefined {
   if (!original || original.forum_topic_created) return undefined;
   const sender = senderOf(original).name;
   const text = message.quote?.text ?? wordsOf(original);
+  const media = mediaOf(original);
   return {
     id: String(original.message_id),
     ...(sender !== undefined && { sender }),
     ...(text !== undefined && { text }),
+    ...(media.length > 0 && { media }),
     ...(original.from?.id === self.id && { fromBot: true }),
   };
 }

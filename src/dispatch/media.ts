@@ -24,13 +24,12 @@ const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
 export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
 
 /**
- * Fetches what lies beside the messages, side by side. A file that cannot be had is told to the log and to the model;
+ * Fetches what lies beside the messages and those that they quote, side by side. A file that cannot be had is told to the log and to the model;
  * the text is answered all the same. Throws as `fetchFile`.
  */
 export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
-  const items = rows.flatMap((row) => row.message.media.map((item) => ({ item, row })));
   const fetched = await Promise.all(
-    items.map(async ({ item, row }) => ({ row: row.id, ...(await fetchItem(item, row, ports)) })),
+    itemsOf(rows).map(async (asked) => ({ row: asked.row.id, ...(await fetchItem(asked, ports)) })),
   );
   const said = fetched.flatMap(({ row, words }) => (words === undefined ? [] : [{ row, words }]));
   return {
@@ -40,6 +39,21 @@ export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): 
     images: fetched.flatMap(({ image }) => image ?? []),
     spoken: new Map([...Map.groupBy(said, ({ row }) => row)].map(([row, own]) => [row, own.map(({ words }) => words)])),
   };
+}
+
+interface Asked {
+  readonly item: MediaItem;
+  readonly row: InboxRow;
+  readonly quoted: boolean;
+}
+
+/** Each file once: a message may quote one of the same turn, and several the same. */
+function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
+  const own = rows.flatMap((row) => row.message.media.map((item) => ({ item, row, quoted: false })));
+  const quoted = rows.flatMap((row) => (row.message.replyTo?.media ?? []).map((item) => ({ item, row, quoted: true })));
+  const placeOf = ({ item: { source } }: Asked) => (source.at === "store" ? source.id : source.ref);
+  const places = new Set(own.map(placeOf));
+  return [...own, ...quoted.filter((one) => !places.has(placeOf(one)) && places.add(placeOf(one)))];
 }
 
 /** The message with what was said in its recordings below its text. */
@@ -57,20 +71,21 @@ interface Fetched {
   readonly words?: string;
 }
 
-async function fetchItem(item: MediaItem, row: InboxRow, ports: MediaPorts): Promise<Fetched> {
+async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promise<Fetched> {
   const end = await fetchFile(item, row.message.from, ports);
   const fate = fateOf(item, row, end);
   if (end.kind === "lost") {
     const { channel } = row.message.from;
     ports.log.warn("media not fetched", { channel, ...fate, error: end.error });
     const mime = item.mime === undefined ? {} : { mime: item.mime };
-    return { fate, missing: { ...nameOf(item), ...mime, ...lengthOf(item), kind: item.kind, why: end.why } };
+    const missing = { ...nameOf(item), ...mime, ...lengthOf(item), kind: item.kind, why: end.why };
+    return { fate, missing: { ...missing, ...(quoted && { quoted }) } };
   }
   const { file: stored } = end;
   const { kind } = item;
-  const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item) };
+  const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
   const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
-  if (said) return { fate, file: { ...file, transcribed: true }, words: spokenLine(item, said.text) };
+  if (said) return { fate, file: { ...file, transcribed: true }, words: spokenLine(item, said.text, quoted) };
   return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
 }
 
@@ -86,10 +101,10 @@ function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
 const isSpeech = (kind: MediaKind): boolean => kind === "voice" || kind === "audio";
 
 /** Marked, because spoken words are written down with mistakes. */
-function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string {
+function spokenLine({ kind, durationSeconds }: MediaItem, text: string, quoted: boolean): string {
   const name = kind === "voice" ? "Voice message" : "Audio";
   const length = durationSeconds === undefined ? "" : `, ${Math.round(durationSeconds)} s`;
-  return `[${name}${length}] ${text}`;
+  return `[${name}${length}${quoted ? ", of the replied message" : ""}] ${text}`;
 }
 
 const isShown = (stored: StoredFile, item: MediaItem): boolean =>

@@ -12,6 +12,8 @@ export interface AttachedFile {
   readonly durationSeconds?: number;
   /** Its words already stand in the text. */
   readonly transcribed?: boolean;
+  /** It came with the message that is answered, not with the turn's own. */
+  readonly quoted?: boolean;
 }
 
 /** A file that came with the turn and cannot be had. */
@@ -20,6 +22,7 @@ export interface MissingFile {
   readonly name?: string;
   readonly mime?: string;
   readonly durationSeconds?: number;
+  readonly quoted?: boolean;
   /** What is in the way, for the model. */
   readonly why: string;
 }

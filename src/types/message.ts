@@ -37,6 +37,8 @@ export interface QuotedMessage {
   readonly id: string;
   readonly sender?: string;
   readonly text?: string;
+  /** Its files, where the platform gives them along. */
+  readonly media?: readonly MediaItem[];
   readonly fromBot?: boolean;
 }
 

@@ -77,6 +77,16 @@ export function inboundFeatures(open: Open): void {
     expect(Buffer.from(file?.bytes ?? []).equals(PNG)).toBe(true);
   });
 
+  test("a file that somebody answers comes along with what they say", async (context) => {
+    const { platform, host, link } = await start(await open());
+    if (!platform.quote) return context.skip("the platform does not give files of quoted messages");
+    platform.quote(platform.direct, "what is this?", PICTURE);
+    const { media, replyTo } = await host.heard("what is this?");
+    expect([media, replyTo?.media?.length]).toEqual([[], 1]);
+    const file = await link.download?.(replyTo!.media![0]!);
+    expect(Buffer.from(file?.bytes ?? []).equals(PNG)).toBe(true);
+  });
+
   test("another bot is known as one", async (context) => {
     const { platform, host } = await start(await open());
     if (!platform.sayAsBot || !platform.group) return context.skip("bots do not hear bots there");

@@ -31,6 +31,8 @@ export interface Platform {
   press?(to: Peer, messageId: string, command: string): void;
   /** Somebody sends a file; gives back the message's id. */
   attach?(to: Peer, text: string, file: PlatformFile): string;
+  /** Somebody answers a message that is a file. */
+  quote?(to: Peer, text: string, file: PlatformFile): void;
   /** A bot writes. */
   sayAsBot?(to: Peer, text: string): void;
   /** The platform delivers the last event once more, to a running adapter. */

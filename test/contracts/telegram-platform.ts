@@ -71,7 +71,7 @@ function speak(fake: FakeTelegram, to: Peer, text: string, how: { naming?: boole
 const ADA = { id: 1001, is_bot: false, first_name: "Ada", language_code: "en" };
 
 /** What people do beside writing. */
-function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press" | "attach" | "sayAsBot"> {
+function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press" | "attach" | "quote" | "sayAsBot"> {
   const stamp = { date: Math.floor(Date.now() / 1000), from: ADA };
   return {
     change(to, messageId, text) {
@@ -94,6 +94,12 @@ function people(fake: FakeTelegram): Pick<Platform, "change" | "react" | "press"
       const document = { file_id: name, file_unique_id: name, file_name: name, mime_type: file.mime };
       const more = { text: undefined, caption: text, document };
       return String(fake.say(text, { chat: chatOf(to), more }));
+    },
+    quote(to, text, file) {
+      const photo = [{ file_id: "quoted", file_unique_id: "quoted", width: 1, height: 1 }];
+      fake.file("quoted", file.bytes);
+      const original = { message_id: 3, date: stamp.date, from: ADA, chat: chatOf(to), photo };
+      fake.say(text, { chat: chatOf(to), more: { reply_to_message: original } });
     },
     sayAsBot: (to, text) =>
       void fake.say(text, { chat: chatOf(to), from: { id: 77 }, more: { from: { ...ADA, id: 77, is_bot: true } } }),

@@ -113,3 +113,23 @@ test.each([
   expect(files).toHaveLength(2);
   expect(images).toEqual([{ type: "image", mimeType: "image/png", data: Buffer.from(PNG).toString("base64") }]);
 });
+
+test("a photo that is answered comes with the turn, each photo once, by the rules of the chat", async () => {
+  give((ref) => (ref === "gone" ? new OpenClawError("MEDIA_UNAVAILABLE", { message: "gone", fix: "" }) : png()));
+  const boot = await hall.boot();
+  const quoting = (...refs: readonly string[]) => ({
+    replyTo: { id: "5", sender: "Bob", media: refs.map((ref) => photo(ref)) },
+  });
+  const row = await boot.tell("what is this?", "1", { ...quoting("a"), media: [] });
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  expect(hall.model.calls[0]?.said).toMatch(/\[media attached: \S+ \(image\/png\) \| of the replied message\]/);
+  expect(hall.model.calls[0]?.said).toMatch(/"files": \[\s*"image"\s*\]/);
+  const both = [message("one", "1", { media: [photo("b")] }), message("two", "1", quoting("b", "c", "gone"))];
+  const rows = (await boot.journal.inbox.accept(both)).map((one) => one.row);
+  asked = [];
+  const got = await fetchMedia(rows, { ...boot.ports, stopping: new AbortController().signal });
+  expect(asked).toEqual(["b", "c", "gone"]);
+  expect(got.files.map(({ quoted }) => quoted)).toEqual([undefined, true]);
+  expect(got.missing).toMatchObject([{ name: "gone.png", quoted: true }]);
+  expect(got.images).toHaveLength(2);
+});

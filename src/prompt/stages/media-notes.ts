@@ -18,16 +18,19 @@ function factsOf(file: AttachedFile | MissingFile, kind?: string): string {
   return facts.length === 0 ? "" : ` (${plain(facts.join(", "))})`;
 }
 
+const quotedOf = ({ quoted }: AttachedFile | MissingFile): string =>
+  quoted === true ? " | of the replied message" : "";
+
 function describe(file: AttachedFile): string {
   const about = factsOf(file);
   const url = file.url === undefined ? "" : ` | ${plain(file.url)}`;
-  return `${plain(file.path)}${about}${url}`;
+  return `${plain(file.path)}${about}${url}${quotedOf(file)}`;
 }
 
 function missingLine(file: MissingFile): string {
   const { name, kind, why } = file;
   const what = name === undefined ? `${kind}${factsOf(file)}` : `${plain(name)}${factsOf(file, kind)}`;
-  return `[media not available: ${what}: ${plain(why)}]`;
+  return `[media not available: ${what}${quotedOf(file)}: ${plain(why)}]`;
 }
 
 function noteLines(files: readonly AttachedFile[]): string[] {

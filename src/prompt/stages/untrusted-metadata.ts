@@ -32,13 +32,15 @@ function senderInfo(sender: Sender): Record<string, unknown> {
 
 function repliedTo(message: InboundMessage): string | undefined {
   const quoted = message.replyTo;
-  if (quoted?.text === undefined) {
+  const files = quoted?.media?.map(({ kind }) => kind) ?? [];
+  if (!quoted || (quoted.text === undefined && files.length === 0)) {
     return undefined;
   }
   return jsonBlock("Replied message (untrusted, for context):", {
     sender_label: quoted.sender,
     from_assistant: quoted.fromBot === true ? true : undefined,
     body: quoted.text,
+    files: files.length === 0 ? undefined : files,
   });
 }
 

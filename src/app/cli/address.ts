@@ -17,6 +17,8 @@ export interface Address {
   readonly token: Secret | undefined;
   /** Given by flag or environment, not the gateway of this state directory. */
   readonly isElsewhere: boolean;
+  /** The gateway of this state directory while nobody knows its port yet. */
+  readonly startingPid?: number;
 }
 
 /**
@@ -28,11 +30,13 @@ export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}
   const token = given ? new Secret(given) : undefined;
   const url = flags.url ?? io.env["OPENCLAW_GATEWAY_URL"];
   if (url) return { url: checkUrl(url), token, isElsewhere: true };
-  const port = state.owner?.port ?? state.config.gateway.port;
+  const { owner } = state;
+  const port = owner?.port ?? state.config.gateway.port;
   return {
     url: `ws://${gatewayHost(state.config)}:${port}`,
     token: token ?? (await readGatewayToken(state.paths, state.config)),
     isElsewhere: false,
+    ...(owner && owner.port === undefined && { startingPid: owner.pid }),
   };
 }
 

@@ -20,9 +20,19 @@ export function unreachable(url: string, why: string): OpenClawError {
 const nobodyAt = (url: string): string =>
   url.endsWith(":0") ? "No gateway runs on this state directory." : `No gateway answers at ${url}.`;
 
+/** The same while the gateway of this state directory has not said yet where it listens; any other error comes back as it is. */
+export function whileStarting({ startingPid, url }: Address, error: unknown): unknown {
+  const isAway = error instanceof OpenClawError && error.code === "GATEWAY_UNREACHABLE";
+  if (startingPid === undefined || !isAway) return error;
+  return new OpenClawError("GATEWAY_UNREACHABLE", {
+    message: `A gateway (pid ${startingPid}) is starting on this state directory and does not listen at ${url} yet.`,
+    fix: "Try again in a moment. What it does: openclaw logs",
+  });
+}
+
 /** Why the gateway did not let us in. */
 export function connectError(address: Address, error: ErrorShape): OpenClawError {
-  const code = detailCode(error);
+  const code = detailOf(error, "code");
   if (code === "AUTH_RATE_LIMITED") {
     return unauthorized(
       `${address.url} has seen too many wrong tokens from here.`,
@@ -44,13 +54,17 @@ export function connectError(address: Address, error: ErrorShape): OpenClawError
 /** What an answered error means for who typed the command. */
 export function callError(method: string, error: ErrorShape): Error {
   const { message } = error;
-  const own = detailCode(error);
+  const own = detailOf(error, "code");
+  const fix = detailOf(error, "fix");
   if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, withoutFix(error));
   switch (error.code) {
     case "NOT_FOUND":
-      return new OpenClawError("NOT_FOUND", { message: sentence(message), fix: "List what there is, then try again." });
+      return new OpenClawError("NOT_FOUND", {
+        message: sentence(message),
+        fix: fix ?? "List what there is, then try again.",
+      });
     case "INVALID_REQUEST":
-      return new OpenClawError("USAGE", { message: sentence(message), fix: "See the command's --help." });
+      return new OpenClawError("USAGE", { message: sentence(message), fix: fix ?? "See the command's --help." });
     case "FORBIDDEN":
       return unauthorized(`The gateway does not allow ${method}: ${message}.`, "Use the gateway's own token.");
     case "RATE_LIMITED":
@@ -61,8 +75,9 @@ export function callError(method: string, error: ErrorShape): Error {
 }
 
 /** The message holds the fix as well, for those who show nothing else. */
-function withoutFix({ message, details }: ErrorShape): { readonly message: string; readonly fix: string } {
-  const fix = detailOf(details, "fix");
+function withoutFix(error: ErrorShape): { readonly message: string; readonly fix: string } {
+  const { message } = error;
+  const fix = detailOf(error, "fix");
   if (fix === undefined) return { message, fix: "See docs/errors.md." };
   return { message: message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1) : message, fix };
 }
@@ -76,9 +91,7 @@ const sentence = (text: string): string => {
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_CODES, code);
 
-const detailCode = ({ details }: ErrorShape): string | undefined => detailOf(details, "code");
-
-function detailOf(details: unknown, name: string): string | undefined {
+function detailOf({ details }: ErrorShape, name: "code" | "fix"): string | undefined {
   if (typeof details !== "object" || details === null) return undefined;
   const value: unknown = Reflect.get(details, name);
   return typeof value === "string" ? value : undefined;

@@ -5,7 +5,7 @@ import type { OpenClawError } from "../../types/errors.ts";
 import { Feed } from "../../utils/feed.ts";
 import { packageVersion } from "../package-root.ts";
 import type { Address } from "./address.ts";
-import { callError, connectError, unreachable, type ErrorShape } from "./client-errors.ts";
+import { callError, connectError, unreachable, whileStarting, type ErrorShape } from "./client-errors.ts";
 
 const PROTOCOL = 4;
 const CONNECT_MS = 5000;
@@ -60,7 +60,7 @@ export async function connectGateway(address: Address, timeoutMs = CONNECT_MS): 
     return connection.client(server.version);
   } catch (error) {
     connection.close();
-    throw error;
+    throw whileStarting(address, error);
   }
 }
 

@@ -60,8 +60,9 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof OpenClawError)) throw error;
-    if (error.code === "NOT_FOUND") throw new MethodError("NOT_FOUND", error.message);
-    if (error.code === "USAGE") throw new MethodError("INVALID_REQUEST", error.message);
+    const details = { fix: error.fix };
+    if (error.code === "NOT_FOUND") throw new MethodError("NOT_FOUND", error.message, { details });
+    if (error.code === "USAGE") throw new MethodError("INVALID_REQUEST", error.message, { details });
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { acquireStateLock } from "../../../src/store/lock.ts";
 import { ended, outputMatching, run, start, stateDir } from "./cli.ts";
 import { fakeGateway, Refusal, TOKEN, type Answers, type Asked } from "./fake-gateway.ts";
 
@@ -66,6 +67,36 @@ test("status works without a gateway; gateway status, health and agent say how t
     code: 0,
     out: expect.stringContaining("No gateway runs"),
   });
+});
+
+test("a gateway that has not told its port yet is said to be starting", async () => {
+  const dir = stateDir(`{ gateway: { port: ${await freePort()} } }`);
+  const lock = await acquireStateLock(dir);
+  onTestFinished(() => lock.release());
+  for (const args of [["why", "1"], ["inbox", "list"], ["health"]]) {
+    const { code, err } = await run(args, { OPENCLAW_STATE_DIR: dir });
+    expect([code, err], args.join(" ")).toEqual([
+      75,
+      expect.stringMatching(
+        new RegExp(`^error GATEWAY_UNREACHABLE: A gateway \\(pid ${process.pid}\\) is starting .*\nfix: Try again`),
+      ),
+    ]);
+  }
+  await lock.note({ port: await freePort() });
+  expect((await run(["why", "1"], { OPENCLAW_STATE_DIR: dir })).err).toContain("No gateway answers");
+});
+
+test("what the gateway says to do about an error is shown", async () => {
+  const fix = "See what there is: openclaw inbox list --all.";
+  const refuse = (code: string) => () => {
+    throw new Refusal(code, "There is no message in row 9.", { fix });
+  };
+  const gateway = await fakeGateway({ "inbox.get": refuse("NOT_FOUND"), "inbox.drop": refuse("INVALID_REQUEST") });
+  const env = { ...emptyState(), ...gateway.env };
+  for (const verb of ["show", "drop"])
+    expect((await run(["inbox", verb, "9"], env)).err).toMatch(
+      /There is no message in row 9\.\nfix: See what there is/,
+    );
 });
 
 test("the token comes from flag, environment, config or the credentials file; a wrong one is exit code 78", async () => {

@@ -1,6 +1,6 @@
 import type { Run } from "../harness/run.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
-import type { Outcome } from "../types/journal.ts";
+import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { answer, outcomeOf } from "./answer.ts";
@@ -201,7 +201,7 @@ export class TurnRunner {
     const settings = this.#ports.settings();
     const agent = settings.agents.get(settings.agentOf(key));
     // Files are fetched for a turn of their own.
-    if (!agent || more.length > 0 || row.message.media.length > 0) return false;
+    if (!agent || more.length > 0 || hasFiles(row)) return false;
     const turn = joiningTurn(waiting, row, agent, this.#ports);
     const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
     if ((await this.#ports.journal.inbox.claim([row.id], claim)).length === 0) {
@@ -222,6 +222,10 @@ export class TurnRunner {
     else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
   }
 }
+
+/** Its own, or those of the message that it answers. */
+const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
+  media.length + (replyTo?.media?.length ?? 0) > 0;
 
 function operatorOutcome({ result, texts }: RunEnd, heartbeat: BeatMeasure | undefined): Outcome | "unfinished" {
   if (result.kind === "aborted" && result.by === "shutdown") return "unfinished";

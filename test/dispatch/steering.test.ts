@@ -72,6 +72,18 @@ describe("a message that joins a running turn", () => {
   });
 });
 
+describe("a message about a file that it answers", () => {
+  it("gets a turn of its own, for which the file is fetched", async () => {
+    const first = await boot.tell("first", "1", { from });
+    await until(() => isLooking);
+    const media = [{ kind: "image", source: { at: "platform", ref: "f1" } }] as const;
+    const second = await boot.tell("what is this?", "1", { from, replyTo: { id: "m1", media } });
+    await until(() => boot.dispatch.standingOf(second) === "waiting");
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "replied" }]);
+  });
+});
+
 describe("threads that share a conversation", () => {
   it("neither slip into each other's turn nor become one, so that each is answered where it was asked", async () => {
     const at = (thread: string) => ({ from: { ...from, thread } });

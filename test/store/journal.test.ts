@@ -69,6 +69,18 @@ describe("inbox", () => {
     expect(again).toMatchObject({ isNew: false, row: { id: 1, message: message("a") } });
   });
 
+  it("knows events by their account: two accounts may be told of the same one", async () => {
+    const { inbox } = await open();
+    const other = { ...message("a"), from: { ...peer, account: accountId("work") } };
+    expect(await inbox.accept([message("a"), other])).toMatchObject([
+      { isNew: true, row: { id: 1 } },
+      { isNew: true, row: { id: 2 } },
+    ]);
+    expect(await inbox.accept([other])).toMatchObject([{ isNew: false, row: { id: 2 } }]);
+    expect(await inbox.find("telegram", "work", "a")).toMatchObject({ id: 2 });
+    expect(await inbox.find("telegram", "nobody", "a")).toBeUndefined();
+  });
+
   it("counts an attempt per boot, not per claim", async () => {
     const first = await open("one");
     await first.inbox.accept([message("a")]);

@@ -2,12 +2,13 @@ import type { BeatPlace } from "../automation/heartbeat.ts";
 import type { BeatCause } from "../automation/wake-up.ts";
 import { chatOf } from "../dispatch/deliver-to.ts";
 import { agentOf, buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../sessions/keys.ts";
-import type { AgentId, SessionKey } from "../types/ids.ts";
+import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { Peer } from "../types/message.ts";
 import { MethodError } from "../types/method.ts";
 import type { SessionRow, Sessions } from "../types/session.ts";
 import type { AgentSettings, HeartbeatSettings } from "../types/settings.ts";
 import type { Config } from "./config/schema.ts";
+import { WEB_CHAT } from "./gateway/extensions.ts";
 import { peerOf, type OutgoingParts } from "./gateway/outgoing.ts";
 import type { Live } from "./live.ts";
 import { createRules } from "./rules.ts";
@@ -18,7 +19,11 @@ export interface PlaceParts {
   readonly sessions: Pick<Sessions, "list" | "peek">;
 }
 
-type Chat = FoundChat | { readonly problem: string } | undefined;
+/** Where to speak, if anywhere, and why not where it was wished. */
+interface Chat {
+  readonly found?: FoundChat;
+  readonly problem?: string;
+}
 interface FoundChat {
   readonly to: Peer;
   readonly key: SessionKey;
@@ -31,15 +36,15 @@ export function placeOfBeat(
   { cause, parts }: { cause: BeatCause; parts: PlaceParts },
 ): BeatPlace {
   const defaultAgent = parts.live.defaultAgent.id;
-  const chat = allowed(chatFor(id, settings, parts), settings);
-  const found = chat !== undefined && "to" in chat ? chat : undefined;
+  const { found, problem } = allowed(chatFor(id, settings, parts), settings);
   // News are told in the conversation that they belong to.
   const isOwn = settings.isolated && cause !== "event";
   const sessionKey = isOwn ? ownKey(id, defaultAgent) : sharedKey(settings, found, { id, defaultAgent });
-  if (chat !== undefined && "problem" in chat) return { sessionKey, problem: chat.problem };
-  if (!found) return { sessionKey };
+  const why = problem === undefined ? {} : { problem };
+  // In the web a conversation's transcript is the delivery.
+  if (!found || (found.key === sessionKey && found.to.channel === WEB_CHAT)) return { sessionKey, ...why };
   const isElsewhere = found.key !== sessionKey && parts.sessions.peek(found.key) !== undefined;
-  return { sessionKey, to: found.to, ...(isElsewhere && { tell: found.key }) };
+  return { sessionKey, to: found.to, ...(isElsewhere && { tell: found.key }), ...why };
 }
 
 function sharedKey(
@@ -59,7 +64,7 @@ const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
 
 function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
   const { target, to, accountId } = settings;
-  if (target === "none") return undefined;
+  if (target === "none") return {};
   const channel = target === "last" ? undefined : target;
   return channel !== undefined && to !== undefined
     ? namedChat({ channel, to, accountId }, parts)
@@ -69,7 +74,7 @@ function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts)
 function namedChat(named: { channel: string; to: string; accountId: string | undefined }, parts: PlaceParts): Chat {
   try {
     const to = peerOf(named, { live: parts.live, channels: parts.channels });
-    return { to, key: keyOf(to, parts.live) };
+    return { found: { to, key: keyOf(to, parts.live) } };
   } catch (error) {
     if (error instanceof MethodError) return { problem: error.message };
     throw error;
@@ -82,24 +87,52 @@ function keyOf(to: Peer, live: Live): SessionKey {
   return createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
 }
 
-/** The direct chat in which an owner last wrote; without owners the only direct chat that there is. */
-function lastChat(agent: AgentId, channel: string | undefined, { live, sessions }: PlaceParts): Chat {
+/** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
+function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
+  const { own, problem } = directChats(agent, channel, parts);
+  if (channel !== undefined) return own[0] ? { found: own[0] } : { problem };
+  const web = webChat(agent, parts);
+  const [last] = [...own, ...(web?.usedAt === undefined ? [] : [web])].toSorted((a, b) => usedAt(b) - usedAt(a));
+  if (last) return { found: last };
+  return { ...(web && { found: web }), problem };
+}
+
+interface UsedChat extends FoundChat {
+  readonly usedAt?: number;
+}
+
+const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
+
+/** Those of owners; without owners the only direct chat that there is, since then nobody can be meant but its person. */
+function directChats(agent: AgentId, channel: string | undefined, { live, sessions }: PlaceParts) {
   const defaultAgent = live.defaultAgent.id;
-  const chats = sessions
+  const rows = sessions
     .list()
-    .filter(({ key, entry }) => agentOf(key, defaultAgent) === agent && entry.chatType === "direct")
-    .flatMap((row) => {
-      const to = chatOf(row.key, row.entry, defaultAgent);
-      return to && (channel === undefined || to.channel === channel) ? [{ to, row }] : [];
-    })
-    .toSorted((a, b) => b.row.entry.updatedAt - a.row.entry.updatedAt);
+    .filter(({ key, entry }) => agentOf(key, defaultAgent) === agent && entry.chatType === "direct");
+  const all = rows.flatMap((row) => {
+    const to = chatOf(row.key, row.entry, defaultAgent);
+    const isMeant = to && (channel === undefined || to.channel === channel);
+    return isMeant ? [{ row, chat: { to, key: row.key, usedAt: row.entry.updatedAt } }] : [];
+  });
   const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
-  const ours = hasOwners ? chats.filter(({ to, row }) => isOwners(row, to, live.config)) : chats;
-  const [last, ...others] = ours;
-  if (!last) return { problem: hasOwners ? "no owner has written in a direct chat yet" : "nobody has written yet" };
-  if (!hasOwners && others.length > 0)
-    return { problem: "several people write: name yours in commands.ownerAllowFrom" };
-  return { to: last.to, key: last.row.key };
+  const named = hasOwners ? all.filter(({ chat, row }) => isOwners(row, chat.to, live.config)) : all;
+  const own = hasOwners || named.length < 2 ? named.map(({ chat }) => chat) : [];
+  return { own: own.toSorted((a, b) => b.usedAt - a.usedAt), problem: problemOf(hasOwners, all.length) };
+}
+
+function problemOf(hasOwners: boolean, chats: number): string {
+  if (hasOwners) return "no owner has written in a direct chat yet";
+  return chats > 1 ? "several people write: name yours in commands.ownerAllowFrom" : "nobody has written there yet";
+}
+
+/** The operator's own conversation, which is there also before anybody wrote; another agent's only after that. */
+function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | undefined {
+  const defaultAgent = live.defaultAgent.id;
+  const key = mainKey(agent, defaultAgent);
+  const entry = sessions.peek(key);
+  if (!entry && agent !== defaultAgent) return undefined;
+  const to = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } } as const;
+  return { to, key, ...(entry && { usedAt: entry.updatedAt }) };
 }
 
 /** By the sender in the session's key, else by the chat's id, which on most platforms is the sender's. */
@@ -112,6 +145,7 @@ function isOwners({ key }: SessionRow, { channel, chat }: Peer, { commands, sess
 }
 
 function allowed(chat: Chat, { intoDirect }: HeartbeatSettings): Chat {
-  const isBlocked = !intoDirect && chat !== undefined && "to" in chat && chat.to.chat.kind === "direct";
+  const { found } = chat;
+  const isBlocked = !intoDirect && found?.to.chat.kind === "direct" && found.to.channel !== WEB_CHAT;
   return isBlocked ? { problem: "directPolicy blocks direct chats" } : chat;
 }

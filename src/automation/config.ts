@@ -53,7 +53,7 @@ const shape = {
     .meta(
       about(
         "Target",
-        "Where it says what it found: `last` is the direct chat that an owner last wrote in, `none` no chat, otherwise a " +
+        "Where it says what it found: `last` is the direct chat, or the page, that an owner last wrote in, `none` no chat, otherwise a " +
           "channel with `to`. `last` when unset.",
       ),
     ),

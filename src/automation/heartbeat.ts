@@ -218,6 +218,6 @@ export class Heartbeats {
     this.#beats.set(id, { at: now, cause, name, problem });
     const chat = to === undefined ? "none" : `${to.channel}:${to.chat.id}`;
     this.#ports.log.info("heartbeat", { agent: id, session: sessionKey, cause, chat });
-    if (problem !== undefined) this.#ports.log.warn("heartbeat has no chat", { agent: id, why: problem });
+    if (problem !== undefined) this.#ports.log.warn("heartbeat not into a chat", { agent: id, why: problem });
   }
 }

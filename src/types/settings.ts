@@ -69,7 +69,7 @@ export interface HeartbeatSettings {
   readonly everyMs: number;
   /** Minutes of the day, from the first to before the last; over midnight when the last is the smaller. Always when unset. */
   readonly activeHours?: { readonly from: number; readonly to: number; readonly timezone: string };
-  /** `last`: the direct chat that an owner last wrote in. `none`: no chat. Otherwise a channel. */
+  /** `last`: the direct chat, or the page, that an owner last wrote in. `none`: no chat. Otherwise a channel. */
   readonly target: string;
   /** The chat on that channel, in a person's words. */
   readonly to?: string;

@@ -74,7 +74,7 @@ function cells(line: AgentLine): readonly string[] {
     hasBeen ? timeOf(line.at) : "-",
     [
       hasBeen ? resultOf(line) : "not since the gateway's start",
-      ...(line.problem === undefined ? [] : [line.problem]),
+      ...(line.problem === undefined ? [] : [`not in a chat: ${line.problem}`]),
     ].join("; "),
   ];
 }

@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { placeOfBeat } from "../../src/app/beat-place.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { resolvePaths } from "../../src/app/config/paths.ts";
+import { Live } from "../../src/app/live.ts";
+import { openSessions } from "../../src/sessions/sessions.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
+import type { Sessions, SessionPatch } from "../../src/types/session.ts";
+import { listen } from "../fakes/log.ts";
+
+let dir: string;
+let sessions: Sessions;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "openclaw-beat-"));
+  sessions = await openSessions({
+    dir: join(dir, "sessions"),
+    cwdFor: () => dir,
+    log: listen(),
+    defaultAgent: agentId("main"),
+  });
+});
+afterEach(async () => {
+  await sessions.close();
+  await rm(dir, { recursive: true });
+});
+
+const OWNERS = { commands: { ownerAllowFrom: ["telegram:1"] } };
+
+/** A conversation that was used then. */
+async function used(key: string, updatedAt: number, patch: SessionPatch = {}): Promise<void> {
+  const session = await sessions.acquire(sessionKey(key));
+  await session.append({ type: "session_info", name: key });
+  await session.update({ chatType: "direct", ...patch, updatedAt });
+  session.release();
+}
+
+const telegram = (id: string): SessionPatch => ({ lastChannel: "telegram", lastTo: `telegram:${id}` });
+
+async function place(heartbeat: object = {}, more: object = {}, cause: "interval" | "event" = "interval") {
+  const paths = resolvePaths({ HOME: dir, OPENCLAW_STATE_DIR: dir });
+  await writeFile(paths.configPath, JSON.stringify({ ...more, agents: { defaults: { heartbeat } } }));
+  const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env: {} }));
+  const status = () => [{ channel: "telegram", accountId: "default", enabled: true }];
+  const agent = live.defaultAgent;
+  if (!agent.heartbeat) throw new Error("no heartbeat");
+  const parts = { live, channels: { status, limits: () => undefined }, sessions };
+  const { to, ...rest } = placeOfBeat(agent, agent.heartbeat, { cause, parts });
+  return { ...rest, to: to && `${to.channel}:${to.chat.id}` };
+}
+
+describe("the place of a heartbeat", () => {
+  it("is the direct chat that an owner used last, whoever else writes later", async () => {
+    await used("telegram:default:1", 10, telegram("1"));
+    await used("telegram:default:2", 20, telegram("2"));
+    await used("telegram:default:group:7", 30, { ...telegram("7"), chatType: "group", groupId: "7" });
+    expect(await place({}, OWNERS)).toEqual({
+      sessionKey: "heartbeat",
+      to: "telegram:1",
+      tell: "telegram:default:1",
+    });
+  });
+
+  it("is the page where the operator wrote last, or where nobody is known to be an owner", async () => {
+    const page = { sessionKey: "heartbeat", to: "webchat:webchat:default:operator" };
+    expect(await place()).toEqual({ ...page, problem: "nobody has written there yet" });
+    await used("telegram:default:1", 10, telegram("1"));
+    await used("telegram:default:2", 20, telegram("2"));
+    expect(await place()).toMatchObject({ ...page, problem: expect.stringContaining("commands.ownerAllowFrom") });
+    await used("webchat:default:operator", 30);
+    expect(await place({}, OWNERS)).toEqual({ ...page, tell: "webchat:default:operator" });
+  });
+
+  it("is the only direct chat that there is, without owners", async () => {
+    await used("telegram:default:1", 10, telegram("1"));
+    expect(await place()).toMatchObject({ to: "telegram:1" });
+  });
+
+  it("is no chat where none is wished, and no direct one where those are shut", async () => {
+    await used("telegram:default:1", 10, telegram("1"));
+    expect(await place({ target: "none" })).toEqual({ sessionKey: "heartbeat", to: undefined });
+    expect(await place({ directPolicy: "block" })).toMatchObject({ to: undefined, problem: expect.any(String) });
+  });
+
+  it("is the chat that the config names, which need not have written yet", async () => {
+    expect(await place({ target: "telegram", to: "55" })).toEqual({ sessionKey: "heartbeat", to: "telegram:55" });
+    await used("telegram:default:55", 10, telegram("55"));
+    expect(await place({ target: "telegram", to: "55" })).toMatchObject({ tell: "telegram:default:55" });
+    expect(await place({ target: "discord", to: "5" })).toMatchObject({ problem: expect.stringContaining("discord") });
+  });
+
+  it("goes on in the chat's own conversation where it is to, and for news", async () => {
+    await used("telegram:default:1", 10, telegram("1"));
+    const there = { sessionKey: "telegram:default:1", to: "telegram:1" };
+    expect(await place({ isolatedSession: false })).toEqual(there);
+    expect(await place({}, {}, "event")).toEqual(there);
+    expect(await place({ session: "main" })).toMatchObject({
+      sessionKey: "webchat:default:operator",
+      to: "telegram:1",
+    });
+  });
+
+  it("on the page the conversation's transcript is the delivery", async () => {
+    await used("webchat:default:operator", 30);
+    expect(await place({ isolatedSession: false })).toEqual({ sessionKey: "webchat:default:operator", to: undefined });
+  });
+});

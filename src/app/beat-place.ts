@@ -135,12 +135,12 @@ function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | und
   return { to, key, ...(entry && { usedAt: entry.updatedAt }) };
 }
 
-/** By the sender in the session's key, else by the chat's id, which on most platforms is the sender's. */
-function isOwners({ key }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
+/** By who wrote last there; in rows of older versions by the session's key, else by the chat's id, which often is the sender's. */
+function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
   const owners = new Set(commands.ownerAllowFrom.map(String));
   const parsed = parseKey(key);
   const linked = parsed.kind === "peer" ? (session.identityLinks[parsed.name] ?? [parsed.name]) : [];
-  const ids = [...(parsed.kind === "direct" ? [parsed.sender] : [chat.id]), ...linked];
+  const ids = entry.lastSenderIds ?? [...(parsed.kind === "direct" ? [parsed.sender] : [chat.id]), ...linked];
   return ids.some((id) => owners.has(id) || owners.has(`${channel}:${id}`));
 }
 

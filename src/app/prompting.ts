@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { USUAL_PROMPT } from "../automation/wake-up.ts";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
 import type { SystemPrompt } from "../harness/request.ts";
-import { loadContextFiles } from "../prompt/bootstrap.ts";
+import { CHECKLIST, loadContextFiles } from "../prompt/bootstrap.ts";
 import { type BadSkill, loadSkills } from "../prompt/skills.ts";
-import type { InboundFacts, SystemContext } from "../prompt/system-context.ts";
+import type { ContextFile, InboundFacts, SystemContext } from "../prompt/system-context.ts";
 import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -28,18 +28,14 @@ export function createPrompting(live: Live, log: Log) {
     if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
     const found = await once(agent.id, () => lookUp(agent, live, tell));
     const owners = live.config.commands.ownerAllowFrom.map(String);
-    const contextFiles = isLight === true ? found.contextFiles.filter(({ path }) => path === LIST) : found.contextFiles;
+    const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
     return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners })));
   };
 }
 
-/** What a heartbeat looks after. */
-const LIST = "HEARTBEAT.md";
-
 /** The files of the workspace, and the skills. */
 async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) => void) {
-  const limits = { maxChars: agent.prompt.bootstrapMaxChars, totalMaxChars: agent.prompt.bootstrapTotalMaxChars };
-  const contextFiles = await loadContextFiles(agent.workspace, limits);
+  const contextFiles = await filesOf(agent);
   const sources = {
     workspace: agent.workspace,
     stateDir: live.paths.stateDir,
@@ -50,6 +46,11 @@ async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) =>
   const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
   const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
   return { contextFiles, skills };
+}
+
+function filesOf({ workspace, prompt }: AgentSettings, names?: readonly string[]): Promise<readonly ContextFile[]> {
+  const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
+  return loadContextFiles(workspace, limits, names);
 }
 
 /** Turns that begin at the same moment share one look. */

@@ -66,6 +66,7 @@ interface Look {
   readonly agent: Woken;
   readonly place: BeatPlace;
   readonly now: number;
+  readonly news?: string | undefined;
 }
 
 /** A change of the config and a sleeping machine are noticed after so long at the latest. */
@@ -107,16 +108,18 @@ export class Heartbeats {
     await Promise.all(this.#underway);
   }
 
-  /** Wakes an agent now, whatever its hours, its list and its rest say. Undefined when it has no heartbeat. */
-  async wake(id: AgentId, cause: "asked" | "event" = "asked"): Promise<BeatReport | undefined> {
+  /** Wakes an agent now, for news or to look at its list, whatever its hours, its list and its rest say. Undefined when it has no heartbeat. */
+  async wake(id: AgentId, news?: string): Promise<BeatReport | undefined> {
     const agent = this.#woken().find((one) => one.id === id);
     if (!agent) return undefined;
     const now = this.#ports.clock.now();
-    await this.#begin({ agent, place: this.#placeOf(agent, cause), now }, `heartbeat:${id}:${cause}:${now}`, cause);
+    const cause = news === undefined ? "asked" : "event";
+    const look = { agent, place: this.#placeOf(agent, cause), now, news };
+    await this.#begin(look, `heartbeat:${id}:${cause}:${now}`, cause);
     return (await this.reports()).find(({ agentId }) => agentId === id);
   }
 
-  /** Gives an agent news, in the conversation in which it would tell of them. */
+  /** Gives an agent news for its next turn, in the conversation in which it would tell of them. */
   tell(id: AgentId, text: string): boolean {
     const agent = this.#woken().find((one) => one.id === id);
     if (agent) this.#ports.tell(this.#placeOf(agent, "event").sessionKey, text);
@@ -209,10 +212,10 @@ export class Heartbeats {
     return undefined;
   }
 
-  async #begin({ agent, place, now }: Look, name: string, cause: BeatCause): Promise<void> {
+  async #begin({ agent, place, now, news }: Look, name: string, cause: BeatCause): Promise<void> {
     const { id, heartbeat: settings, timezone } = agent;
     const { sessionKey, to, tell, problem } = place;
-    const message = wakeUp({ agentId: id, settings, timezone, cause, name, sessionKey, now, to, tell });
+    const message = wakeUp({ agentId: id, settings, timezone, cause, name, sessionKey, now, to, tell, news });
     await this.#ports.receive([message]);
     this.#begun.set(id, { name, at: now, failures: this.#begun.get(id)?.failures ?? 0 });
     this.#beats.set(id, { at: now, cause, name, problem });

@@ -14,8 +14,8 @@ export const USUAL_PROMPT =
   "leave alone what older conversations left open. If nothing needs anybody's attention, answer HEARTBEAT_OK.";
 
 const NEWS_PROMPT =
-  "This is a heartbeat: nobody wrote, but the System lines above have news. Tell what of them matters, or do what they " +
-  "ask for. If nothing needs anybody's attention, answer HEARTBEAT_OK.";
+  "This is a heartbeat: nobody wrote, but there is news, in the System lines above. Tell what of it matters, or do what " +
+  "it asks for. If nothing needs anybody's attention, answer HEARTBEAT_OK.";
 
 export interface WakeUp {
   readonly agentId: AgentId;
@@ -29,6 +29,8 @@ export interface WakeUp {
   readonly to: Peer | undefined;
   /** The conversation of the chat that it speaks to, when that is another one. */
   readonly tell: SessionKey | undefined;
+  /** What it is woken for, with the cause `event`. */
+  readonly news?: string | undefined;
 }
 
 /** A heartbeat as an event of the inbox: durable, done once, and with an outcome like every other. */
@@ -55,12 +57,19 @@ export function wakeUp(one: WakeUp): InboundMessage {
   };
 }
 
-function turnOf({ settings, cause, tell }: WakeUp): HeartbeatTurn {
+function turnOf({ settings, cause, tell, news }: WakeUp): HeartbeatTurn {
   const { ackMaxChars, isolated, light } = settings;
   const isOwn = isolated && cause !== "event";
-  return { ackMaxChars, ...(isOwn && { isolated }), ...(light && { light }), ...(tell !== undefined && { tell }) };
+  return {
+    ackMaxChars,
+    ...(isOwn && { isolated }),
+    ...(light && { light }),
+    ...(tell !== undefined && { tell }),
+    ...(news !== undefined && { news }),
+  };
 }
 
+/** The news themselves stand before it, as every event of the gateway's does. */
 const promptFor = ({ settings, cause }: WakeUp): string =>
   cause === "event" ? NEWS_PROMPT : (settings.prompt ?? USUAL_PROMPT);
 

@@ -222,15 +222,14 @@ class Answering {
 
   /** The answer, and the notice that there is none or no more of it. False when there is neither. */
   async #sendAll(blocks: readonly ReplyBlock[], notice: string | undefined, how: SendHow): Promise<boolean> {
-    const isEmpty = blocks.length === 0;
-    if (!isEmpty) await this.#send("reply", blocks, how);
-    if (notice !== undefined) await this.#sendNotice(notice, isEmpty ? how : {});
-    return !isEmpty || notice !== undefined || this.#sendNothing();
+    if (notice !== undefined) await this.#sendNotice(notice, blocks, how);
+    else if (blocks.length > 0) await this.#send("reply", blocks, how);
+    return notice !== undefined || blocks.length > 0 || this.#sendNothing();
   }
 
-  /** Under a name of its own: after a restart it tells that the turn has had its end. */
-  #sendNotice(markdown: string, how: SendHow = {}): Promise<void> {
-    return this.#send(NOTICE, [{ kind: "notice", markdown, because: "error" }], how);
+  /** With what was said before it, under a name of its own: after a restart it tells that the turn has had its end. */
+  #sendNotice(markdown: string, before: readonly ReplyBlock[] = [], how: SendHow = {}): Promise<void> {
+    return this.#send(NOTICE, [...before, { kind: "notice", markdown, because: "error" }], how);
   }
 
   #parsed(): ParsedReply {
@@ -322,7 +321,8 @@ class Answering {
   /** A preview that nobody can edit may stand in the chat beside the whole answer. */
   #mayRepeat(name: string): boolean {
     return (
-      /^(?:reply|block:0)$/.test(name) && (this.#preview?.mayStand === true || this.#request.earlierPreview === "")
+      /^(?:reply|notice|block:0)$/.test(name) &&
+      (this.#preview?.mayStand === true || this.#request.earlierPreview === "")
     );
   }
 

@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage, Sender } from "../types/message.ts";
 import type { SessionPatch } from "../types/session.ts";
 
 /** What a session's row tells of the chat it belongs to: its kind, its name, and where the last message came from. */
@@ -6,6 +6,7 @@ export function chatFacts(message: InboundMessage): SessionPatch {
   // An operator who writes into a channel's session does not move the chat.
   if (message.options?.operator === true)
     return isWebChat(message) ? { chatType: "direct", lastChannel: "webchat" } : {};
+  const { sender } = message;
   const { channel, account, chat, thread } = message.from;
   const isGroup = chat.kind === "group";
   const name = isGroup ? chat.title : (message.sender.name ?? message.sender.username);
@@ -15,11 +16,14 @@ export function chatFacts(message: InboundMessage): SessionPatch {
     lastChannel: channel,
     lastTo: `${channel}:${chat.id}`,
     lastAccountId: account,
+    lastSenderIds: idsOf(sender),
     ...(thread !== undefined && { lastThreadId: thread }),
     ...(isGroup && { groupId: chat.id }),
     ...(isGroup && chat.title !== undefined && { subject: chat.title }),
     ...(name !== undefined && { displayName: name }),
   };
 }
+
+const idsOf = ({ id, e164 }: Sender): readonly string[] => (e164 === undefined ? [id] : [id, e164]);
 
 const isWebChat = (message: InboundMessage): boolean => message.options?.sessionKey?.startsWith("webchat:") ?? true;

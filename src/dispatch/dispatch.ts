@@ -9,7 +9,7 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals.ts";
 import { commandIn, type AskedCommand } from "./commands/asked.ts";
 import { Compactions } from "./compaction.ts";
-import { isHeartbeat, noteBeat } from "./heartbeat.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import { LateMessages } from "./late.ts";
 import { Lanes } from "./lanes.ts";
 import { liveLines } from "./live-state.ts";
@@ -52,7 +52,6 @@ export class Dispatch {
       board: this.board,
       replies: this.replies,
       compactions: this.compactions,
-      tellOf: (key, text) => this.#tellOf(key, text),
     });
     this.lanes = new Lanes({
       ...ports,
@@ -234,12 +233,6 @@ export class Dispatch {
       stopped.signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
       this.lanes.occupy(key, { kind: "work", rows: [], work, abort: () => stopped.abort() }, "lane");
     });
-  }
-
-  /** A chat got words that another conversation made: its own knows them when the next message comes. */
-  #tellOf(key: SessionKey, text: string): void {
-    const work = () => noteBeat(key, text, this.#ports);
-    this.lanes.occupy(key, { kind: "work", rows: [], work }, "lane");
   }
 
   /** Ends what runs in a session. */

@@ -1,4 +1,5 @@
 import type { Session } from "../types/session.ts";
+import { addressed } from "./asker.ts";
 import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
@@ -17,7 +18,7 @@ export async function takeUpSends(prepared: PreparedTurn, session: Session, port
   const { journal, clock, settings } = ports;
   const rows = await journal.outbox.of(row.id);
   const sent = { inboxId: row.id, turnId: turn.entryId, rows };
-  const prefix = new ResponsePrefix(settings().chat(message.from).responsePrefix, agent);
+  const prefix = new ResponsePrefix(settings().chat((addressed(message) ?? message).from).responsePrefix, agent);
   await settleSends(session, sent, clock);
   await restoreWords(session, { ...sent, prefix }, clock);
 }

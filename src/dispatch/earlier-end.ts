@@ -13,17 +13,36 @@ import { whenRoom } from "./when-room.ts";
 /** Boots that may try a message; a message that takes the process down each time must not do so for ever. */
 const MOST_STARTS = 3;
 
-/** Ends a turn that an earlier boot has brought to its end but for the outcome, or that too many have tried. True when it is over. */
-export async function endAsBefore(waiting: Waiting, session: Session, ports: RunnerPorts): Promise<boolean> {
+/**
+ * Ends a turn that an earlier boot has brought to its end but for the outcome, or that too many have tried. True when it
+ * is over. `head`: the row that the turn began with, which may have ended since.
+ */
+export async function endAsBefore(
+  waiting: Waiting,
+  session: Session,
+  ports: RunnerPorts & { readonly head: InboxRow | undefined },
+): Promise<boolean> {
   const [first] = waiting.rows;
+  const { head } = ports;
   if (!first || first.attempts === 0) return false;
+  if (head && head !== first && (await wasAnsweredWith(head, waiting, ports))) return true;
   return (await wasToldOfFailure(waiting, first, ports)) || (await wasTriedTooOften(waiting, session, ports));
+}
+
+/** What is planned of an answer goes out under the name of its turn's first message, also when that was dropped since. */
+async function wasAnsweredWith(head: InboxRow, { rows, log }: Waiting, ports: RunnerPorts): Promise<boolean> {
+  if ((await ports.journal.outbox.of(head.id)).length === 0) return false;
+  if (log) endLog(log, { kind: "replied", stop: "stop" }, ports.clock.now());
+  const ids = rows.map(({ id }) => id);
+  await whenRoom(() => ports.journal.inbox.finish(ids, { kind: "merged", into: head.id }), ports);
+  ports.replies.acks.end(rows);
+  return true;
 }
 
 /** Somebody who was told that there is no answer is not to get one: the row may only lack its outcome. */
 async function wasToldOfFailure(waiting: Waiting, first: InboxRow, ports: RunnerPorts): Promise<boolean> {
   const { outbox, runs } = ports.journal;
-  const notice = new RegExp(`^in:${first.id}(?::again\\d+)?:${NOTICE}$`);
+  const notice = new RegExp(`^in:${first.id}(?::again\\d+)?:(?:${NOTICE}|error)$`);
   if (!(await outbox.of(first.id)).some(({ replyKey }) => notice.test(replyKey))) return false;
   const record = await runs.find(runIdOf(first));
   const how = record?.result.startsWith("failed:") === true ? record.result.slice("failed:".length) : "failed";
@@ -42,8 +61,9 @@ async function wasTriedTooOften({ rows, log }: Waiting, session: Session, ports:
   const [first] = rows;
   if (!first || first.attempts < MOST_STARTS) return false;
   if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
-  await ports.replies.refuse(rows, log, TOO_MANY_STARTS);
+  // First: what takes the process down must not join the next turn, whenever this is killed.
   await leaveBehind(session, turnIdOf(first), ports.log);
+  await ports.replies.refuse(rows, log, TOO_MANY_STARTS);
   return true;
 }
 
@@ -53,16 +73,21 @@ export async function finishRows(
   outcome: Outcome,
   ports: Pick<RunnerPorts, "journal" | "clock" | "log" | "link" | "replies">,
 ): Promise<void> {
-  const [first, ...merged] = rows.map((row) => row.id);
-  if (first === undefined) return;
-  const { inbox } = ports.journal;
-  // What is written in one tick is written whole or not at all.
-  const finish = () =>
-    Promise.all([
-      inbox.finish([first], outcome),
-      merged.length > 0 && inbox.finish(merged, { kind: "merged", into: first }),
-    ]);
-  await whenRoom(finish, ports);
+  const ids = rows.map((row) => row.id);
+  await whenRoom(() => ports.journal.inbox.finishTurn(ids, outcome), ports);
   ports.replies.acks.end(rows);
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
+}
+
+/** A message that is part of a running turn has its end with it. Never rejects: as a turn of its own it would be answered twice. */
+export async function finishSteered(
+  { id }: InboxRow,
+  ports: Pick<RunnerPorts, "journal" | "clock" | "log">,
+): Promise<void> {
+  try {
+    await whenRoom(() => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
+  } catch (error) {
+    // The next start finds it in the transcript.
+    ports.log.error("message steered, and not noted so", { inbox: id, error });
+  }
 }

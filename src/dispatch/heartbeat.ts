@@ -1,4 +1,5 @@
 import { progressOf } from "../harness/resume.ts";
+import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { parseDirectives, stripHeartbeatToken } from "../reply/directives.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
@@ -52,8 +53,8 @@ export interface EndedBeat {
 }
 
 export interface BeatPorts extends Pick<DispatchPorts, "clock" | "log"> {
-  /** Lets a conversation know what was said in its chat. */
-  tellOf(key: SessionKey, text: string): void;
+  readonly replies: { tellOf(key: SessionKey, text: string): void };
+  readonly events: Pick<SystemEventQueue, "enqueue">;
 }
 
 /** What an answer's messages say to people. */
@@ -64,26 +65,25 @@ export const wordsIn = (texts: readonly string[]): string =>
     .join("\n\n");
 
 /** A heartbeat without news leaves no trace in the conversation; what one said is known where it was said. */
-export async function endBeat(beat: EndedBeat, session: Session, { clock, log, tellOf }: BeatPorts): Promise<void> {
+export async function endBeat(beat: EndedBeat, session: Session, ports: BeatPorts): Promise<void> {
+  const { clock, log, replies, events } = ports;
   const { message, turnId, outcome, texts, usedAt } = beat;
   const { heartbeat } = message.options ?? {};
   if (!heartbeat) return;
   const words = stripHeartbeatToken(wordsIn(texts)).text;
   if (outcome.kind === "replied") {
     await session.update({ lastHeartbeatText: words, lastHeartbeatSentAt: clock.now() });
-    if (heartbeat.tell !== undefined && words !== "") tellOf(heartbeat.tell, words);
+    if (heartbeat.tell !== undefined && words !== "") replies.tellOf(heartbeat.tell, words);
   } else if (heartbeat.isolated !== true) await leaveBehind(session, turnId, log, "heartbeat without news");
+  // Nobody was told of them: the next turn is.
+  if (heartbeat.news !== undefined && (outcome.kind === "failed" || outcome.kind === "aborted"))
+    events.enqueue(session.key, heartbeat.news);
   // Being woken is no use of a conversation: it may still grow old.
   await session.update({ updatedAt: usedAt });
 }
 
 /** Rejects when the transcript cannot be written. */
-export async function noteBeat(key: SessionKey, text: string, { sessions }: DispatchPorts): Promise<void> {
-  const session = await sessions.acquire(key);
-  try {
-    const content = `[Heartbeat] Unasked, you have said in this chat:\n\n${text}`;
-    await session.append({ type: "custom_message", customType: "openclaw.heartbeat", content, display: false });
-  } finally {
-    session.release();
-  }
+export async function noteBeat(session: Session, text: string): Promise<void> {
+  const content = `[Heartbeat] Unasked, you have said in this chat:\n\n${text}`;
+  await session.append({ type: "custom_message", customType: "openclaw.heartbeat", content, display: false });
 }

@@ -2,6 +2,7 @@ import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { commandIn } from "./commands/asked.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { leaveStale, partByAge, type RecoveryLimits } from "./stale.ts";
 import { runIdOf, turnIdOf } from "./turn.ts";
@@ -41,7 +42,7 @@ async function takeUp(
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
-  const text = commandIn(first.message.text, settings())?.args;
+  const text = isHeartbeat(first.message) ? undefined : commandIn(first.message.text, settings())?.args;
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => heard?.take(row) ?? []),

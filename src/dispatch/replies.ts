@@ -5,10 +5,12 @@ import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
+import type { Session } from "../types/session.ts";
 import { Acks } from "./ack.ts";
-import { isHeartbeat } from "./heartbeat.ts";
+import { isHeartbeat, noteBeat } from "./heartbeat.ts";
+import { leaveBehind } from "./orphans.ts";
 import type { DispatchPorts } from "./ports.ts";
-import { runIdOf } from "./turn.ts";
+import { runIdOf, turnIdOf } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
 import { pairingText } from "./words.ts";
 
@@ -64,18 +66,15 @@ export class Replies {
 
   /** Accepted messages that get no run are told so, once; `why` is for the journal. */
   async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
-    const [first, ...rest] = rows;
+    const [first] = rows;
     if (!first) return;
+    for (const row of rows) this.#leaveBeat(row);
     if (log) endWith(log, text, "error", this.#ports.clock.now());
     else if (!isHeartbeat(first.message)) await this.#toChat(first, text, "error");
-    // What is written in one tick is written whole or not at all.
-    await Promise.all([
-      this.#finish(first, { kind: "failed", why }),
-      this.#ports.journal.inbox.finish(
-        rest.map((row) => row.id),
-        { kind: "merged", into: first.id },
-      ),
-    ]);
+    await this.#ports.journal.inbox.finishTurn(
+      rows.map((row) => row.id),
+      { kind: "failed", why },
+    );
     this.acks.end(rows);
   }
 
@@ -95,6 +94,7 @@ export class Replies {
     const [first] = rows;
     if (!first) return;
     const { message } = first;
+    for (const row of rows) this.#leaveBeat(row);
     if (isHeartbeat(message)) this.#ports.log.info("heartbeat not run", { inbox: first.id, why });
     else if (message.options?.operator === true && message.options.deliverTo === undefined)
       await this.note(this.#keyOf(first), { text, said: message.text, runId: runIdOf(first) });
@@ -126,13 +126,26 @@ export class Replies {
 
   /** Resolves at once when a run holds the session: the note is written when it is free. */
   async note(key: SessionKey, data: { text: string; said: string; runId: RunId }): Promise<void> {
+    this.#later(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
+  }
+
+  /** A chat got words that another conversation made: its own knows them when the next message comes. */
+  tellOf(key: SessionKey, text: string): void {
+    this.#later(key, (session) => noteBeat(session, text));
+  }
+
+  /** A heartbeat that will not be gone on with leaves no trace in the conversation. */
+  #leaveBeat({ message, sessionKey: key, ...row }: InboxRow): void {
+    if (key === undefined || !isHeartbeat(message)) return;
+    const id = turnIdOf({ message, sessionKey: key, ...row });
+    this.#later(key, (session) => leaveBehind(session, id, this.#ports.log, "heartbeat not run"));
+  }
+
+  /** As soon as the session is free. */
+  #later(key: SessionKey, work: (session: Session) => Promise<void>): void {
     const write = async () => {
       const session = await this.#ports.sessions.acquire(key);
-      try {
-        await session.append({ type: "custom", customType: NOTICE_TYPE, data });
-      } finally {
-        session.release();
-      }
+      await work(session).finally(() => session.release());
     };
     const writing = write()
       .catch((error: unknown) => this.#ports.log.warn("notice not kept", { session: key, error }))

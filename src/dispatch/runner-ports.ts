@@ -2,7 +2,6 @@ import type { SystemEventQueue } from "../prompt/system-events.ts";
 import type { Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import type { Compactions } from "./compaction.ts";
-import type { BeatPorts } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import type { Replies } from "./replies.ts";
 
@@ -13,5 +12,4 @@ export interface RunnerPorts extends DispatchPorts {
   readonly board: RunBoard;
   readonly replies: Replies;
   readonly compactions: Compactions;
-  readonly tellOf: BeatPorts["tellOf"];
 }

@@ -8,7 +8,7 @@ import { showAtWork, type AtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
 import { BeforeTool } from "./before-tool.ts";
 import { claimRows } from "./claim.ts";
-import { endAsBefore, finishRows } from "./earlier-end.ts";
+import { endAsBefore, finishRows, finishSteered } from "./earlier-end.ts";
 import type { LaneTask, TurnPlace } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
 import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
@@ -46,7 +46,7 @@ export class TurnRunner {
     this.#ports.replies.acks.end(waiting.rows.filter((row) => !taken.rows.includes(row)));
     const session = await this.#ports.sessions.acquire(key);
     try {
-      if (await endAsBefore(taken, session, this.#ports)) return;
+      if (await endAsBefore(taken, session, { ...this.#ports, head: waiting.rows[0] })) return;
       await this.#renewWhenOver(session, taken);
       await this.#take(session, agent, taken, place);
     } finally {
@@ -81,7 +81,7 @@ export class TurnRunner {
   /** A conversation that was left alone for long begins anew; its transcript is archived. */
   async #renewWhenOver(session: Session, waiting: Waiting): Promise<void> {
     const [row] = waiting.rows;
-    if (!row || waiting.isReplay === true || session.isNew) return;
+    if (!row || waiting.isReplay === true || session.isNew || isHeartbeat(row.message)) return;
     const now = this.#ports.clock.now();
     if (!this.#ports.settings().isOver(row.message.from, session.entry.updatedAt, now)) return;
     this.#ports.log.info("conversation begins anew", { session: session.key });
@@ -209,7 +209,8 @@ export class TurnRunner {
       return true;
     }
     if (!(await run.steer(turn))) return false;
-    await this.#ports.journal.inbox.finish([row.id], { kind: "steered" });
+    // It is part of the turn from here on: whatever fails now must not make it one of its own.
+    await finishSteered(row, this.#ports);
     this.#ports.replies.acks.end([row]);
     if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());
     return true;

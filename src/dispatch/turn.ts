@@ -98,7 +98,7 @@ function bodyFor(
     queueCap: ports.settings().queue.cap,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: eventsFor(session, ports),
+    systemEvents: [...eventsFor(session, ports), ...newsIn(waiting)],
     media: media.files,
     missing: media.missing,
     hasMessageTool: ports.tools(agent, sceneOf(waiting.rows, ports)).some(isMessageTool),
@@ -167,6 +167,12 @@ function eventsFor(session: Session, ports: DispatchPorts & { events: SystemEven
   const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
   return [...greetingEvents(session, ports), ...ports.events.drain(session.key), ...live.map((text) => ({ at, text }))];
 }
+
+/** What a heartbeat was woken for. */
+const newsIn = ({ rows }: Waiting) =>
+  rows.flatMap(({ message: { options, receivedAt: at } }) =>
+    options?.heartbeat?.news === undefined ? [] : [{ at, text: options.heartbeat.news }],
+  );
 
 /** A new conversation of the operator's own begins with what is connected. */
 function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {

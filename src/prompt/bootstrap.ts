@@ -4,6 +4,9 @@ import { errorCode } from "../utils/missing.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 
+/** What a heartbeat looks after. */
+export const CHECKLIST = "HEARTBEAT.md";
+
 const NAMES = [
   "AGENTS.md",
   "SOUL.md",
@@ -72,9 +75,10 @@ async function readCached(path: string): Promise<string | undefined> {
 export async function loadContextFiles(
   workspace: string,
   limits: BootstrapLimits = {},
+  names: readonly string[] = NAMES,
 ): Promise<readonly ContextFile[]> {
   const contents = await Promise.all(
-    NAMES.map(async (name) => ({ name, text: await readCached(join(workspace, name)) })),
+    names.map(async (name) => ({ name, text: await readCached(join(workspace, name)) })),
   );
   const hasAgents = contents.some(({ name, text }) => name === "AGENTS.md" && text !== undefined);
   let left = limits.totalMaxChars ?? 150_000;

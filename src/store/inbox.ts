@@ -31,6 +31,7 @@ export function createInbox(commits: Commits, boot: { bootId: string; clock: Clo
     claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
     finish: (ids, outcome, refused) =>
       commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
+    finishTurn: (ids, outcome) => commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),
     open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
     find: (channel, account, eventKey) =>
       commits.read((sql) => {
@@ -81,6 +82,14 @@ interface End {
 
 function finishRows(sql: Statements, ids: readonly number[], { outcome, refused, at }: End): void {
   for (const id of ids) sql.run(FINISH, JSON.stringify(outcome), at, refused ?? null, id);
+}
+
+function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Omit<End, "refused">): void {
+  const end = (id: number, how: Outcome) => sql.run(FINISH, JSON.stringify(how), at, null, id).changes > 0;
+  const head = ids.findIndex((id) => end(id, outcome));
+  const into = ids[head];
+  if (into === undefined) return;
+  for (const id of ids.slice(head + 1)) end(id, { kind: "merged", into });
 }
 
 export function toInboxRow(row: Row): InboxRow {

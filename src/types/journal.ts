@@ -56,6 +56,8 @@ export interface Inbox {
   claim(ids: readonly number[], claim: Claim): Promise<readonly number[]>;
   /** The first outcome of a row stands. `refused` tells why it was not let in. */
   finish(ids: readonly number[], outcome: Outcome, refused?: Refusal): Promise<void>;
+  /** The rows of one turn end together: the first that has no end yet with the outcome, the others as merged into it. */
+  finishTurn(ids: readonly number[], outcome: Outcome): Promise<void>;
   /** Rows without an outcome, oldest first. */
   open(): Promise<readonly InboxRow[]>;
   find(channel: string, account: string, eventKey: string): Promise<InboxRow | undefined>;

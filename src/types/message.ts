@@ -116,4 +116,6 @@ export interface HeartbeatTurn {
   readonly light?: boolean;
   /** The conversation of the chat that gets the words, when it is another one: it is told what was said there. */
   readonly tell?: SessionKey;
+  /** What it was woken for, where that is news. */
+  readonly news?: string;
 }

@@ -39,6 +39,8 @@ export interface SessionEntry {
   lastTo?: string;
   lastAccountId?: string;
   lastThreadId?: string;
+  /** Ids of who wrote last, as the platform and phone numbers have them. */
+  lastSenderIds?: readonly string[];
 }
 
 /** One line of a transcript in the pi v3 format. `parentId` is null for the first. */

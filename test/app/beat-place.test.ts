@@ -63,6 +63,14 @@ describe("the place of a heartbeat", () => {
     });
   });
 
+  it("knows an owner by a phone number too, and that somebody else wrote last", async () => {
+    const signal = { lastChannel: "signal", lastTo: "signal:uuid-1", lastSenderIds: ["uuid-1", "+43"] };
+    await used("signal:default:uuid-1", 10, signal);
+    expect(await place({}, { commands: { ownerAllowFrom: ["+43"] } })).toMatchObject({ to: "signal:uuid-1" });
+    await used("telegram:default:1", 20, { ...telegram("1"), lastSenderIds: ["2"] });
+    expect(await place({}, OWNERS)).toMatchObject({ problem: "no owner has written in a direct chat yet" });
+  });
+
   it("is the page where the operator wrote last, or where nobody is known to be an owner", async () => {
     const page = { sessionKey: "heartbeat", to: "webchat:webchat:default:operator" };
     expect(await place()).toEqual({ ...page, problem: "nobody has written there yet" });

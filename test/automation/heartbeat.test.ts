@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
 import { slotAt } from "../../src/automation/schedule.ts";
+import { runIdOf, turnIdOf } from "../../src/dispatch/turn.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { HeartbeatSettings } from "../../src/types/settings.ts";
@@ -228,12 +229,33 @@ describe("news", () => {
     await boot.ask("hello", "1");
     begin({ isolated: false });
     found = "The backup is done.";
-    beats.tell(boot.ports.settings().defaultAgent, "Backup finished");
-    const report = await beats.wake(boot.ports.settings().defaultAgent, "event");
+    const report = await beats.wake(boot.ports.settings().defaultAgent, "Backup finished\nin 3 min");
     const row = report?.row;
     expect(row && (await boot.outcome(row))).toEqual({ kind: "replied" });
     expect(shown()).toEqual(["echo: hello", "The backup is done."]);
+    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished\nSystem: in 3 min/);
+  });
+
+  it("that a heartbeat could not tell are told with the next turn", async () => {
+    await boot.ask("hello", "1");
+    begin({ isolated: false });
+    hall.model.answer(() => ({ status: 400, message: "no" }));
+    const report = await beats.wake(boot.ports.settings().defaultAgent, "Backup finished");
+    expect(report?.row && (await boot.outcome(report.row))).toMatchObject({ kind: "failed" });
+    await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
+    hall.model.answer(() => ({ text: "it is" }));
+    await boot.ask("and now?", "1");
     expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+  });
+
+  it("that can wait are told with the next turn, without waking anybody", async () => {
+    await boot.ask("hello", "1");
+    begin({ isolated: false });
+    expect(beats.tell(boot.ports.settings().defaultAgent, "Backup finished")).toBe(true);
+    await boot.ask("and now?", "1");
+    expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
+    expect(beatsAsked()).toBe(0);
   });
 });
 
@@ -262,6 +284,50 @@ describe("a restart", () => {
     if (row) await boot.dispatch.receive([row.message]);
     await boot.ask("hello", "1");
     expect(shown()).toEqual(["The mail server is full.", "hi"]);
+  });
+
+  it("keeps what was said in mid-shutdown for the conversation of its chat", async () => {
+    await boot.ask("hello", "1");
+    begin();
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async (call) => {
+      if (isBeat(call.said)) await gate.promise;
+      return { text: isBeat(call.said) ? "The mail server is full." : "hi" };
+    });
+    clock.pass(EVERY);
+    await until(() => beatsAsked() === 1, "the heartbeat's call");
+    await beats.close();
+    const closing = boot.dispatch.close(5000);
+    gate.resolve();
+    await closing;
+    await boot.stop();
+    boot = await hall.boot();
+    await boot.recover();
+    await boot.ask("why?", "1");
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toContain("[Heartbeat] Unasked");
+    begin();
+  });
+
+  it("leaves nothing of a heartbeat that became too old in the chat's conversation", async () => {
+    await boot.ask("hello", "1");
+    const said = message("This is a heartbeat", "1");
+    const key = boot.keyOf("1");
+    const options = { operator: true, sessionKey: key, deliverTo: peer("1"), heartbeat: { ackMaxChars: 300 } };
+    const [old] = await boot.journal.inbox.accept([{ ...said, sentAt: Date.now() - 86_400_000, options }]);
+    if (!old) throw new Error("not accepted");
+    const turnId = turnIdOf(old.row);
+    await boot.journal.inbox.claim([old.row.id], { sessionKey: key, runId: runIdOf(old.row), turnId });
+    const content = [{ type: "text" as const, text: said.text }];
+    await boot.use("1", (session) =>
+      session.append({ type: "message", message: { role: "user", content, timestamp: 1 } }, { id: turnId }),
+    );
+    await boot.stop();
+    boot = await hall.boot();
+    await boot.recover();
+    await boot.dispatch.replies.settle();
+    await boot.ask("and now?", "1");
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).not.toContain("This is a heartbeat");
+    begin();
   });
 
   it("tells the chat nothing of a heartbeat that it could not run", async () => {

@@ -6,6 +6,7 @@ import { renderText } from "../../src/outbox/render.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
+import { done, makeTool } from "../harness/stage.ts";
 import { LIMITS, quiet, until } from "../outbox/stage.ts";
 import { message, openHall, type Boot, type Hall } from "./stage.ts";
 
@@ -34,6 +35,11 @@ async function claim(...rows: readonly InboxRow[]): Promise<void> {
     rows.map((row) => row.id),
     { sessionKey: boot.keyOf("1"), runId: runId(id), turnId: id },
   );
+}
+
+function claimOf(first: InboxRow) {
+  const id = turnIdOf(first);
+  return { sessionKey: boot.keyOf("1"), runId: runId(id), turnId: id, state: "claimed" as const };
 }
 
 async function restart(): Promise<void> {
@@ -85,23 +91,52 @@ describe("killed between two steps", () => {
     expect(shown()).toEqual(["echo: what is up?"]);
   });
 
-  it("rows that were refused together end together", async () => {
+  it("words and the notice behind them are one reply: the model is not asked for another", async () => {
+    hall.model.answer((_, number) =>
+      number === 1 ? { text: "Let me look.", tool: "look" } : { status: 401, message: "no" },
+    );
+    hall.tools.push(makeTool("look", async () => done("seen")) as never);
+    const row = await boot.tell("hello");
+    expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
+    const rows = await boot.journal.outbox.of(row.id);
+    expect(new Set(rows.map(({ replyKey }) => replyKey))).toEqual(new Set([`in:${row.id}:notice`]));
+    expect(shown()).toEqual(["Let me look.", expect.stringContaining("⚠️")]);
+  });
+
+  it("a message that was refused with a word gets no answer", async () => {
+    const row = await accept("hello");
+    await claim(row);
+    const parts = await renderText("⚠️ Something went wrong", LIMITS);
+    await boot.journal.outbox.plan({ replyKey: `in:${row.id}:error`, inboxId: row.id, to: row.message.from, parts });
+    await restart();
+    expect(await boot.outcome(row)).toMatchObject({ kind: "failed" });
+    expect(shown()).toEqual(["⚠️ Something went wrong"]);
+  });
+
+  it("rows whose turn's first message was dropped are not answered once more", async () => {
+    const [one, two] = [await accept("one"), await accept("two")];
+    await claim(one, two);
+    const parts = await renderText("answer to both", LIMITS);
+    await boot.journal.outbox.plan({ replyKey: `in:${one.id}:reply`, inboxId: one.id, to: one.message.from, parts });
+    await boot.journal.inbox.finish([one.id], { kind: "dropped", why: "by hand" });
+    await boot.stop();
+    boot = await hall.boot();
+    await boot.outbox.recover();
+    await recover(
+      boot.dispatch,
+      boot.ports,
+      [one, two].map((row) => ({ ...row, ...claimOf(one), attempts: 1 })),
+    );
+    expect(await boot.outcome(two)).toEqual({ kind: "merged", into: one.id });
+    expect(shown()).toEqual(["answer to both"]);
+  });
+
+  it("rows that end together: the first that has no end gets the outcome", async () => {
     const rows = [await accept("one"), await accept("two"), await accept("three")];
-    await claim(...rows);
-    const { inbox } = boot.journal;
-    const finish = inbox.finish.bind(inbox);
-    let [writing, most] = [0, 0];
-    inbox.finish = async (...args) => {
-      writing += 1;
-      most = Math.max(most, writing);
-      await finish(...args);
-      writing -= 1;
-    };
+    await boot.journal.inbox.finish([rows[0]!.id], { kind: "dropped", why: "by hand" });
     await boot.dispatch.replies.refuse(rows, undefined, "⚠️ gave up");
-    // What is written in one tick is one transaction.
-    expect(most).toBe(2);
     const ends = await Promise.all(rows.map(outcomeNow));
-    expect(ends.map((end) => end?.kind)).toEqual(["failed", "merged", "merged"]);
+    expect(ends).toMatchObject([{ kind: "dropped" }, { kind: "failed" }, { kind: "merged", into: rows[1]!.id }]);
   });
 });
 
@@ -202,9 +237,9 @@ describe("dropping a message", () => {
 describe("a disk that is full when a turn ends", () => {
   it("delays the outcome until there is room, without a restart", async () => {
     const { inbox } = boot.journal;
-    const finish = inbox.finish.bind(inbox);
+    const finish = inbox.finishTurn.bind(inbox);
     let refusals = 0;
-    inbox.finish = async (...args) => {
+    inbox.finishTurn = async (...args) => {
       refusals += 1;
       if (refusals === 1) throw new OpenClawError("DISK_FULL", { message: "full", fix: "make room" });
       return finish(...args);
@@ -213,5 +248,33 @@ describe("a disk that is full when a turn ends", () => {
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(shown()).toEqual(["echo: hello"]);
     expect(refusals).toBe(2);
+  });
+});
+
+describe("a disk that is full when a message joins a turn", () => {
+  it("does not make a turn of its own out of it", async () => {
+    hall.rules = { queueMode: () => "steer" };
+    const gate = Promise.withResolvers<void>();
+    hall.model.answer(async (_, number) => {
+      if (number === 1) await gate.promise;
+      return { text: `answer ${number}` };
+    });
+    const { inbox } = boot.journal;
+    const finish = inbox.finish.bind(inbox);
+    let refusals = 0;
+    inbox.finish = async (ids, outcome, ...more) => {
+      if (outcome.kind === "steered") refusals += 1;
+      if (outcome.kind === "steered" && refusals === 1)
+        throw new OpenClawError("DISK_FULL", { message: "full", fix: "" });
+      return finish(ids, outcome, ...more);
+    };
+    const rows = [await boot.tell("one")];
+    await until(() => hall.model.calls.length === 1);
+    rows.push(await boot.tell("two"));
+    await until(() => boot.dispatch.standingOf(rows[1]!) === "running");
+    gate.resolve();
+    for (const row of rows) await boot.outcome(row);
+    expect(await outcomeNow(rows[1]!)).toEqual({ kind: "steered" });
+    expect(hall.model.calls).toHaveLength(2);
   });
 });

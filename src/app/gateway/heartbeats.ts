@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Heartbeats, type BeatReport } from "../../automation/heartbeat.ts";
+import { CHECKLIST } from "../../prompt/bootstrap.ts";
 import { agentId } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { unlessMissing } from "../../utils/missing.ts";
@@ -18,7 +19,7 @@ export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "hea
     inbox: core.journal.inbox,
     // Beside another gateway over the same chats nothing is said unasked.
     agents: () => (channels.held === undefined ? live.agents : []),
-    checklist: (workspace) => readList(join(workspace, "HEARTBEAT.md")),
+    checklist: (workspace) => readList(join(workspace, CHECKLIST)),
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
     isBusy: (key) => lanes.isBusy(key),
     isAnyBusy: () => lanes.runs().length > 0,
@@ -64,9 +65,11 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
       run: async ({ text = "", mode, agentId: named }) => {
         const id = idOf(named);
         if (mode === "next-heartbeat" && text === "") throw refused("there is nothing to tell at the next heartbeat");
-        if (text !== "" && !heartbeats.tell(id, text)) throw noBeat(id);
-        if (mode === "next-heartbeat") return { told: true };
-        const report = await heartbeats.wake(id, text === "" ? "asked" : "event");
+        if (mode === "next-heartbeat") {
+          if (!heartbeats.tell(id, text)) throw noBeat(id);
+          return { told: true };
+        }
+        const report = await heartbeats.wake(id, text === "" ? undefined : text);
         if (!report) throw noBeat(id);
         return told(heartbeats.isOn, [report]);
       },

@@ -121,7 +121,7 @@ const EMPTY: MessageSource = {
 /** The same for acts, which all end at the row that is not there. */
 const NOTHING: Desk["journal"] = {
   messages: { ...NO_ROWS, runAgain: nothing, sendAgain: nothing },
-  inbox: { accept: none, claim: none, finish: nothing, open: none, find: nothing, ofRun: none },
+  inbox: { accept: none, claim: none, finish: nothing, finishTurn: nothing, open: none, find: nothing, ofRun: none },
   outbox: {
     plan: none,
     mark: nothing,

@@ -1,6 +1,7 @@
 import type { SendResult } from "../types/channel.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { within } from "../utils/within.ts";
 import type { DispatchPorts } from "./ports.ts";
 
 type AckPorts = Pick<DispatchPorts, "link" | "linkComes" | "clock" | "settings" | "log">;
@@ -21,6 +22,7 @@ interface Ack {
 export class Acks {
   readonly #ports: AckPorts;
   readonly #acks = new Map<number, Ack>();
+  readonly #underway = new Set<Promise<void>>();
 
   constructor(ports: AckPorts) {
     this.#ports = ports;
@@ -44,13 +46,23 @@ export class Acks {
       this.#acks.delete(id);
       if (ack?.removeAfter !== true) continue;
       ack.wanted = undefined;
-      if (!ack.isBusy) void this.#reach(ack);
+      if (!ack.isBusy) this.#start(ack);
     }
+  }
+
+  /** Resolves when every reaction is what is wanted of it, or was given up, or after `ms`. */
+  async settle(ms: number): Promise<void> {
+    await within(Promise.all(this.#underway), ms, this.#ports.clock);
   }
 
   #want(id: number, ack: Ack): void {
     this.#acks.set(id, ack);
-    void this.#reach(ack);
+    this.#start(ack);
+  }
+
+  #start(ack: Ack): void {
+    const reached = this.#reach(ack).finally(() => this.#underway.delete(reached));
+    this.#underway.add(reached);
   }
 
   /** One call after the other, so that what was wanted last is what stays. */

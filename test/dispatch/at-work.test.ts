@@ -59,6 +59,36 @@ describe("the ack reaction", () => {
     expect(shown.below.size).toBe(0);
   });
 
+  it("is waited for by who settles, until it is gone", async () => {
+    const shown = new Reactions();
+    const slow = Promise.withResolvers<void>();
+    shown.gate = slow.promise;
+    const acks = open(shown);
+    const row = rowOf(1);
+    acks.put([row]);
+    acks.end([row]);
+    let isSettled = false;
+    const settled = acks.settle(2000).then(() => (isSettled = true));
+    await quiet();
+    expect(isSettled).toBe(false);
+    slow.resolve();
+    await settled;
+    expect(shown.calls).toEqual(["👀", "none"]);
+    await acks.settle(2000);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it("is waited for no longer than who settles can wait", async () => {
+    const shown = new Reactions();
+    shown.gate = Promise.withResolvers<void>().promise;
+    const acks = open(shown);
+    acks.put([rowOf(1)]);
+    const settled = acks.settle(2000);
+    clock.pass(2000);
+    await settled;
+    expect(shown.calls).toEqual(["👀"]);
+  });
+
   it("is tried again after the time that the platform names, twice at most", async () => {
     const shown = new Reactions();
     const busy: SendResult = { kind: "retry", reason: "busy", afterMs: 3000 };

@@ -118,6 +118,7 @@ async function closeGateway(
   await parts.heartbeats.close();
   await core.dispatch.close(graceMs);
   await core.outbox.close(SEND_GRACE_MS);
+  await core.dispatch.replies.acks.settle(ACK_GRACE_MS);
   stop.abort();
   await server.close(CLOSE_MS, "the gateway stops");
   await channels.close();
@@ -127,4 +128,5 @@ async function closeGateway(
 
 const HOUR_MS = 3_600_000;
 const SEND_GRACE_MS = 5000;
+const ACK_GRACE_MS = 2000;
 const CLOSE_MS = 1000;

@@ -21,13 +21,18 @@ const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
   INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
+// Each block that is streamed is a reply of its own. What a tool posts is no part of the answer: the model hears what became of it.
+const HAS_OTHERS = `
+  EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
+  OR outbox.reply_key NOT GLOB 'in:*:tool:*' AND EXISTS (
+    SELECT 1 FROM outbox AS other WHERE other.inbox_id = outbox.inbox_id AND other.id <> outbox.id
+      AND other.target = outbox.target AND other.state <> 'failed')`;
 // What was sent stays sent, whatever a late timer says.
 const MARK = `
   UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
     was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
     sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END,
-    gap = CASE WHEN ?8 <> 'refused' OR EXISTS (
-      SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part) THEN ?8 END
+    gap = CASE WHEN ?8 <> 'refused' OR ${HAS_OTHERS} THEN ?8 END
   WHERE id = ?4 AND state <> 'sent'`;
 const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)

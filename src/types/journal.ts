@@ -126,7 +126,7 @@ export interface OutboxChange {
   readonly isRepeat?: boolean;
   /** It ends without the platform's word: one that is being sent may have arrived, and a later send is labelled. */
   readonly isGivenUp?: boolean;
-  /** The chat is to be told of it; of `refused` only where the reply has other parts. */
+  /** The chat is to be told of it; of `refused` only where the answer has other parts. */
   readonly gap?: GapCause;
   readonly messageId?: string;
   readonly error?: string;

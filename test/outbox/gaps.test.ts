@@ -3,6 +3,7 @@ import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OutboxDeps } from "../../src/outbox/ports.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
 import { gapText } from "../../src/dispatch/words.ts";
+import { message } from "../dispatch/stage.ts";
 import { type HandClock, handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
 
 const ADA = peer("8001");
@@ -39,6 +40,10 @@ const passUntil = (isSo: () => boolean) =>
     clock.pass(1000);
     return isSo();
   });
+async function accept(...texts: readonly [string, string]) {
+  const [first, second] = await journal.inbox.accept(texts.map((text) => message(text)));
+  return [first!.row, second!.row] as const;
+}
 const settled = () => until(async () => (await journal.stats()).openOutbox === 0);
 const texts = (chat = "8001") => platform.messages.filter((one) => one.chat === chat).map(({ text }) => text);
 
@@ -94,6 +99,29 @@ describe("a chat that may miss something is told in one line", () => {
     await until(() => texts().some((text) => text.includes("not taken here")));
     expect(platform.texts.at(-1)).toMatch(/1 from t\d+ were not taken here/);
     expect(platform.messages.length).toBeGreaterThan(2);
+  });
+
+  it("of a block that was refused, while another block of the same answer was taken", async () => {
+    const outbox = open();
+    const [{ id: inboxId }] = await accept("question", "other question");
+    await outbox.deliver(reply("in:1:block:0", "one", { inboxId }));
+    await settled();
+    platform.script.push({ result: { kind: "refused", reason: "no" } });
+    await outbox.deliver(reply("in:1:block:1", "two", { inboxId }));
+    await passUntil(() => texts().length === 2);
+    expect(texts()).toEqual(["one", expect.stringMatching(/1 from t\d+ were not taken here/)]);
+  });
+
+  it("of no answer that was refused whole, though another message was answered, nor of what a tool was told of", async () => {
+    const outbox = open();
+    const [{ id: first }, { id: second }] = await accept("question", "other question");
+    await outbox.deliver(reply("in:1:block:0", "one", { inboxId: first }));
+    await settled();
+    for (const _ of [1, 2]) platform.script.push({ result: { kind: "refused", reason: "no" } });
+    await outbox.deliver(reply("in:2:block:0", "two", { inboxId: second }));
+    await outbox.deliver(reply("in:1:tool:c1:", "three", { inboxId: first }));
+    await settled();
+    expect(await journal.outbox.untold()).toEqual([]);
   });
 
   it("after the next start, once, where the gateway ended before it could be told", async () => {

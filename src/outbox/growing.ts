@@ -5,7 +5,7 @@ import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
-export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links"> {
+export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links" | "log"> {
   readonly pace: Pace;
   readonly limits: ChannelLimits;
   readonly to: Peer;
@@ -145,9 +145,20 @@ export class Growing {
   async #begin(send: () => Promise<SendResult>): Promise<SendResult> {
     const { journal, inboxId } = this.#deps;
     await this.#note("");
-    const result = await send();
+    const result = await this.#tried(send);
     if (result.kind === "refused" || result.kind === "retry") await journal.forgetPreview(inboxId);
     return result;
+  }
+
+  /** One that breaks may have shown its message before. */
+  async #tried(send: () => Promise<SendResult>): Promise<SendResult> {
+    const { log, to } = this.#deps;
+    try {
+      return await send();
+    } catch (error) {
+      log.warn("preview not shown", { channel: to.channel, error });
+      return { kind: "unknown", reason: `the adapter broke: ${String(error)}` };
+    }
   }
 
   async #noted(result: SendResult | undefined, part: OutboundText): Promise<SendResult | undefined> {

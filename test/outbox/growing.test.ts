@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OpenJournal } from "../../src/store/journal.ts";
 import type { ChannelLink, Growth, GrowOptions, SendResult } from "../../src/types/channel.ts";
@@ -154,6 +154,24 @@ describe("an answer that the platform shows as being written", () => {
     preview.update(words(12));
     await quiet();
     expect(sight.told).toHaveLength(1);
+    expect(preview.mayStand).toBe(true);
+    expect(await journal.outbox.previewOf(1)).toBe("");
+  });
+
+  it.each([true, false])("may stand there when the adapter broke as it began, natively %s", async (isNative) => {
+    const { sight, outbox } = stage(true);
+    const breaks = vi.fn(() => Promise.reject(new Error("broken")));
+    if (isNative) sight.show = breaks;
+    else platform.send = breaks;
+    const preview = outbox.preview(ADA, 1, { isNative })!;
+    for (const count of [10, 12, 14]) {
+      clock.pass(2000);
+      preview.update(words(count));
+      await until(() => breaks.mock.calls.length > 0);
+      await quiet();
+    }
+    expect(breaks).toHaveBeenCalledTimes(1);
+    expect(await preview.finish()).toBeUndefined();
     expect(preview.mayStand).toBe(true);
     expect(await journal.outbox.previewOf(1)).toBe("");
   });

@@ -2,6 +2,7 @@ import type { RunLog } from "../harness/log.ts";
 import type { AbortCause, Run } from "../harness/run.ts";
 import type { RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchSettings, Waiting } from "./ports.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
@@ -150,12 +151,15 @@ export class Lane implements TurnPlace {
     return { ...first, waiting: { ...first.waiting, rows, pending } };
   }
 
-  /** The messages that are over the cap, taken out of the lane. */
+  /** The messages that are over the cap, taken out of the lane. A heartbeat takes no place from what people wrote. */
   shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
+    if (queue.drop === "summarize") return [];
     const turns = this.#tasks.filter((task) => task.kind === "turn");
-    const over = overCap(turns.length, queue.cap);
-    if (over === 0 || queue.drop === "summarize") return [];
-    return this.#takeOut(queue.drop === "old" ? turns.slice(0, over) : turns.slice(-over));
+    const beats = turns.filter(isBeat);
+    const said = turns.filter((task) => !isBeat(task));
+    const over = overCap(said.length, queue.cap);
+    const gone = queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over);
+    return this.#takeOut([...beats.slice(0, overCap(turns.length, queue.cap)), ...gone]);
   }
 
   #takeOut(gone: readonly LaneTask[]): readonly LaneTask[] {
@@ -166,6 +170,9 @@ export class Lane implements TurnPlace {
 }
 
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+
+const isBeat = (task: LaneTask): boolean =>
+  rowsOf(task).length > 0 && rowsOf(task).every(({ message }) => isHeartbeat(message));
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
 

@@ -1,7 +1,7 @@
 import { measure } from "../history/images/measure.ts";
 import type { AttachedFile, MissingFile } from "../prompt/draft.ts";
 import type { InboxRow } from "../types/journal.ts";
-import type { InboundMessage, MediaItem, MediaKind } from "../types/message.ts";
+import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../types/message.ts";
 import type { ImageContent } from "../types/model.ts";
 import type { FileFate } from "../types/run.ts";
 import { fetchFile, type FetchPorts, type FileEnd, type StoredFile } from "./fetch-file.ts";
@@ -13,8 +13,13 @@ export interface FetchedMedia {
   /** What became of each file. */
   readonly fates: readonly FileFate[];
   readonly images: readonly ImageContent[];
-  /** What was said in the recordings of a message, by the id of its row. */
-  readonly spoken: ReadonlyMap<InboxRow["id"], readonly string[]>;
+  /** What was said in the recordings of a message and of the one that it quotes, by the id of its row. */
+  readonly spoken: ReadonlyMap<InboxRow["id"], readonly Spoken[]>;
+}
+
+interface Spoken {
+  readonly line: string;
+  readonly quoted: boolean;
 }
 
 /** Bytes of an image that a model is shown directly; larger ones stay files. */
@@ -31,13 +36,15 @@ export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): 
   const fetched = await Promise.all(
     itemsOf(rows).map(async (asked) => ({ row: asked.row.id, ...(await fetchItem(asked, ports)) })),
   );
-  const said = fetched.flatMap(({ row, words }) => (words === undefined ? [] : [{ row, words }]));
+  const said = fetched.flatMap(({ row, spoken }) => (spoken === undefined ? [] : [{ row, spoken }]));
   return {
     files: fetched.flatMap(({ file }) => file ?? []),
     missing: fetched.flatMap(({ missing }) => missing ?? []),
     fates: fetched.map(({ fate }) => fate),
     images: fetched.flatMap(({ image }) => image ?? []),
-    spoken: new Map([...Map.groupBy(said, ({ row }) => row)].map(([row, own]) => [row, own.map(({ words }) => words)])),
+    spoken: new Map(
+      [...Map.groupBy(said, ({ row }) => row)].map(([row, own]) => [row, own.map(({ spoken }) => spoken)]),
+    ),
   };
 }
 
@@ -56,19 +63,24 @@ function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
   return [...own, ...quoted.filter((one) => !places.has(placeOf(one)) && places.add(placeOf(one)))];
 }
 
-/** The message with what was said in its recordings below its text. */
+/** The message with what was said in its recordings below its text. Somebody else's words never get there: they stay with what is quoted. */
 export function withSpoken({ id, message }: InboxRow, { spoken }: FetchedMedia): InboundMessage {
-  const words = spoken.get(id);
-  if (!words) return message;
-  return { ...message, text: [message.text, ...words].filter((part) => part.trim() !== "").join("\n") };
+  const lines = spoken.get(id);
+  if (!lines) return message;
+  const linesOf = (quoted: boolean) => lines.filter((one) => one.quoted === quoted).map(({ line }) => line);
+  const text = [message.text, ...linesOf(false)].filter((part) => part.trim() !== "").join("\n");
+  return { ...message, text, ...withQuoted(message.replyTo, linesOf(true)) };
 }
+
+const withQuoted = (replyTo: QuotedMessage | undefined, spoken: readonly string[]): Pick<InboundMessage, "replyTo"> =>
+  replyTo && spoken.length > 0 ? { replyTo: { ...replyTo, spoken } } : {};
 
 interface Fetched {
   readonly fate: FileFate;
   readonly file?: AttachedFile;
   readonly missing?: MissingFile;
   readonly image?: ImageContent;
-  readonly words?: string;
+  readonly spoken?: Spoken;
 }
 
 async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promise<Fetched> {
@@ -85,7 +97,8 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
   const { kind } = item;
   const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
   const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
-  if (said) return { fate, file: { ...file, transcribed: true }, words: spokenLine(item, said.text, quoted) };
+  if (said)
+    return { fate, file: { ...file, transcribed: true }, spoken: { line: spokenLine(item, said.text), quoted } };
   return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
 }
 
@@ -101,10 +114,10 @@ function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
 const isSpeech = (kind: MediaKind): boolean => kind === "voice" || kind === "audio";
 
 /** Marked, because spoken words are written down with mistakes. */
-function spokenLine({ kind, durationSeconds }: MediaItem, text: string, quoted: boolean): string {
+function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string {
   const name = kind === "voice" ? "Voice message" : "Audio";
   const length = durationSeconds === undefined ? "" : `, ${Math.round(durationSeconds)} s`;
-  return `[${name}${length}${quoted ? ", of the replied message" : ""}] ${text}`;
+  return `[${name}${length}] ${text}`;
 }
 
 const isShown = (stored: StoredFile, item: MediaItem): boolean =>

@@ -39,6 +39,8 @@ export interface QuotedMessage {
   readonly text?: string;
   /** Its files, where the platform gives them along. */
   readonly media?: readonly MediaItem[];
+  /** What was said in its recordings, once they were listened to. */
+  readonly spoken?: readonly string[];
   readonly fromBot?: boolean;
 }
 

@@ -40,6 +40,7 @@ function repliedTo(message: InboundMessage): string | undefined {
     sender_label: quoted.sender,
     from_assistant: quoted.fromBot === true ? true : undefined,
     body: quoted.text,
+    spoken: quoted.spoken,
     files: files.length === 0 ? undefined : files,
   });
 }

@@ -6,14 +6,15 @@ import type { InboundMessage } from "../types/message.ts";
  */
 export function isListed({ sender, from }: Pick<InboundMessage, "sender" | "from">, list: readonly string[]): boolean {
   const { id, username, e164 } = sender;
-  const names = new Set(["*", id.toLowerCase()]);
-  if (username !== undefined) names.add(`@${username.toLowerCase()}`);
-  if (e164 !== undefined) names.add(e164);
+  const names = new Set(["*"]);
+  // An empty name is nobody's.
+  if (id) names.add(id.toLowerCase());
+  if (username) names.add(`@${username.toLowerCase()}`);
+  if (e164) names.add(e164);
   return list.some((entry) => {
     const plain = withoutPrefix(entry, from.channel);
-    return (
-      names.has(plain.toLowerCase()) || names.has(asUsername(plain)) || (e164 !== undefined && e164 === asNumber(plain))
-    );
+    const isNamed = [plain.toLowerCase(), asUsername(plain)].some((name) => name !== undefined && names.has(name));
+    return isNamed || (e164 !== undefined && e164 === asNumber(plain));
   });
 }
 
@@ -23,17 +24,17 @@ export const hasEverybody = (list: readonly string[], channel: string): boolean 
 
 /** Whether an entry names somebody by what they may give up. */
 export const namesUsername = (entry: string, channel: string): boolean =>
-  asUsername(withoutPrefix(entry, channel)) !== "";
+  asUsername(withoutPrefix(entry, channel)) !== undefined;
 
 function withoutPrefix(entry: string, channel: string): string {
   const bare = entry.trim().replace(new RegExp(`^(?:${channel}|tg|user):`, "i"), "");
   return /^<@!?([^|>]+)(?:\|[^>]*)?>$/.exec(bare)?.[1] ?? bare;
 }
 
-/** An entry as `@username`; empty where it may be an id: those have digits alone, capitals alone, or other signs. */
-function asUsername(plain: string): string {
-  if (plain.startsWith("@")) return plain.toLowerCase();
-  return /^[a-z_][\w.]*$/i.test(plain) && /[a-z]/.test(plain) ? `@${plain.toLowerCase()}` : "";
+/** An entry as `@username`; undefined where it may be an id: those have digits alone, capitals alone, or other signs. */
+function asUsername(plain: string): string | undefined {
+  if (plain.startsWith("@")) return plain === "@" ? undefined : plain.toLowerCase();
+  return /^[a-z_][\w.]*$/i.test(plain) && /[a-z]/.test(plain) ? `@${plain.toLowerCase()}` : undefined;
 }
 
 const asNumber = (plain: string): string | undefined =>

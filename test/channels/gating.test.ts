@@ -229,6 +229,14 @@ describe("a list names a sender", () => {
     expect(by({ id: "43", username: "bob" }, "discord", entry)).toBe(false);
   });
 
+  test("and nobody's empty name is on any list", () => {
+    const nameless = { id: "", username: "", e164: "" };
+    for (const entry of ["42", "+493012345678", "U0ABC", "alice", "@", "", " ", "telegram:", "user:"])
+      expect(by(nameless, "telegram", entry), entry).toBe(false);
+    expect(by({ id: "9" }, "telegram", "telegram:")).toBe(false);
+    expect(by(nameless, "telegram", "*")).toBe(true);
+  });
+
   test("and no id names whoever takes it for a username", () => {
     for (const [entry, username] of [
       ["123456789", "123456789"],

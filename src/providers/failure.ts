@@ -1,8 +1,14 @@
 import type { Failure, FailureKind } from "../types/run.ts";
 import { durationMs } from "./call/waits.ts";
 
-/** What providers say when a call fails, and who says it: first match wins, so the narrow words stand above the wide ones. */
-export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] = [
+/** Some words name a fault of the request only where the provider puts the blame there too. */
+const OF_THE_REQUEST = [400, 415, 422];
+
+/**
+ * What providers say when a call fails, who says it, and with which status alone that counts: first match wins, so the
+ * narrow words stand above the wide ones.
+ */
+export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
   [
     "rate_limit",
     /throttl|too many requests|rate.?limit|quota.*per (minute|day)|resource.?exhausted|please retry in|usage.?limit|concurrency limit/i,
@@ -14,11 +20,6 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] 
     "all",
   ],
   ["image_size", /image.{0,60}(exceeds?\b|too large|dimensions?.{0,20}exceed)|max(imum)? allowed size.*image/is, "all"],
-  [
-    "image_broken",
-    /(unsupported|invalid|corrupt(ed)?|unknown|unreadable|broken)[ _]image|(could not|cannot|can't|unable to|failed to) (process|decode|load|read|identify|parse|open)( the| your| an?| this| input| provided){0,3} image|image (data|file)\b|image.{0,30}(not (a )?valid|could not be|appears to be|corrupt|unknown format)|unsupported mime type:? ?.?image/i,
-    "all",
-  ],
   [
     "context_overflow",
     /prompt is too long|prompt too long|input is too long|request_too_large|request entity too large|payload (size exceeds|too large)|exceeds the maximum size/i,
@@ -84,7 +85,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] 
   ["timeout", /timed? ?out|deadline.?exceeded/i, "all"],
   [
     "refusal",
-    /\brefus(ed|al)\b|content.?(policy|filter|management)|usage polic|guardrail|blocked by|flagged|prohibited_content|blocklist|spii|recitation|data_inspection|sensitive|\b(image_)?safety\b/i,
+    /\brefus(ed|al)\b|content.?(policy|filter|management)|usage polic|guardrail|blocked by|flagged|prohibited_content|blocklist|spii|recitation|data_inspection|sensitive|moderation.?blocked|\b(image_)?safety\b/i,
     "all",
   ],
   [
@@ -92,6 +93,13 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string])[] 
     /connection (error|broke|lost|closed|reset)|econn|epipe|enotfound|eai_again|ehost|enet|getaddrinfo|certificate|socket|network|terminated|^aborted\b|other side closed|fetch failed|bad gateway|internal.?server.?error|server_error|api_error/i,
     "all",
   ],
+  [
+    "image_broken",
+    /(unsupported|invalid|corrupt(ed)?|unknown|unreadable|broken)[ _]image|(could not|cannot|can't|unable to|failed to) (process|decode|load|read|identify|parse|open)( the| your| an?| this| input| provided){0,3} image|image.{0,30}(not (a )?valid|appears to be|corrupt|unknown format)|not represent a valid image|unsupported mime type:? ?.?image/i,
+    "all",
+    OF_THE_REQUEST,
+  ],
+  ["image_broken", /failed to load image or audio file/i, "Ollama, which answers 500"],
   ["format", /tool_use|tool_result|invalid.?(request|argument|prompt|params)|validation/i, "all"],
 ];
 
@@ -132,13 +140,16 @@ export function classifyFailure(text: string, facts: { status?: number; retryAft
 const isFine = (status: number | undefined): boolean => status === undefined || status < 400;
 
 function kindOf(text: string, status: number | undefined): FailureKind {
-  const [kind] = FAILURE_WORDS.find(([, words]) => words.test(text)) ?? [];
+  const [kind] = FAILURE_WORDS.find(([, words, , only]) => counts(only, status) && words.test(text)) ?? [];
   const byStatus = status === undefined ? undefined : STATUS_KINDS[status];
   // Whatever else a 402 or a 429 says, trying again at once does not help.
   if (status === 402) return "billing";
   if (status === 429 && kind !== "billing") return "rate_limit";
   return kind ?? byStatus ?? "unknown";
 }
+
+const counts = (only: readonly number[] | undefined, status: number | undefined): boolean =>
+  only === undefined || status === undefined || isFine(status) || only.includes(status);
 
 /** The SDKs put the status in front, or quote a body that has it. */
 function statusIn(text: string): number | undefined {

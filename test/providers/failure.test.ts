@@ -322,6 +322,26 @@ describe("a provider's words", () => {
     expect(classifyFailure("404 The model `gpt-9` does not exist").message).not.toContain("baseUrl");
   });
 
+  it.each<[status: number | undefined, kind: FailureKind, text: string]>([
+    [502, "network", "502 bad gateway: failed to load image service"],
+    [undefined, "network", "bad gateway: failed to load image service"],
+    [500, "network", "Unable to process input image. Please retry"],
+    [undefined, "network", "500 Unable to process input image. Please retry"],
+    [503, "overloaded", "Could not process image"],
+    [undefined, "timeout", "Invalid image URL: download timed out"],
+    [400, "timeout", "Invalid image URL: download timed out"],
+    [undefined, "refusal", "the image could not be shown under our usage policy"],
+    [undefined, "refusal", "image file moderation blocked"],
+    [undefined, "unknown", "image file storage is down"],
+    [400, "image_broken", "Unable to process input image. Please retry"],
+    [415, "image_broken", "Unsupported MIME type: image/bmp"],
+    [422, "image_broken", "Invalid image"],
+    [200, "image_broken", "Invalid image"],
+    [undefined, "image_broken", "Invalid image"],
+  ])("of an image blame it only where the request is at fault (%s, %s): %s", (status, kind, text) => {
+    expect(classifyFailure(text, status === undefined ? {} : { status }).kind).toBe(kind);
+  });
+
   it("always get a kind, a bounded message, and quickly", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 2000 }), fc.integer({ min: 100, max: 599 }), (text, status) => {

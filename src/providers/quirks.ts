@@ -15,7 +15,7 @@ export interface ImageLimits {
   readonly total: number;
   /** Pixels of the longest side. */
   readonly side?: number;
-  /** MIME types; any when absent. */
+  /** MIME types; when absent, any whose size can be measured. */
   readonly types?: readonly string[];
 }
 
@@ -75,6 +75,7 @@ const speaks =
 const speaksGoogle = speaks("google-generative-ai", "google-vertex", "google-gemini-cli");
 const speaksResponses = speaks("openai-responses", "azure-openai-responses", "openai-codex-responses");
 const WEB_IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const GOOGLE_IMAGES = [...WEB_IMAGES, "image/heic", "image/heif"];
 
 /** One row per oddity; a later row wins. */
 export const QUIRKS: readonly Quirk[] = [
@@ -164,9 +165,9 @@ export const QUIRKS: readonly Quirk[] = [
   },
   {
     id: "google-images",
-    why: "A request with inline data may have 20 MB.",
+    why: "A request with inline data may have 20 MB, and HEIC in it.",
     when: speaksGoogle,
-    transcript: { imageLimits: { count: 50, each: 7_000_000, total: 14_000_000 } },
+    transcript: { imageLimits: { count: 50, each: 7_000_000, total: 14_000_000, types: GOOGLE_IMAGES } },
   },
   {
     id: "gemini-result-images",

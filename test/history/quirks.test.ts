@@ -188,6 +188,23 @@ describe("images", () => {
     expect(shown(applyPasses([user(jpeg)], claude))).toEqual([{ ...jpeg, mimeType: "image/jpeg" }]);
   });
 
+  it("of a type that cannot be measured are shown to the models that take it", () => {
+    const heic = image(Buffer.from("\0\0\0\u0018ftypheic\0\0\0\0mif1heic", "latin1").toString("base64"), "image/heic");
+    const bmp = image(Buffer.from("BM\0\0\0\0").toString("base64"), "image/bmp");
+    expect(shown(applyPasses([user(heic)], gemini))).toEqual([heic]);
+    const unlisted = { ...claude, imageLimits: { count: 9, each: 5_000_000, total: 9_000_000 } };
+    for (const [photo, policy] of [
+      [heic, claude],
+      [heic, unlisted],
+      [bmp, gemini],
+    ] as const)
+      expect(applyPasses([user(photo)], policy)[0]?.content).toEqual([
+        says(`[image: this model cannot see ${photo.mimeType}]`),
+      ]);
+    const misnamed = image(heic.data, "image/png");
+    expect(applyPasses([user(misnamed)], gemini)[0]?.content).toEqual([says("[image: its data is broken]")]);
+  });
+
   it("say their size also behind a long preview", () => {
     const preview = Buffer.concat(
       Array.from({ length: 6 }, () => Buffer.concat([Buffer.from([0xff, 0xe2, 0xff, 0xff]), Buffer.alloc(65_533)])),

@@ -6,6 +6,9 @@ export interface Measure {
   readonly height: number;
 }
 
+/** The types that can be measured. */
+export const MEASURED: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 /** Reads type and size of a PNG, JPEG, GIF or WebP; undefined for anything else and for broken heads. Never throws. */
 export function measure(bytes: Uint8Array): Measure | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

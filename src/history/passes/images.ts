@@ -1,5 +1,5 @@
 import type { ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
-import { type Measure, measure } from "../images/measure.ts";
+import { type Measure, MEASURED, measure } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";
 
@@ -67,7 +67,8 @@ function checked(image: ImageContent, limits: ImageLimits): Seen {
   const { width = 0, height = 0 } = sizeOf(found) ?? {};
   if (found.data.length > limits.each || Math.max(width, height) > (limits.side ?? Number.POSITIVE_INFINITY))
     return words("too large for this model");
-  return limits.types?.includes(found.mimeType) === false ? words(`this model cannot see ${found.mimeType}`) : found;
+  const { mimeType } = found;
+  return (limits.types ?? MEASURED).includes(mimeType) ? found : words(`this model cannot see ${mimeType}`);
 }
 
 /** Base64 characters in which an image says its size as a rule: a JPEG has its preview in front. */
@@ -82,12 +83,15 @@ function sizeOf(image: ImageContent): Measure | undefined {
 
 const read = (base64: string): Measure | undefined => measure(Buffer.from(base64, "base64"));
 
-/** Providers refuse what is no image, and one whose bytes are not of the type that it claims; the bytes are right. */
+/**
+ * Providers refuse what is no image, and one whose bytes are not of the type that it claims; the bytes are right. Where they
+ * claim one that cannot be measured, such as HEIC, the claim is all that is known.
+ */
 function soundImage(image: ImageContent): ImageContent | undefined {
   const { data } = image;
   if (data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return undefined;
   const { mimeType } = sizeOf(image) ?? {};
-  if (mimeType === undefined) return undefined;
+  if (mimeType === undefined) return MEASURED.includes(image.mimeType) ? undefined : image;
   return mimeType === image.mimeType ? image : { ...image, mimeType };
 }
 

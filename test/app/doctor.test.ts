@@ -214,6 +214,7 @@ describe("what is wrong", () => {
 
   const WRITE = "everybody who finds the bot may write";
   const USE = "everybody may put the bot into a group";
+  const HEARD = "allowFrom is for direct chats alone; everybody may be heard in";
   const STILL = "Strangers are not answered";
   it.each<[object, string[]]>([
     [{ dm: { policy: "open", allowFrom: ["*"] } }, [WRITE]],
@@ -224,7 +225,15 @@ describe("what is wrong", () => {
     [{ groupPolicy: "open", groupAllowFrom: ["7"] }, [STILL]],
     [{ groups: { "*": {} } }, [USE]],
     [{ groups: { "*": {} }, allowFrom: ["7"] }, [STILL]],
-    [{ guilds: { "*": {} }, allowFrom: ["7"] }, [USE]],
+    [{ guilds: { "*": {} }, allowFrom: ["7"] }, [USE, `${HEARD} guild:*.`]],
+    [
+      { guilds: { "5": {}, "6": { channels: { "61": {}, "62": { enabled: false } } } }, dm: { allowFrom: ["7"] } },
+      [STILL, `${HEARD} 61, guild:5.`],
+    ],
+    [{ channels: { C1: {}, C2: { users: ["8"] }, C3: { roles: ["9"] } }, allowFrom: ["7"] }, [STILL, `${HEARD} C1.`]],
+    [{ channels: { C1: {} }, groups: { "-1": {} }, allowFrom: ["7"], groupAllowFrom: ["7"] }, [STILL]],
+    [{ channels: { C1: {} }, allowFrom: ["7"], groupPolicy: "disabled" }, [STILL]],
+    [{ channels: { C1: {} }, allowFrom: ["*"] }, [WRITE]],
     [{ guilds: { "*": { roles: ["9"] } } }, [STILL]],
     [{ guilds: { "5": {} } }, [STILL]],
   ])("is told as messages are judged: %j", async (slack, messages) => {

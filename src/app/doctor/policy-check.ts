@@ -1,7 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
 import { sendersOf } from "../../channels/gating.ts";
 import { hasEverybody, namesUsername } from "../../channels/listed.ts";
-import { type ChannelPolicy, policyOf } from "../../channels/policy.ts";
+import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/policy.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 
@@ -80,8 +80,23 @@ function doubtsOf({ name, channel, policy }: Judged): CheckResult[] {
     message: `${name}: dmPolicy is "open", but allowFrom has no "*": who is not in it is ignored.`,
     fix: 'Add "*" to allowFrom to hear everybody, or set dmPolicy to "allowlist" or "pairing".',
   };
+  const open = openPlaces(policy, channel);
+  const members: CheckResult = {
+    status: "warn",
+    message: `${name}: allowFrom is for direct chats alone; everybody may be heard in ${open.join(", ")}.`,
+    fix: "List users or roles there, or set groupAllowFrom to those whom you mean.",
+  };
   const isShut = policy.direct === "open" && !hasEverybody(policy.allowFrom, channel);
-  return [...(named.length > 0 ? [names] : []), ...(isShut ? [nobody] : [])];
+  return [...(named.length > 0 ? [names] : []), ...(open.length > 0 ? [members] : []), ...(isShut ? [nobody] : [])];
+}
+
+/** Guilds and channels that single nobody out, where `allowFrom` does and may be thought to hold for them too. */
+function openPlaces(policy: ChannelPolicy, channel: string): readonly string[] {
+  const { allowFrom, group: groups } = policy;
+  if (groups === "disabled" || allowFrom.length === 0 || hasEverybody(allowFrom, channel)) return [];
+  const isOpen = (group: GroupPolicy): boolean =>
+    group.ofMembers === true && group.enabled && !group.roles && sendersOf(policy, group) === undefined;
+  return Object.entries(policy.groups).flatMap(([id, group]) => (isOpen(group) ? [id] : []));
 }
 
 function listsOf({ allowFrom, groupAllowFrom = [], groups }: ChannelPolicy): readonly string[] {

@@ -95,7 +95,7 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
   ],
   [
     "image_broken",
-    /(unsupported|invalid|corrupt(ed)?|unknown|unreadable|broken)[ _]image|(could not|cannot|can't|unable to|failed to) (process|decode|load|read|identify|parse|open)( the| your| an?| this| input| provided){0,3} image|image.{0,30}(not (a )?valid|appears to be|corrupt|unknown format)|not represent a valid image|unsupported mime type:? ?.?image/i,
+    /(unsupported|invalid|corrupt(ed)?|unknown|unreadable|broken)[ _]image|(could not|cannot|can't|unable to|failed to) (process|decode|load|read|identify|parse|open)( the| your| an?| this| input| provided){0,3} image|image.{0,30}(not (a )?valid|appears to be|corrupt|unknown format)|not represent a valid image|image file is truncated|broken data stream when reading image|unsupported mime type:? ?.?image/i,
     "all",
     OF_THE_REQUEST,
   ],

@@ -157,6 +157,8 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ],
     ["Google", "400 Unable to process input image. Please retry or report in the developer forum."],
     ["Google", "400 Provided image is not valid."],
+    ["vLLM", "400 image file is truncated (7 bytes not processed)"],
+    ["vLLM", "400 broken data stream when reading image file"],
     ["Ollama", "500 Failed to load image or audio file"],
   ],
   thinking_unsupported: [

@@ -7,8 +7,8 @@ import type { SlackCommand } from "./events.ts";
 import { reasonOf, wordOf } from "./failures.ts";
 import { isSlacks } from "./media.ts";
 
-/** Slack wants a command acknowledged within three seconds. */
-const WAIT_MS = 1000;
+/** For all questions about a command: Slack wants it acknowledged within three seconds, and it has to be stored as well. */
+const WAIT_MS = 1200;
 const MOST = 100;
 /** Slack's words for a chat that the bot is not in: a channel, or the direct chat of two others. */
 const OUTSIDE = new Set(["channel_not_found", "not_in_channel"]);
@@ -38,8 +38,9 @@ export class Elsewhere {
    * the bot is, and where Slack does not tell. Never rejects.
    */
   async homeFor(command: SlackCommand): Promise<string | undefined> {
+    const until = Date.now() + WAIT_MS;
     if ((await inTime(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
-    const home = await inTime(this.#open(command.user_id), WAIT_MS);
+    const home = await inTime(this.#open(command.user_id), until - Date.now());
     if (!this.#told.has(command.trigger_id)) void this.#tell(command, home === undefined ? INVITE : ANSWERED_AT_HOME);
     return home;
   }

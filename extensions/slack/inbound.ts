@@ -34,10 +34,19 @@ async function readEvent(event: SlackEvent, teamId: string, view: View): Promise
 }
 
 async function readWritten(event: Written, teamId: string, view: View): Promise<InboundMessage | undefined> {
-  const { channel, ts, type } = event;
-  const whole = type === "app_mention" ? await view.mentions.whole(event) : event;
-  const read = await readMessage(whole, { channel, teamId }, view);
-  return read && view.mentions.isLate(event) ? { ...read, eventKey: `f:${channel}:${ts}`, isEdit: true } : read;
+  const { channel, type } = event;
+  const where = { channel, teamId };
+  return type === "app_mention"
+    ? readMessage(await view.mentions.whole(event), where, view)
+    : readLate(event, where, view);
+}
+
+/** A message that may bring the files of its mention, which came before. */
+export async function readLate(message: SlackMessage, where: Where, view: View): Promise<InboundMessage | undefined> {
+  const read = await readMessage(message, where, view);
+  const { channel } = where;
+  const isLate = read !== undefined && (await view.mentions.isLate({ ...message, channel }));
+  return isLate ? { ...read, eventKey: `f:${channel}:${message.ts}`, isEdit: true } : read;
 }
 
 /** Notices such as "joined the channel" have a subtype that is not listed. */
@@ -125,11 +134,17 @@ async function commanded(payload: unknown, view: View): Promise<InboundMessage |
   const command = commandShape.safeParse(payload).data;
   const { enabled, name } = view.config.slashCommand;
   if (!command || !enabled || command.command !== `/${name}`) return undefined;
+  // All at once, as Slack waits for its acknowledgement.
+  const [home, there, sender] = await Promise.all([
+    view.elsewhere.homeFor(command),
+    peerOf(command.channel_id, undefined, view),
+    view.people.sender(command.user_id),
+  ]);
   return {
     id: command.trigger_id,
     eventKey: `c:${command.trigger_id}`,
-    from: await peerOf((await view.elsewhere.homeFor(command)) ?? command.channel_id, undefined, view),
-    sender: await view.people.sender(command.user_id),
+    from: home === undefined ? there : await peerOf(home, undefined, view),
+    sender,
     text: commandText(command, view),
     media: [],
     mentionsBot: true,

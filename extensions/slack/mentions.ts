@@ -1,10 +1,12 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { wait } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import type { Slack } from "./api.ts";
 import { inTime } from "./cache.ts";
 import { callbackShape, eventShape } from "./events.ts";
 import type { Delivery, SlackMessage, Written } from "./events.ts";
 import { reasonOf, wordOf } from "./failures.ts";
+import { Noted } from "./noted.ts";
 import { messagesOf } from "./threads.ts";
 
 const MOST = 500;
@@ -13,22 +15,26 @@ const WAIT_MS = 1500;
 /** Milliseconds before each question: a history may have a message a moment after its event. */
 const ASKED_AFTER = [0, 400];
 
+type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
+
 /**
  * A mention in a channel comes as `app_mention`, and as `message` where the app subscribes to those, in any order. The first
  * of them may lack the files that the second has.
  */
 export class Mentions {
   readonly #slack: Slack;
-  readonly #host: Pick<ChannelHost, "log" | "signal">;
+  readonly #host: MentionsHost;
   /** What `message` events brought, by place. */
   readonly #told = new Map<string, SlackMessage>();
-  /** Mentions that were passed on although Slack did not tell whether they have files. */
+  /** Mentions that were passed on although Slack did not tell whether they have files; noted, as their files may come later. */
   readonly #doubtful = new Map<string, true>();
+  readonly #noted: Noted<string>;
   #mayAsk = true;
 
-  constructor(slack: Slack, host: Pick<ChannelHost, "log" | "signal">) {
+  constructor(slack: Slack, host: MentionsHost) {
     this.#slack = slack;
     this.#host = host;
+    this.#noted = new Noted({ notes: host.notes, name: "doubtful-mentions", item: z.string(), most: MOST });
   }
 
   /** Something was delivered, and waits to be read. */
@@ -43,13 +49,37 @@ export class Mentions {
     if (mention.files != null && mention.files.length > 0) return mention;
     const told = () => this.#told.get(keyOf(mention));
     const full = told() ?? (await inTime(this.#asked(mention), WAIT_MS)) ?? told();
-    if (!full) keep(this.#doubtful, keyOf(mention), true);
+    if (!full) await this.#doubt(keyOf(mention));
     return full ? { ...mention, files: full.files, attachments: mention.attachments ?? full.attachments } : mention;
   }
 
-  /** Whether a message has the files of a mention that was passed on without them. */
-  isLate(event: Written): boolean {
-    return event.type === "message" && (event.files?.length ?? 0) > 0 && this.#doubtful.delete(keyOf(event));
+  /**
+   * Whether a message has the files of a mention that was passed on without them. It stays so: the message may have to be
+   * read again, as long as it is not stored. Never rejects.
+   */
+  async isLate({ files, ...place }: Pick<Written, "channel" | "ts" | "files">): Promise<boolean> {
+    if (files == null || files.length === 0) return false;
+    const key = keyOf(place);
+    return this.#doubtful.has(key) || (await this.#doubts()).includes(key);
+  }
+
+  /** Resolves when it is durable, before the mention itself can be. */
+  async #doubt(key: string): Promise<void> {
+    keep(this.#doubtful, key, true);
+    try {
+      if (!(await this.#noted.all()).includes(key)) await this.#noted.add(key);
+    } catch (error) {
+      this.#host.log.warn("a mention whose files may come later could not be noted", { error: String(error) });
+    }
+  }
+
+  async #doubts(): Promise<readonly string[]> {
+    try {
+      return await this.#noted.all();
+    } catch (error) {
+      this.#host.log.warn("the mentions whose files may come later could not be read", { error: String(error) });
+      return [];
+    }
   }
 
   async #asked(mention: Written): Promise<SlackMessage | undefined> {

@@ -3,7 +3,7 @@ import type { InboundMessage } from "openclaw/plugin-sdk";
 import { messagesOf } from "./threads.ts";
 import type { SlackMessage } from "./events.ts";
 import { outcomeOf, reasonOf, wordOf } from "./failures.ts";
-import { readMessage } from "./inbound.ts";
+import { readLate } from "./inbound.ts";
 import type { View } from "./view.ts";
 import type { Room } from "./room.ts";
 
@@ -25,7 +25,7 @@ export async function missedSince(room: Room, view: View, since: number): Promis
   }
   const messages: InboundMessage[] = [];
   for (const { channel, message } of found.toSorted((a, b) => Number(a.message.ts) - Number(b.message.ts))) {
-    const read = await readMessage(message, { channel, teamId: view.self.teamId }, view);
+    const read = await readLate(message, { channel, teamId: view.self.teamId }, view);
     if (read) messages.push(read);
   }
   return messages;

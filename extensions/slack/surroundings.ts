@@ -30,7 +30,7 @@ const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
 async function inThread({ message, named, channel, thread }: Answer, view: View): Promise<Surroundings> {
   const { messages: known, hasAnswer } = (await view.threads.read(channel, thread)) ?? UNREAD;
   const starter = await starterOf(known, thread, view);
-  const isFirst = view.threads.isFirstSight(channel, thread);
+  const isFirst = view.threads.isFirstSight(channel, thread, message);
   const begun = message.parent_user_id === view.self.userId;
   const joined = begun || (await view.threads.hasBot(channel, thread));
   const isMeant = joined && !view.config.thread.requireExplicitMention;
@@ -42,19 +42,19 @@ async function inThread({ message, named, channel, thread }: Answer, view: View)
       ...(starter !== undefined && { threadStarter: starter }),
     },
     earlier: [
-      ...(mentionsBot ? await parentLines({ channel, thread, hasAnswer }, view) : []),
+      ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, view) : []),
       ...(named && isFirst && !joined ? await earlierLines(known, message, view) : []),
     ],
   };
 }
 
-type Place = Pick<Answer, "channel" | "thread"> & Pick<Thread, "hasAnswer">;
+type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 
 /** What was said in the channel before a thread in which the bot is asked and has not answered yet. */
-async function parentLines({ channel, thread, hasAnswer }: Place, view: View): Promise<readonly string[]> {
+async function parentLines({ message, channel, thread, hasAnswer }: Place, view: View): Promise<readonly string[]> {
   const { inheritParent, historyScope, initialHistoryLimit: limit } = view.config.thread;
   if (hasAnswer || !inheritParent || historyScope === "channel" || limit === 0) return [];
-  if (!view.threads.inherits(channel, thread)) return [];
+  if (!view.threads.inherits(channel, thread, message)) return [];
   const before = await view.threads.before(channel, thread, limit);
   return linesOf(before, "Earlier in the channel", view);
 }

@@ -16,6 +16,9 @@ const PAGES = 5;
 /** Answers of a thread that are kept; no more are ever told. */
 const KEPT = 200;
 
+/** A message, and an edit of it, which is another. */
+type Version = Pick<SlackMessage, "ts" | "edited">;
+
 /** A thread as it was when it was first seen. */
 export interface Thread {
   /** The first message and the last answers, oldest first. */
@@ -35,8 +38,9 @@ export class Threads {
   readonly #restored: Promise<void>;
   readonly #known = new Cache<Thread>(MOST, KEEP_MS);
   readonly #joined = new Set<string>();
-  readonly #seen = new Set<string>();
-  readonly #inherited = new Set<string>();
+  /** By thread, the message that came first. */
+  readonly #seen = new Map<string, string>();
+  readonly #inherited = new Map<string, string>();
   readonly #before = new Cache<readonly SlackMessage[]>(MOST, KEEP_MS);
   /** The bot's own messages with their threads; empty in the main stream. */
   readonly #own = new Map<string, string>();
@@ -71,14 +75,14 @@ export class Threads {
     return { messages: [...first, ...answers.slice(-KEPT)], hasBot, hasAnswer };
   }
 
-  /** True for the first message of a thread that comes while this connection lives. */
-  isFirstSight(channel: string, ts: string): boolean {
-    return remember(this.#seen, keyOf(channel, ts));
+  /** True for the first message of a thread that comes while this connection lives, for all copies of it. */
+  isFirstSight(channel: string, ts: string, message: Version): boolean {
+    return claim(this.#seen, keyOf(channel, ts), message);
   }
 
-  /** True once for a thread while this connection lives: what its channel said before it is told once. */
-  inherits(channel: string, ts: string): boolean {
-    return remember(this.#inherited, keyOf(channel, ts));
+  /** True for one message of a thread while this connection lives: what its channel said before it is told once. */
+  inherits(channel: string, ts: string, message: Version): boolean {
+    return claim(this.#inherited, keyOf(channel, ts), message);
   }
 
   /** The messages of the channel's main stream before a message, oldest first; none when Slack does not tell in time. */
@@ -143,6 +147,16 @@ function remember(set: Set<string>, key: string): boolean {
   const [oldest] = set;
   if (set.size > MOST && oldest !== undefined) set.delete(oldest);
   return true;
+}
+
+/** Whether it is the message that claimed the key, or the first to do so; the oldest claim goes when there are too many. */
+function claim(claims: Map<string, string>, key: string, { ts, edited }: Version): boolean {
+  const version = `${ts} ${edited?.ts ?? ""}`;
+  const holder = claims.get(key) ?? version;
+  claims.set(key, holder);
+  const [oldest] = claims.keys();
+  if (claims.size > MOST && oldest !== undefined) claims.delete(oldest);
+  return holder === version;
 }
 
 /** What the bot itself wrote. */

@@ -1,5 +1,8 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
+import { closeLater } from "../../../test/contracts/running.ts";
+import { Account } from "../account.ts";
+import { slackConfig } from "../config.ts";
 import { FOREIGN, OPEN } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
@@ -54,4 +57,36 @@ test("who cannot be written to is asked to invite the bot; an address that does 
   await host.heard("again");
   await expect.poll(() => host.lines.filter((line) => line.includes("404"))).toHaveLength(1);
   expect(JSON.stringify([host.received, host.lines])).not.toMatch(/-secret|-gone/);
+});
+
+test.each([
+  ["nothing at all", Infinity],
+  ["slowly that the bot is not there", 1000],
+])("a command is read well before Slack wants it acknowledged, though Slack tells %s", async (_what, tellsAfter) => {
+  const platform = await slackPlatform();
+  closeLater(platform);
+  const account = new Account(slackConfig.parse({ ...platform.config, slashCommand: { enabled: true } }), new Host());
+  await account.ready();
+  const { conversations, users } = account.slack.calls;
+  vi.useFakeTimers();
+  try {
+    vi.spyOn(conversations, "info").mockImplementation(async () => {
+      const told = Promise.withResolvers<{ ok: true; channel: { is_member: false } }>();
+      if (tellsAfter < Infinity)
+        setTimeout(() => told.resolve({ ok: true, channel: { is_member: false } }), tellsAfter);
+      return told.promise;
+    });
+    vi.spyOn(conversations, "open").mockReturnValue(Promise.withResolvers<never>().promise);
+    vi.spyOn(users, "info").mockReturnValue(Promise.withResolvers<never>().promise);
+    const command = { command: "/openclaw", channel_id: OPEN, user_id: "U1001", text: "hi", trigger_id: "1.1" };
+    const read = account.read({ kind: "slash_commands", payload: command });
+    const begun = Date.now();
+    const took = read.then(() => Date.now() - begun);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await read).toMatchObject({ text: "hi", from: { chat: { id: OPEN } }, sender: { id: "U1001" } });
+    expect(await took).toBeLessThanOrEqual(1200);
+  } finally {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  }
 });

@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { Host } from "../../../test/contracts/channel.ts";
-import { start, stopAll } from "../../../test/contracts/channel.ts";
+import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import { closeLater } from "../../../test/contracts/running.ts";
 import type { InboundMessage } from "../../../src/types/message.ts";
+import { Account } from "../account.ts";
+import { slackConfig } from "../config.ts";
+import { Intake } from "../intake.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
@@ -9,7 +12,7 @@ afterEach(stopAll);
 
 async function begin(tells: "mentions first" | "mentions alone") {
   const platform = await slackPlatform();
-  const { host } = await start(platform);
+  const { host, link } = await start(platform);
   await host.until(() => host.reports.some((report) => report.kind === "alive"));
   const { fake } = platform;
   fake.tells = tells;
@@ -17,7 +20,7 @@ async function begin(tells: "mentions first" | "mentions alone") {
   const show = (more: Record<string, unknown> = {}) =>
     fake.say("C9", `<@${fake.self.userId}> look`, { subtype: "file_share", files: [file], ...more });
   const asked = () => fake.calls.filter(({ method }) => method === "conversations.replies").length;
-  return { host, fake, show, asked, file, ref: String(file["id"]) };
+  return { platform, host, link, fake, show, asked, file, ref: String(file["id"]) };
 }
 
 /** What a host that takes each key once has got. */
@@ -64,6 +67,68 @@ describe("a mention that Slack tells without its file", () => {
     expect(refs(host).map(({ length }) => length)).toEqual([0, 1, 0, 1]);
     expect(host.received.map(({ isEdit }) => isEdit === true)).toEqual([false, true, false, true]);
     expect(asked()).toBe(1);
+  });
+});
+
+describe("a file that comes later than its mention", () => {
+  async function doubted() {
+    const { platform, host, link, fake, show, file } = await begin("mentions alone");
+    fake.fail("conversations.replies", "missing_scope");
+    const event = { subtype: "file_share", channel: "C9", user: ADA, text: "look", files: [file] };
+    const ts = show();
+    await host.until(() => host.received.length === 1);
+    await expect.poll(() => fake.pending).toEqual([]);
+    return { platform, host, link, fake, told: { type: "message", ...event, ts } };
+  }
+  const late = { isEdit: true, eventKey: expect.stringMatching(/^f:/), media: [expect.anything()] };
+
+  test("is not lost where its event has to be read again, as it could not be stored", async () => {
+    const { host, fake, told } = await doubted();
+    host.refuse = 1;
+    fake.inject(told);
+    fake.redeliver();
+    await host.until(() => host.received.length === 3);
+    expect(host.received.slice(1)).toMatchObject([late, late]);
+    expect(taken(host)).toHaveLength(2);
+  });
+
+  test("is not lost by a restart in between", async () => {
+    const { platform, host, link, fake, told } = await doubted();
+    await link.close();
+    const next = new Host(host);
+    const again = await start(platform, next);
+    fake.inject(told);
+    await next.heard("look");
+    expect(next.received).toMatchObject([late]);
+    expect(await again.link.missedSince?.(Date.now() - 60_000)).toMatchObject([late]);
+  });
+});
+
+describe("two events of one mention that are read together", () => {
+  const inherit = { historyScope: "thread", inheritParent: true };
+
+  test.each([{}, inherit])("both tell what was said in its thread before (%j)", async (thread) => {
+    const platform = await slackPlatform();
+    closeLater(platform);
+    const { fake } = platform;
+    fake.say("C9", "an answer", { thread_ts: TOPIC, user: "U2" }, true);
+    const host = new Host();
+    const account = new Account(slackConfig.parse({ ...platform.config, thread }), host);
+    const intake = new Intake({
+      host,
+      signal: host.signal,
+      notice: (delivery) => account.mentions.notice(delivery),
+      read: (delivery) => account.read(delivery),
+    });
+    const text = `<@${fake.self.userId}> what now?`;
+    const event = { channel: "C9", user: ADA, text, ts: "1800000000.000100", thread_ts: TOPIC };
+    const offer = (type: string) => intake.offer({ kind: "events_api", payload: { event: { ...event, type } } });
+    // The first alone is read at once, and those that come meanwhile together.
+    const other = intake.offer({ kind: "events_api", payload: {} });
+    await Promise.all([other, offer("app_mention"), offer("message")]);
+    const lines = host.received.map(({ untrusted }) => untrusted);
+    expect(lines[0]).toContain("Earlier in the thread, U2: an answer");
+    expect(lines).toEqual([lines[0], lines[0]]);
   });
 });
 

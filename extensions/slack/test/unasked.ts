@@ -15,5 +15,5 @@ const threads: View["threads"] = {
 export const UNASKED: Pick<View, "threads" | "mentions" | "elsewhere"> = {
   threads,
   elsewhere: { homeFor: async () => undefined },
-  mentions: { whole: async (mention) => mention, isLate: () => false },
+  mentions: { whole: async (mention) => mention, isLate: async () => false },
 };

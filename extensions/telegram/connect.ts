@@ -10,6 +10,7 @@ import { Forums } from "./forums.ts";
 import { Intake } from "./intake.ts";
 import { Moves } from "./moves.ts";
 import { OwnMessages } from "./own-messages.ts";
+import { Posts } from "./posts.ts";
 import { openWay, receive } from "./receive.ts";
 import type { Room } from "./room.ts";
 import { changes, sendText } from "./send.ts";
@@ -18,7 +19,8 @@ import { Uploads } from "./upload.ts";
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
   const bot = await openBot(config);
-  const room = { bot, config, host, moves: new Moves(config, host), own: new OwnMessages(host), forums: new Forums() };
+  const known = { moves: new Moves(config, host), own: new OwnMessages(host), forums: new Forums() };
+  const room = { bot, config, host, ...known, posts: new Posts(config) };
   return link(room, await firstContact(bot, host));
 }
 

@@ -1,10 +1,10 @@
 import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "grammy/types";
 import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
-import type { Self } from "./api.ts";
 import { mediaOf } from "./media.ts";
 import { addressOf, wordsOf } from "./mentions.ts";
 import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
+import { postOf } from "./posts.ts";
 import { reacted } from "./reactions.ts";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
@@ -43,7 +43,7 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
   const media = mediaOf(message);
   const untrusted = untrustedOf(message);
   if (text === "" && media.length === 0 && untrusted.length === 0) return undefined;
-  const quoted = quoteOf(message, view.self);
+  const quoted = quoteOf(message, view);
   const direct = message.chat.type === "private";
   return {
     id: String(message.message_id),
@@ -52,7 +52,7 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     sender: senderOf(message),
     text,
     media,
-    mentionsBot: direct || address.named || quoted?.fromBot === true,
+    mentionsBot: direct || (address.named && !isHeardAbove(message, view)) || quoted?.fromBot === true,
     receivedAt: view.now,
     sentAt: (message.edit_date ?? message.date) * 1000,
     ...(quoted && { replyTo: quoted }),
@@ -60,9 +60,19 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
   };
 }
 
-/** A post does not say which of the channel's administrators wrote it. */
-const isOurs = ({ from, chat, message_id: id }: Message, { self, own }: View): boolean =>
-  from?.id === self.id || (chat.type === "channel" && own?.has(chat.id, id) === true);
+/** A post does not say which of the channel's administrators wrote it, and neither does its copy in the discussion group. */
+function isOurs(message: Message, { self, own }: View): boolean {
+  const { from, chat, message_id: id } = message;
+  if (from?.id === self.id) return true;
+  const post = chat.type === "channel" ? { chatId: chat.id, id } : postOf(message);
+  return post !== undefined && own?.has(post.chatId, post.id) === true;
+}
+
+/** The copy of a post that is answered in its channel. */
+function isHeardAbove(message: Message, { posts }: View): boolean {
+  const post = postOf(message);
+  return post !== undefined && posts?.has(post.chatId, post.id) === true;
+}
 
 function pressed(query: CallbackQuery, eventKey: string, view: View): InboundMessage | undefined {
   if (query.data === undefined || query.message === undefined) return undefined;
@@ -94,10 +104,17 @@ function senderOf(message: Message): Sender {
     id: String(chat.id),
     ...(chat.title !== undefined && { name: chat.title }),
     ...(chat.username !== undefined && { username: chat.username }),
+    ...(isBots(message) && { isBot: true }),
   };
 }
 
-function quoteOf(message: Message, self: Self): QuotedMessage | undefined {
+/** Whether a post is a bot's, as far as it tells. In groups the author of what a chat says is a bot of Telegram's. */
+function isBots(message: Message): boolean {
+  if (message.chat.type === "channel") return message.via_bot !== undefined || message.from?.is_bot === true;
+  return message.is_automatic_forward === true && message.via_bot !== undefined;
+}
+
+function quoteOf(message: Message, view: View): QuotedMessage | undefined {
   const original = message.reply_to_message;
   // Every message of a topic "replies" to the notice that opened it.
   if (!original || original.forum_topic_created) return undefined;
@@ -109,6 +126,6 @@ function quoteOf(message: Message, self: Self): QuotedMessage | undefined {
     ...(sender !== undefined && { sender }),
     ...(text !== undefined && { text }),
     ...(media.length > 0 && { media }),
-    ...(original.from?.id === self.id && { fromBot: true }),
+    ...(isOurs(original, view) && !isHeardAbove(message, view) && { fromBot: true }),
   };
 }

@@ -43,7 +43,10 @@ export class Intake {
   async take(self: Self, updates: readonly Update[]): Promise<void> {
     await this.#inTurn(async () => {
       for (const update of updates) await this.#room.moves.see(update);
-      for (const update of updates) this.#room.forums.see(update);
+      for (const update of updates) {
+        this.#room.forums.see(update);
+        this.#room.posts.see(update);
+      }
       const news = this.#versions.newsOf(updates);
       await this.#store(news.updates.flatMap((update) => this.#read(self, update)));
       this.#versions.keep(news.versions);
@@ -108,9 +111,9 @@ export class Intake {
   }
 
   #read(self: Self, update: Update): readonly Incoming[] {
-    const { host, config, moves, own } = this.#room;
+    const { host, config, moves, own, posts } = this.#room;
     try {
-      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own });
+      const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own, posts });
       const album = albumOf(update);
       return messages
         .filter(({ isEdit }) => !isEdit || config.edits === "answer")

@@ -13,6 +13,8 @@ export interface View {
     has(chatId: number, messageId: number): boolean;
     topicOf(chatId: number, messageId: number): string | undefined;
   };
+  /** Posts that were heard in their channels. */
+  readonly posts?: { has(chatId: number, messageId: number): boolean };
 }
 
 /** The chat of a message as the gateway knows it. */

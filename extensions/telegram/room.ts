@@ -4,6 +4,7 @@ import type { TelegramConfig } from "./config.ts";
 import type { Forums } from "./forums.ts";
 import type { Moves } from "./moves.ts";
 import type { OwnMessages } from "./own-messages.ts";
+import type { Posts } from "./posts.ts";
 
 /** What the parts of one account share. */
 export interface Room {
@@ -13,4 +14,5 @@ export interface Room {
   readonly moves: Moves;
   readonly own: OwnMessages;
   readonly forums: Forums;
+  readonly posts: Posts;
 }

@@ -111,6 +111,64 @@ describe("a channel that the bot administers", () => {
     await host.heard("theirs");
     expect(host.received).toHaveLength(1);
   });
+
+  const TALK = { id: -1003, type: "supergroup", title: "News talk" };
+  /** A post as Telegram shows it in the discussion group. */
+  const copy = (message_id: number, said: string, more: object = {}) => ({
+    ...post(message_id + 500, said, more),
+    chat: TALK,
+    from: { id: 777_000, is_bot: false, first_name: "Telegram" },
+    is_automatic_forward: true,
+    forward_origin: { type: "channel", date: 1_795_000_000, chat: NEWS, message_id },
+  });
+
+  test("knows its own posts in the discussion group and in replies", async () => {
+    const { fake, host, link, group } = await begin();
+    const sent = await link.send({ ...group, chat: { kind: "group", id: "-1002" } }, text("mine"), KEY);
+    if (sent.kind !== "sent") throw new Error("not sent");
+    const id = Number(sent.messageId);
+    fake.inject({ message: copy(id, "mine") });
+    fake.inject({ channel_post: post(97, "go on", { reply_to_message: post(id, "mine") }) });
+    fake.inject({ channel_post: post(98, "and that", { reply_to_message: post(97, "go on") }) });
+    fake.say("a comment", { chat: TALK, more: { reply_to_message: copy(id, "mine") } });
+    await host.heard("a comment");
+    const seen = host.received.map(({ text: said, mentionsBot, replyTo }) => [said, mentionsBot, replyTo?.fromBot]);
+    expect(seen).toEqual([
+      ["go on", true, true],
+      ["and that", false, undefined],
+      ["a comment", true, true],
+    ]);
+  });
+
+  test.each([
+    ["where it is open", { groupPolicy: "open" }, false],
+    ["where it is listed", { groups: { "-1002": {}, "-1003": {} } }, false],
+    ["but not where only its discussion group is", { groups: { "-1003": {} } }, true],
+    ["but not where it is closed", { groupPolicy: "open", groups: { "-1002": { enabled: false } } }, true],
+  ])("is named once by a post that comes twice, %s", async (_where, config, again) => {
+    const { fake, host } = await begin(config);
+    const said = `@${fake.self.username} hello`;
+    const more = { entities: [{ type: "mention", offset: 0, length: fake.self.username.length + 1 }] };
+    fake.inject({ channel_post: post(40, said, more) });
+    fake.inject({ message: copy(40, said, more) });
+    fake.inject({ message: copy(41, said, more) });
+    const reply = { reply_to_message: { ...copy(39, "of the bot"), from: { ...fake.self, is_bot: true } } };
+    fake.inject({ message: copy(40, said, { ...more, ...reply }) });
+    await host.until(() => host.received.length === 4);
+    expect(host.received.map(({ mentionsBot }) => mentionsBot)).toEqual([true, again, true, again]);
+    expect(host.received[3]?.replyTo?.fromBot === true).toBe(again);
+  });
+
+  test("tells of a post by a bot, where Telegram does", async () => {
+    const { fake, host } = await begin();
+    const bot = { id: 77, is_bot: true, first_name: "Other" };
+    fake.inject({ channel_post: post(50, "a person's") });
+    fake.inject({ channel_post: post(51, "through a bot", { via_bot: bot }) });
+    fake.inject({ channel_post: post(52, "a bot's", { from: bot }) });
+    fake.inject({ message: copy(51, "through a bot", { via_bot: bot }) });
+    await host.until(() => host.received.length === 4);
+    expect(host.received.map(({ sender }) => sender.isBot === true)).toEqual([false, true, true, true]);
+  });
 });
 
 describe("a group that becomes a supergroup", () => {

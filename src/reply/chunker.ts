@@ -1,4 +1,4 @@
-import { scanFences, spanAt, splitFence, wholeUnits } from "./fences.ts";
+import { scanFences, spanAt, spanTest, splitFence, wholeUnits } from "./fences.ts";
 import type { FenceSpan } from "./fences.ts";
 import { scanTables, splitTable } from "./tables.ts";
 import type { TableSpan } from "./tables.ts";
@@ -34,9 +34,9 @@ const SMALLEST_MAX = 16;
 const BREAKS: Record<BreakPreference, RegExp> = {
   paragraph: /(?=\n[ \t]*\n)/g,
   newline: /(?=\n)/g,
-  sentence: /(?<=[.!?…]["')\]*_]*)(?=[ \t]*\n|[ \t]+[^\s`~])|(?<=[。！？])(?=[^\s`~])/g,
+  sentence: /(?=[ \t\n])(?<=[.!?…]["')\]*_]*)(?=[ \t]*\n|[ \t]+[^\s`~])|(?<=[。！？])(?=[^\s`~])/g,
 };
-const BLANK = /(?=[ \t]*\n|[ \t]+[^\s`~])/g;
+const BLANKS = /[ \t]+|\n/g;
 
 /** Weaker breaks in the order in which they stand in when the preferred one does not come in time. */
 const FALLBACKS: Record<BreakPreference, BreakPreference[]> = {
@@ -60,6 +60,7 @@ export function createBlockChunker(options: BlockChunkerOptions): BlockChunker {
       if (cut.chunk.trim() !== "") chunks.push(cut.chunk);
       rest = cut.rest;
     }
+    rest = { ...rest, tried: rest.text.length };
     return chunks;
   };
   return {
@@ -76,6 +77,8 @@ interface Rest {
   readonly text: string;
   /** The last cut was between two words of a line: blanks that follow are no indentation. */
   readonly midLine: boolean;
+  /** About so many units are known to have no place for a cut. */
+  readonly tried?: number;
 }
 
 interface Cut {
@@ -89,13 +92,30 @@ function nextCut(rest: Rest, limits: BlockChunkerOptions, last: boolean): Cut | 
   const inLine = rest.midLine ? rest.text.replace(/^[ \t]+/, "") : rest.text;
   const text = inLine.replace(/^(?:[ \t\r]*\n)+/, "");
   if (text.trim() === "") return last && rest.text !== "" ? { chunk: "", rest: NOTHING } : undefined;
-  // Only this much decides, so that a long text and its parts are cut alike.
-  const window = text.slice(0, limits.maxChars + 1);
-  const layout = layoutOf(window, last);
-  const soft = softBreak(window, layout, limits);
+  const soft = softCut(text, { limits, last, tried: rest.tried ?? 0 });
   if (soft !== undefined) return cutAt(text, soft);
-  if (text.length > limits.maxChars) return forcedCut(text, window, { layout, limits });
-  return last ? lastCut(text, layout, limits) : undefined;
+  const window = windowOf(text, limits);
+  if (text.length > limits.maxChars) return forcedCut(text, window, { layout: layoutOf(window, last), limits });
+  return last ? lastCut(text, layoutOf(window, last), limits) : undefined;
+}
+
+/** Only this much decides, so that a long text and its parts are cut alike. */
+const windowOf = (text: string, { maxChars }: BlockChunkerOptions): string => text.slice(0, maxChars + 1);
+
+/** Units behind the smallest chunk that are looked at first. */
+const FIRST_LOOK = 32;
+
+/** As the parts of a text are cut like the whole, its beginning is tried first: a cut shall not cost the whole window. */
+function softCut(
+  text: string,
+  { limits, last, tried }: { limits: BlockChunkerOptions; last: boolean; tried: number },
+): number | undefined {
+  const window = windowOf(text, limits);
+  for (let size = Math.max(limits.minChars, tried) + FIRST_LOOK; size < window.length; size *= 2) {
+    const early = softBreak(window.slice(0, size), limits, false);
+    if (early !== undefined) return early;
+  }
+  return softBreak(window, limits, last);
 }
 
 /** What of a text is not to be cut. */
@@ -124,11 +144,19 @@ function lastCut(text: string, layout: Layout, limits: BlockChunkerOptions): Cut
   return chunk.length > limits.maxChars ? forcedCut(text, text, { layout, limits }) : { chunk, rest: NOTHING };
 }
 
-function softBreak(window: string, { all }: Layout, limits: BlockChunkerOptions): number | undefined {
+function softBreak(window: string, limits: BlockChunkerOptions, last: boolean): number | undefined {
   const { minChars, breakPreference, flushOnParagraph } = limits;
-  const preferred = breaks(window, BREAKS[breakPreference], all).find((at) => at >= minChars);
+  let layout: Layout | undefined;
+  // Most of what is pushed has no place for a cut, and then nothing has to be looked for around it.
+  const first = (kind: BreakPreference, least: number): number | undefined => {
+    const places = placesOf(window, BREAKS[kind]).filter((at) => at >= least);
+    if (places.length === 0) return undefined;
+    layout ??= layoutOf(window, last);
+    return outside(places, layout.all)[0];
+  };
+  const preferred = first(breakPreference, minChars);
   if (flushOnParagraph !== true) return preferred;
-  const paragraph = breaks(window, BREAKS.paragraph, all)[0];
+  const paragraph = first("paragraph", 1);
   return paragraph === undefined || (preferred ?? Infinity) < paragraph ? preferred : paragraph;
 }
 
@@ -161,11 +189,11 @@ function withoutBlock(layout: Layout, block: Span): Layout {
 function innerBreak(text: string, window: string, { layout, limits }: Around): number {
   const { maxChars } = limits;
   const half = { ...limits, minChars: maxChars / 2 };
-  const word = (spans: readonly Span[]): number | undefined => breaks(window, BLANK, spans).at(-1);
-  const outside = word(layout.all) ?? 0;
+  const word = (spans: readonly Span[]): number | undefined => outside(blanksOf(window), spans).at(-1);
+  const unmarked = word(layout.all) ?? 0;
   return (
     lastBreak(window, layout.all, half) ??
-    (outside >= half.minChars ? outside : undefined) ??
+    (unmarked >= half.minChars ? unmarked : undefined) ??
     lastBreak(window, layout.solid, half) ??
     word(layout.solid) ??
     outsideOf(layout.solid, text, maxChars) ??
@@ -190,10 +218,24 @@ function lastBreak(window: string, spans: readonly Span[], limits: BlockChunkerO
 }
 
 /** Where the pattern matches outside of these spans, beyond the first unit. */
-function breaks(window: string, pattern: RegExp, spans: readonly Span[]): number[] {
-  return [...window.matchAll(pattern)]
-    .map((match) => match.index)
-    .filter((at) => at > 0 && spanAt(spans, at) === undefined);
+const breaks = (window: string, pattern: RegExp, spans: readonly Span[]): number[] =>
+  outside(placesOf(window, pattern), spans);
+
+function placesOf(window: string, pattern: RegExp): number[] {
+  return [...window.matchAll(pattern)].map((match) => match.index).filter((at) => at > 0);
+}
+
+/** Every blank between two words or before a line break, beyond the first unit; each run of them is read once. */
+function blanksOf(window: string): number[] {
+  const runs = [...window.matchAll(BLANKS)].filter(
+    ({ 0: run, index }) => run === "\n" || /^(?:\n|[^\s`~])/.test(window.charAt(index + run.length)),
+  );
+  return runs.flatMap(({ 0: run, index }) => Array.from(run, (_, at) => index + at)).filter((at) => at > 0);
+}
+
+function outside(places: readonly number[], spans: readonly Span[]): number[] {
+  const isTorn = spanTest(spans);
+  return places.filter((at) => !isTorn(at));
 }
 
 /** Between two units, neither in a surrogate pair nor in front of marks that would open a fence at a line's start. */

@@ -48,6 +48,20 @@ export function spanAt<S extends Pick<FenceSpan, "start" | "end" | "closed">>(
   return spans.find((span) => span.start < at && (at < span.end || (at === span.end && !span.closed)));
 }
 
+/** Whether `spanAt` finds something, for many places in ascending order. */
+export function spanTest(spans: readonly Pick<FenceSpan, "start" | "end" | "closed">[]): (at: number) => boolean {
+  const sorted = spans.toSorted((one, other) => one.start - other.start);
+  let next = 0;
+  let until = -1;
+  return (at) => {
+    for (let span = sorted[next]; span !== undefined && span.start < at; span = sorted[next]) {
+      until = Math.max(until, span.closed ? span.end - 1 : span.end);
+      next += 1;
+    }
+    return at <= until;
+  };
+}
+
 /** The last place not beyond `at` that does not tear a surrogate pair. */
 export function wholeUnits(text: string, at: number): number {
   const low = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-import { spanAt, type FenceSpan } from "./fences.ts";
+import { spanTest, type FenceSpan } from "./fences.ts";
 
 /** A line outside of code fences. */
 export interface Line {
@@ -18,11 +18,11 @@ export const isBlockStart = (line: string): boolean => BLOCK_START.test(line);
 /** The lines of a text without those of its fences; the last one has no line break, and may be empty. */
 export function linesOf(text: string, fences: readonly FenceSpan[]): Line[] {
   const lines: Line[] = [];
+  const inFence = spanTest(fences.map((fence) => ({ ...fence, start: fence.start - 1 })));
   for (let start = 0; start <= text.length;) {
     const newline = text.indexOf("\n", start);
     const end = newline < 0 ? text.length : newline;
-    const inFence = fences.some((fence) => fence.start === start) || spanAt(fences, start) !== undefined;
-    if (!inFence) lines.push({ start, end, text: text.slice(start, end), isWhole: newline >= 0 });
+    if (!inFence(start)) lines.push({ start, end, text: text.slice(start, end), isWhole: newline >= 0 });
     start = end + 1;
   }
   return lines;

@@ -1,15 +1,15 @@
-import { scanFences, spanAt } from "./fences.ts";
+import { scanFences, spanTest } from "./fences.ts";
 
-/** Blank lines behind which something begins that is not indented. */
-const BREAK = /\n(?:[ \t]*\n)+(?=\S)/g;
+/** Blank lines behind which something begins that is not indented. Only the first line break of a run is tried. */
+const BREAK = /(?<!\n[ \t]*)\n(?:[ \t]*\n)+(?=\S)/g;
 
 /** The paragraphs of a text. Code fences stay whole, and what is indented belongs to what stands before it. */
 export function paragraphsOf(text: string): readonly string[] {
-  const fences = scanFences(text);
+  const inFence = spanTest(scanFences(text));
   const paragraphs: string[] = [];
   let from = 0;
   for (const { 0: blank, index } of text.matchAll(BREAK)) {
-    if (spanAt(fences, index) !== undefined) continue;
+    if (inFence(index)) continue;
     paragraphs.push(text.slice(from, index));
     from = index + blank.length;
   }

@@ -15,7 +15,7 @@ export interface TableSpan {
 
 /** Other heads cannot be told from sentences before their second line is there. */
 const HEAD = /^[ \t]*\|/;
-const RULE = /^(?=.*\|)[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const RULE = /^(?=.*\|)[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 const TORN_RULE = /^[ \t|:-]*$/;
 
 /** Finds the tables of a text, which may end in the middle of a line; nothing follows the `last` text. */
@@ -38,10 +38,9 @@ function tableAt(lines: readonly Line[], at: number, last: boolean): TableSpan |
   if (torn !== undefined) return tornUntil(torn, head.start);
   if (rule?.start !== head.end + 1 || !RULE.test(rule.text) || cellsIn(rule.text) !== cellsIn(head.text))
     return undefined;
-  const rows = lines.slice(at + 2);
-  const after = rows.findIndex((row, index) => isBehind(row, rows[index - 1] ?? rule));
-  const { end } = (after < 0 ? rows : rows.slice(0, after)).at(-1) ?? rule;
-  return { start: head.start, body: rule.end + 1, end, closed: after >= 0 || last };
+  const behind = behindRows(lines, at + 2);
+  const end = lines[behind - 1]?.end ?? rule.end;
+  return { start: head.start, body: rule.end + 1, end, closed: behind < lines.length || last };
 }
 
 /** The end of a text that does not tell yet whether its last lines begin a table. */
@@ -52,8 +51,14 @@ function tornAt(head: Line, rule: Line | undefined): number | undefined {
 
 const tornUntil = (end: number, start: number): TableSpan => ({ start, body: end, end, closed: false, isTorn: true });
 
-const isBehind = (row: Line, before: Line): boolean =>
-  row.start !== before.end + 1 || isBlockStart(row.text) || (row.isWhole && row.text.trim() === "");
+function behindRows(lines: readonly Line[], from: number): number {
+  let at = from;
+  while (isRowOf(lines[at], lines[at - 1])) at += 1;
+  return at;
+}
+
+const isRowOf = (row: Line | undefined, before: Line | undefined): boolean =>
+  row?.start === (before?.end ?? NaN) + 1 && !isBlockStart(row.text) && !(row.isWhole && row.text.trim() === "");
 
 const cellsIn = (row: string): number =>
   row

@@ -1,4 +1,4 @@
-import type { FenceSpan } from "./fences.ts";
+import { spanTest, type FenceSpan } from "./fences.ts";
 import { isBlockStart, linesOf, type Line } from "./lines.ts";
 import type { TableSpan } from "./tables.ts";
 
@@ -31,18 +31,24 @@ interface Stretch {
 /** Lines that hang together; those of a table each alone. */
 function paragraphsOf(lines: readonly Line[], tables: readonly TableSpan[]): Stretch[] {
   const paragraphs: { start: number; end: number }[] = [];
+  const inTable = tableTest(tables);
   for (const [at, line] of lines.entries()) {
     const last = paragraphs.at(-1);
-    if (last && goesOn(line, lines[at - 1], tables)) last.end = line.end;
+    if (last && goesOn(line, lines[at - 1]) && !inTable(line.start)) last.end = line.end;
     else paragraphs.push({ start: line.start, end: line.end });
   }
   return paragraphs;
 }
 
-function goesOn(line: Line, before: Line | undefined, tables: readonly TableSpan[]): boolean {
+function goesOn(line: Line, before: Line | undefined): boolean {
   if (before?.end !== line.start - 1 || before.text.trim() === "" || isBlockStart(line.text)) return false;
-  if (line.isWhole && line.text.trim() === "") return false;
-  return !tables.some((table) => table.isTorn !== true && table.start <= line.start && line.start <= table.end);
+  return !line.isWhole || line.text.trim() !== "";
+}
+
+/** Whether a line that begins at a place is a table's, for places in ascending order. */
+function tableTest(tables: readonly TableSpan[]): (at: number) => boolean {
+  const whole = tables.filter(({ isTorn }) => isTorn !== true);
+  return spanTest(whole.map(({ start, end }) => ({ start: start - 1, end, closed: false })));
 }
 
 interface Paragraph extends Stretch {
@@ -56,60 +62,75 @@ type End = number | "open" | undefined;
 function scanParagraph(text: string, paragraph: Paragraph): WholeSpan[] {
   const spans: WholeSpan[] = [];
   const closings = new Set<number>();
-  for (let at = paragraph.start; at < paragraph.end;) {
-    const size = sizeAt(text, at);
-    const found = closings.has(at) ? undefined : beginsAt(text, at, paragraph);
-    if (found?.end !== undefined) {
-      const isClosed = found.end !== "open";
-      const end = found.end === "open" ? paragraph.end : found.end;
-      spans.push({ start: at, end, closed: isClosed, kind: found.kind });
-      if (isClosed && found.kind === "mark") closings.add(end - size);
-      if (isClosed && found.kind === "solid") at = end - size;
-    }
-    at += size;
+  let from = paragraph.start;
+  for (const unit of unitsOf(text, paragraph)) {
+    const { start, end: opened } = unit;
+    const found = start < from || closings.has(start) ? undefined : beginsAt(text, unit, paragraph);
+    if (found?.end === undefined) continue;
+    const closed = found.end !== "open";
+    const end = found.end === "open" ? paragraph.end : found.end;
+    spans.push({ start, end, closed, kind: found.kind });
+    if (found.kind === "solid") from = end;
+    else if (closed) closings.add(end - (opened - start));
   }
   return spans;
 }
 
-const RUNS = /([*_~`|])\1*|\\[^]/y;
-
-/** Units that are read as one: a run of marks, or an escaped sign. */
-function sizeAt(text: string, at: number): number {
-  RUNS.lastIndex = at;
-  return RUNS.exec(text)?.[0].length ?? 1;
+/** What is read as one: a run of marks, or the beginning of a link or an address. */
+interface Unit extends Stretch {
+  /** The next run of the same marks that can close it. */
+  readonly closing: Stretch | undefined;
+  /** Where its line ends. */
+  readonly lineEnd: number;
 }
 
-/** No search goes farther, so that a stray mark costs little. */
-const FARTHEST = 4000;
+const UNITS = /\\[^\n]|([*_~`|])\1*|!?\[|h(?=ttps?:\/\/)|\n/g;
+
+/** From behind, so that no unit has to search for what closes it. */
+function unitsOf(text: string, { start: from, end: lineEnd }: Stretch): Unit[] {
+  const units: Unit[] = [];
+  const closings = new Map<string, Stretch>();
+  let line = lineEnd;
+  for (const { 0: signs, 1: mark, index } of [...text.slice(from, lineEnd).matchAll(UNITS)].toReversed()) {
+    const run = { start: from + index, end: from + index + signs.length };
+    if (signs === "\n") line = run.start;
+    if (signs === "\n" || signs.startsWith("\\")) continue;
+    const key = `${mark}${signs.length}`;
+    units.push({ ...run, closing: closings.get(key), lineEnd: line });
+    if (mark === "`" || (mark !== undefined && closes(text, run))) closings.set(key, run);
+  }
+  return units.toReversed();
+}
+
+/** No search goes farther, so that a stray sign holds little back. */
+const FARTHEST = { solid: 4000, mark: 1000 };
 
 function beginsAt(
   text: string,
-  at: number,
+  unit: Unit,
   paragraph: Paragraph,
 ): (Pick<WholeSpan, "kind"> & { end: End }) | undefined {
-  const sign = text.charAt(at);
-  const end = Math.min(paragraph.end, at + FARTHEST);
-  const stretch = { start: at, end, isOpen: paragraph.isOpen && end === paragraph.end };
+  const { start } = unit;
+  const sign = text.charAt(start);
+  const end = Math.min(paragraph.end, start + FARTHEST["*_~|".includes(sign) ? "mark" : "solid"]);
+  const stretch = { start, end, isOpen: paragraph.isOpen && end === paragraph.end };
   if (sign === "[") return { kind: "solid", end: linkEnd(text, stretch) };
-  if (text.startsWith("![", at)) return { kind: "solid", end: linkEnd(text, { ...stretch, start: at + 1 }) };
+  if (sign === "!") return { kind: "solid", end: linkEnd(text, { ...stretch, start: start + 1 }) };
   if (sign === "h") return { kind: "solid", end: addressEnd(text, stretch) };
-  if (sign === "`") return { kind: "solid", end: closingEnd(text, stretch, () => true) };
-  if (sign === "|" && opens(text, at)) return { kind: "mark", end: closingEnd(text, inLine(text, stretch), closes) };
-  if ("*_~".includes(sign) && opens(text, at)) return { kind: "mark", end: closingEnd(text, stretch, closes) };
-  return undefined;
+  if (sign === "`") return { kind: "solid", end: closingEnd(unit, stretch) };
+  if (!opens(text, unit)) return undefined;
+  return { kind: "mark", end: closingEnd(unit, sign === "|" ? inLine(unit, stretch) : stretch) };
 }
 
-function inLine(text: string, { start, end, isOpen }: Paragraph): Paragraph {
-  const newline = text.indexOf("\n", start);
-  return newline < 0 || newline >= end ? { start, end, isOpen } : { start, end: newline, isOpen: false };
-}
+const inLine = ({ lineEnd }: Unit, stretch: Paragraph): Paragraph =>
+  lineEnd < stretch.end ? { ...stretch, end: lineEnd, isOpen: false } : stretch;
 
 /** By CommonMark's rules for runs of marks; strikes and spoilers are runs of two. */
-function opens(text: string, at: number): boolean {
-  const size = sizeAt(text, at);
-  const [before, after] = [text.charAt(at - 1), text.charAt(at + size)];
-  if (isBlank(after) || (/[~|]/.test(text.charAt(at)) && size !== 2)) return false;
-  if (text.charAt(at) === "_" && !isApart(before)) return false;
+function opens(text: string, { start, end }: Stretch): boolean {
+  const sign = text.charAt(start);
+  const [before, after] = [text.charAt(start - 1), text.charAt(end)];
+  if (isBlank(after) || ("~|".includes(sign) && end - start !== 2)) return false;
+  if (sign === "_" && !isApart(before)) return false;
   return !isPunctuation(after) || isApart(before);
 }
 
@@ -119,8 +140,10 @@ function closes(text: string, { start, end }: Stretch): boolean {
   return !isPunctuation(before) || isApart(after);
 }
 
-const isBlank = (sign: string): boolean => sign.trim() === "";
-const isPunctuation = (sign: string): boolean => /[\p{P}\p{S}]/u.test(sign);
+const BLANK = /^\s?$/;
+const PUNCTUATION = /[\p{P}\p{S}]/u;
+const isBlank = (sign: string): boolean => BLANK.test(sign);
+const isPunctuation = (sign: string): boolean => PUNCTUATION.test(sign);
 const isApart = (sign: string): boolean => isBlank(sign) || isPunctuation(sign);
 
 const WORDS = String.raw`(?:\\[^]|[^\\[\]])*`;
@@ -145,17 +168,8 @@ function addressEnd(text: string, { start, end, isOpen }: Paragraph): End {
 }
 
 /** Behind the next run of the same marks. */
-function closingEnd(
-  text: string,
-  { start, end, isOpen }: Paragraph,
-  isClosing: (text: string, run: Stretch) => boolean,
-): End {
-  const size = sizeAt(text, start);
-  const marks = text.slice(start, start + size);
-  for (let at = start + size; at < end; at += sizeAt(text, at)) {
-    const run = { start: at, end: at + sizeAt(text, at) };
-    if (text.slice(run.start, run.end) === marks && isClosing(text, run)) return settled(run.end, { end, isOpen });
-  }
+function closingEnd({ closing }: Unit, { end, isOpen }: Paragraph): End {
+  if (closing !== undefined && closing.start < end) return settled(closing.end, { end, isOpen });
   return isOpen ? "open" : undefined;
 }
 

@@ -2,8 +2,12 @@ import type { MarkdownIt, StateInline } from "markdown-it";
 
 /** What stands before a colon that begins an address. */
 const SCHEME = /https?$/i;
-/** Two bars begin or end a spoiler; two stars before a sign that no address is written with end bold text. */
-const ADDRESS = /:\/\/(?=[\p{L}\p{N}[])(?:(?!\|\||\*\*[^!-~])[^\s<>"`，。、！？；：）」』】》])+/uy;
+const BEGINNING = /:\/\/(?=[\p{L}\p{N}[])/uy;
+/**
+ * Signs of an address, or one bracket. Two bars begin or end a spoiler; two stars before a sign that no address is
+ * written with end bold text.
+ */
+const PART = /(?:(?!\|\||\*\*[^!-~])[^\s<>"`，。、！？；：）」』】》()[\]])+|[()[\]]/uy;
 const TRAILING = /[?!.,:;*_~']/;
 const CLOSING: Readonly<Record<string, string>> = { ")": "(", "]": "[" };
 /** An escape that a model wrote for Markdown's sake, or an ampersand that came out of HTML. */
@@ -17,8 +21,7 @@ export function keepWebAddresses(parser: MarkdownIt): void {
 function takeAddress(state: StateInline, silent: boolean): boolean {
   const { src, pos, posMax } = state;
   if (!src.startsWith("://", pos) || !SCHEME.test(src.slice(Math.max(0, pos - 5), pos))) return false;
-  ADDRESS.lastIndex = pos;
-  const rest = ownPart(ADDRESS.exec(src.slice(0, posMax))?.[0] ?? "");
+  const rest = ownPart(src.slice(0, posMax), pos);
   if (rest.length <= "://".length) return false;
   if (!silent) state.pending += rest.replace(ESCAPED, (_, sign?: string) => sign ?? "&");
   state.pos += rest.length;
@@ -26,22 +29,26 @@ function takeAddress(state: StateInline, silent: boolean): boolean {
 }
 
 /** Without what belongs to the sentence around the address. */
-function ownPart(run: string): string {
-  let end = firstUnpaired(run);
-  while (end > 0 && TRAILING.test(run.charAt(end - 1))) end -= 1;
-  return run.slice(0, end);
+function ownPart(text: string, start: number): string {
+  BEGINNING.lastIndex = start;
+  if (!BEGINNING.test(text)) return "";
+  let end = runEnd(text, BEGINNING.lastIndex);
+  while (end > start && TRAILING.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
 }
 
-/** Where a bracket closes that was opened before the address, else its end. */
-function firstUnpaired(run: string): number {
+/** Where a bracket closes that was opened before the address, else its end; what is behind is not read. */
+function runEnd(text: string, from: number): number {
   const open: string[] = [];
-  for (const [at, sign] of run.split("").entries()) {
-    if (sign === "(" || sign === "[") open.push(sign);
-    const partner = CLOSING[sign];
+  for (let at = from; ; at = PART.lastIndex) {
+    PART.lastIndex = at;
+    const part = PART.exec(text)?.[0];
+    if (part === undefined) return at;
+    if (part === "(" || part === "[") open.push(part);
+    const partner = CLOSING[part];
     if (partner === undefined) continue;
-    const from = open.lastIndexOf(partner);
-    if (from < 0) return at;
-    open.length = from;
+    const last = open.lastIndexOf(partner);
+    if (last < 0) return at;
+    open.length = last;
   }
-  return run.length;
 }

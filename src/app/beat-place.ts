@@ -140,7 +140,9 @@ function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { command
   const owners = new Set(commands.ownerAllowFrom.map(String));
   const parsed = parseKey(key);
   const linked = parsed.kind === "peer" ? (session.identityLinks[parsed.name] ?? [parsed.name]) : [];
-  const ids = entry.lastSenderIds ?? [...(parsed.kind === "direct" ? [parsed.sender] : [chat.id]), ...linked];
+  const person = parsed.kind === "direct" ? [parsed.sender] : [];
+  const from = entry.origin?.from;
+  const ids = [...person, ...(from === undefined ? [chat.id, ...linked] : [from.slice(from.indexOf(":") + 1)])];
   return ids.some((id) => owners.has(id) || owners.has(`${channel}:${id}`));
 }
 

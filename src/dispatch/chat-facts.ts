@@ -16,7 +16,7 @@ export function chatFacts(message: InboundMessage): SessionPatch {
     lastChannel: channel,
     lastTo: `${channel}:${chat.id}`,
     lastAccountId: account,
-    lastSenderIds: idsOf(sender),
+    origin: { provider: channel, from: `${channel}:${nameOf(sender)}` },
     ...(thread !== undefined && { lastThreadId: thread }),
     ...(isGroup && { groupId: chat.id }),
     ...(isGroup && chat.title !== undefined && { subject: chat.title }),
@@ -24,6 +24,6 @@ export function chatFacts(message: InboundMessage): SessionPatch {
   };
 }
 
-const idsOf = ({ id, e164 }: Sender): readonly string[] => (e164 === undefined ? [id] : [id, e164]);
+const nameOf = ({ id, e164 = id }: Sender): string => e164;
 
 const isWebChat = (message: InboundMessage): boolean => message.options?.sessionKey?.startsWith("webchat:") ?? true;

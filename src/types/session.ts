@@ -39,8 +39,8 @@ export interface SessionEntry {
   lastTo?: string;
   lastAccountId?: string;
   lastThreadId?: string;
-  /** Ids of who wrote last, as the platform and phone numbers have them. */
-  lastSenderIds?: readonly string[];
+  /** Who wrote last: `channel:id`, with the phone number for an id where the platform has one. */
+  origin?: { readonly provider?: string; readonly from?: string };
 }
 
 /** One line of a transcript in the pi v3 format. `parentId` is null for the first. */

@@ -64,10 +64,10 @@ describe("the place of a heartbeat", () => {
   });
 
   it("knows an owner by a phone number too, and that somebody else wrote last", async () => {
-    const signal = { lastChannel: "signal", lastTo: "signal:uuid-1", lastSenderIds: ["uuid-1", "+43"] };
+    const signal = { lastChannel: "signal", lastTo: "signal:uuid-1", origin: { from: "signal:+43" } };
     await used("signal:default:uuid-1", 10, signal);
     expect(await place({}, { commands: { ownerAllowFrom: ["+43"] } })).toMatchObject({ to: "signal:uuid-1" });
-    await used("telegram:default:1", 20, { ...telegram("1"), lastSenderIds: ["2"] });
+    await used("main", 20, { ...telegram("1"), origin: { from: "telegram:2" } });
     expect(await place({}, OWNERS)).toMatchObject({ problem: "no owner has written in a direct chat yet" });
   });
 

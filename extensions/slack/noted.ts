@@ -30,6 +30,7 @@ export class Noted<Item> {
       const { notes, name, most } = this.#terms;
       await notes.set(name, JSON.stringify([...(await this.all()), item].slice(-most)));
     });
+    // Who asked for it hears of a failure; the next one in the row does not.
     this.#turn = turn.catch(() => undefined);
     await turn;
   }

@@ -1,55 +1,27 @@
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Preview } from "../outbox/preview.ts";
-import { partWords } from "../outbox/render.ts";
 import { createDirectiveFilter, parseDirectives, type ParsedReply } from "../reply/directives.ts";
 import { paragraphsOf } from "../reply/paragraphs.ts";
-import type { Clock } from "../types/clock.ts";
-import type { RunEvent, RunStream } from "../types/events.ts";
-import type { MediaStore, Outcome, OutboxRow } from "../types/journal.ts";
-import type { InboundMessage } from "../types/message.ts";
+import type { RunEvent } from "../types/events.ts";
+import type { Outcome } from "../types/journal.ts";
 import type { ReplyBlock } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
-import type { AgentSettings } from "../types/settings.ts";
+import type { AnswerRequest } from "./answer-request.ts";
+import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import { attach } from "./attach.ts";
 import { NOTICE } from "./earlier-end.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
-import { wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
-import type { ChatStyle } from "./ports.ts";
+import { wordsOfBeat } from "./heartbeat.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
+import { outcomeOf } from "./run-end.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { noticeFor } from "./words.ts";
-
-export interface AnswerRequest {
-  readonly stream: RunStream;
-  readonly inboxId: number;
-  readonly message: InboundMessage;
-  readonly style: ChatStyle;
-  readonly agent: AgentSettings;
-  readonly media: MediaStore;
-  readonly closedPaths: readonly string[] | undefined;
-  readonly clock: Clock;
-  /** Everything that was planned for this message until now. */
-  rowsNow(): Promise<readonly OutboxRow[]>;
-  /** Chunks that an earlier boot planned for this message. */
-  readonly earlier: readonly OutboxRow[];
-  readonly earlierPreview: string | undefined;
-  /** All that was said before a tool's call is on its way. */
-  said(callId: string): void;
-  /** The gateway began the turn: an answer without news is none, and neither is a failure. */
-  readonly heartbeat?: BeatMeasure | undefined;
-}
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(request: AnswerRequest, outbox: Outbox): Promise<Outcome | "unfinished"> {
   const answering = new Answering(request, outbox);
   for await (const event of request.stream.watch()) await answering.take(event);
   return answering.outcome;
-}
-
-interface SendHow {
-  readonly editOf?: string | undefined;
-  readonly replyTo?: string | undefined;
-  readonly pauseMs?: number;
 }
 
 class Answering {
@@ -68,8 +40,7 @@ class Answering {
   /** The words of each block that an earlier boot planned. */
   #known: readonly string[] = [];
   readonly #notices: string[] = [];
-  /** Set when the answer turned out other than what an earlier boot had planned. */
-  #series = "";
+  readonly #sends: AnswerSends;
 
   constructor(request: AnswerRequest, outbox: Outbox) {
     this.#request = request;
@@ -77,6 +48,7 @@ class Answering {
     this.#sent = new SentTexts(request.inboxId, request.message.from, request.earlier);
     const { style, agent } = request;
     this.#prefix = new ResponsePrefix(style.responsePrefix, agent);
+    this.#sends = new AnswerSends(request, outbox, this.#prefix);
     const usual = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
     // Only the whole of a heartbeat's answer says whether there is any.
     const streaming = request.heartbeat ? "off" : usual;
@@ -96,11 +68,8 @@ class Answering {
   }
 
   #openFeed(): BlockFeed {
-    const { style, agent, clock, earlier, inboxId } = this.#request;
-    const known: string[] = [];
-    const rows = Map.groupBy(earlier, (row) => row.replyKey);
-    for (let own = rows.get(`in:${inboxId}:block:0`); own; own = rows.get(`in:${inboxId}:block:${known.length}`))
-      known.push(wordsOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
+    const { style, agent, clock } = this.#request;
+    const known = this.#sends.plannedBlocks();
     this.#known = known;
     return createBlockFeed({
       streaming: agent.streaming,
@@ -281,7 +250,7 @@ class Answering {
     const { text, silent, ...directives } = parseDirectives(block);
     if (silent || text.trim() === "") return;
     const isFirst = this.#blocks === 0;
-    if (this.#sent.repeats(text) && !this.#wasPlanned(`block:${this.#blocks}`)) return;
+    if (this.#sent.repeats(text) && !this.#sends.wasPlanned(`block:${this.#blocks}`)) return;
     const { replyToMode } = this.#request.style;
     const { pause } = this.#request.agent.streaming;
     const markdown = isFirst ? this.#prefix.before(text) : text;
@@ -292,30 +261,8 @@ class Answering {
     this.#blocks += 1;
   }
 
-  #wasPlanned(name: string): boolean {
-    const { earlier, inboxId } = this.#request;
-    return this.#series === "" && earlier.some((row) => row.replyKey === `in:${inboxId}:${name}`);
-  }
-
-  /** What an earlier boot planned is not sent again. Where this answer differs a new series begins, and says that it may repeat. */
-  async #send(name: string, blocks: readonly ReplyBlock[], more: SendHow = {}) {
-    const { inboxId, message, earlier } = this.#request;
-    const before = earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
-    const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
-    const isKnown = name !== "reply" && this.#series === "" && before.length > 0;
-    if (isKnown && this.#areSame(name, textIn(before), wanted)) return;
-    if (isKnown) this.#series = `:again${earlier.length}`;
-    await this.#outbox.deliver({
-      replyKey: `in:${inboxId}${this.#series}:${name}`,
-      inboxId,
-      to: message.from,
-      blocks,
-      isRepeat: isKnown || this.#mayRepeat(name),
-      ...(more.editOf !== undefined && { editOf: more.editOf }),
-      ...(more.replyTo !== undefined && { replyTo: more.replyTo }),
-      quoteAll: this.#request.style.replyToMode === "all",
-      pauseMs: more.pauseMs ?? 0,
-    });
+  #send(name: string, blocks: readonly ReplyBlock[], how: SendHow = {}): Promise<void> {
+    return this.#sends.send(name, blocks, { ...how, mayRepeat: this.#mayRepeat(name) });
   }
 
   /** A preview that nobody can edit may stand in the chat beside the whole answer. */
@@ -332,12 +279,6 @@ class Answering {
     return earlierPreview === "" ? undefined : earlierPreview;
   }
 
-  /** By their words; before the first block another model's name may stand. */
-  #areSame(name: string, ...texts: readonly [string, string]): boolean {
-    const [before, now] = texts.map((text) => wordsOf(name === "block:0" ? this.#prefix.without(text) : text));
-    return before === now;
-  }
-
   #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {
     if (directives.replyTo?.kind === "id") return directives.replyTo.id;
     const wanted = directives.replyTo?.kind === "current" || this.#request.style.replyToMode !== "off";
@@ -345,15 +286,4 @@ class Answering {
   }
 }
 
-const textIn = (rows: readonly OutboxRow[]): string => rows.map(({ body }) => partWords(body)).join("");
-
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== "").join("\n\n");
-
-/** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
-export function outcomeOf(result: RunResult, said: boolean): Outcome {
-  if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
-  if (result.kind === "aborted" && result.by === "timeout")
-    return { kind: "failed", why: "timeout: the run took longer than it may" };
-  if (result.kind === "aborted") return { kind: "aborted" };
-  return said ? { kind: "replied" } : { kind: "silent" };
-}

@@ -1,4 +1,5 @@
 import type { Run } from "../harness/run.ts";
+import type { Outcome } from "../types/journal.ts";
 import type { Receipt, RunResult } from "../types/run.ts";
 
 /** What a run leaves to be written down. */
@@ -34,4 +35,13 @@ export async function endOf(run: Run): Promise<RunEnd> {
     return { receipt: event.receipt, result: event.result, filled, window, compactions, changes, texts };
   }
   throw new Error("a run's log ended without run_end");
+}
+
+/** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
+export function outcomeOf(result: RunResult, said: boolean): Outcome {
+  if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };
+  if (result.kind === "aborted" && result.by === "timeout")
+    return { kind: "failed", why: "timeout: the run took longer than it may" };
+  if (result.kind === "aborted") return { kind: "aborted" };
+  return said ? { kind: "replied" } : { kind: "silent" };
 }

@@ -3,7 +3,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import { answer, outcomeOf } from "./answer.ts";
+import { answer } from "./answer.ts";
 import { showAtWork, type AtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
 import { BeforeTool } from "./before-tool.ts";
@@ -15,7 +15,7 @@ import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasur
 import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
 import type { Waiting } from "./ports.ts";
-import { endOf, type RunEnd } from "./run-end.ts";
+import { endOf, outcomeOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";

@@ -134,23 +134,8 @@ describe("after a crash there is exactly one answer", () => {
     expect(hall.platform.texts).toEqual(["old answer"]);
   });
 
-  it("as an edit of the preview that was there", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "partial" }) };
-    const row = await accept(message("hello"));
-    await claim([row]);
-    await writeUser("hello", row);
-    await hall.platform.send(
-      peer("1"),
-      { kind: "text", body: "half an ans", format: "plain", plain: "" },
-      { idempotencyKey: "p" },
-    );
-    await before.journal.outbox.notePreview(row.id, row.message.from, "m1");
-    await allDone(await crash());
-    expect(hall.platform.messages).toMatchObject([{ text: "echo: hello", edits: ["half an ans"] }]);
-  });
-
-  it("in blocks, the first of which takes the place of the preview that was there", async () => {
-    hall.rules = { chat: () => ({ replyToMode: "off", streaming: "block" }) };
+  it.each(["partial", "block"] as const)("in the place of the preview that was there (%s)", async (streaming) => {
+    hall.rules = { chat: () => ({ replyToMode: "off", streaming }) };
     const row = await accept(message("hello"));
     await claim([row]);
     await writeUser("hello", row);

@@ -5,9 +5,9 @@ import { WebSocketServer } from "ws";
 import { FakeGateway } from "./fake-gateway.ts";
 import { readJson, textIn, type Json } from "./json.ts";
 import { FakeWorld } from "./fake-world.ts";
-import type { RestCall, RestResult, Speaker } from "./fake-world.ts";
+import type { RestCall, RestResult, Speaker } from "./rest-shapes.ts";
 
-export type { Speaker } from "./fake-world.ts";
+export type { Speaker } from "./rest-shapes.ts";
 
 /** One REST call as a client made it. */
 export interface DiscordCall {

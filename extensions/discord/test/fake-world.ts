@@ -1,27 +1,6 @@
+import { MAY_NOT_QUOTE, ok, refusal, UNKNOWN_CHANNEL, UNKNOWN_MESSAGE } from "./rest-shapes.ts";
+import type { RestCall, RestResult, Speaker } from "./rest-shapes.ts";
 import { isJson, objectIn, objectsIn, textIn, type Json } from "./json.ts";
-
-export interface Speaker {
-  readonly from?: Json;
-  readonly replyTo?: string;
-  readonly files?: readonly { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }[];
-  /** Written while nobody is told. */
-  readonly unheard?: boolean;
-  readonly more?: Json;
-}
-
-export interface RestCall {
-  readonly method: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: Json;
-  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
-}
-
-export interface RestResult {
-  readonly status: number;
-  readonly json?: unknown;
-  readonly events?: readonly { readonly name: string; readonly data: unknown }[];
-}
 
 export const ADA = { id: "1001", username: "ada", global_name: "Ada", discriminator: "0", avatar: null };
 export const BOT = { id: "1077", username: "beeper", global_name: null, discriminator: "0", avatar: null, bot: true };
@@ -30,12 +9,6 @@ const MEMBER = { nick: "Ada of Crew", roles: ["950"], joined_at: "2026-01-01T00:
 const EPOCH = 1_420_070_400_000;
 /** docs.discord.com/developers/interactions/receiving-and-responding: how long a token is good for. */
 const INTERACTION_MS = 15 * 60_000;
-const ok = (json: unknown): RestResult => ({ status: 200, json });
-const refusal = (status: number, code: number, message: string): RestResult => ({ status, json: { message, code } });
-const UNKNOWN_CHANNEL = refusal(404, 10_003, "Unknown Channel");
-const MAY_NOT_QUOTE = refusal(403, 160_002, "Cannot reply without permission to read message history");
-const UNKNOWN_MESSAGE = refusal(404, 10_008, "Unknown Message");
-
 /** A guild with a channel, a thread, a forum and a post, and people in it. Shapes: docs.discord.com/developers/resources */
 export class FakeWorld {
   url = "";

@@ -138,6 +138,7 @@ let turn: Promise<unknown> = Promise.resolve();
  */
 async function alone<T>(work: () => Promise<T>): Promise<T> {
   const done = turn.then(work);
+  // Who asked hears of a failure; the next one in the row does not.
   turn = done.catch(() => undefined);
   return done;
 }

@@ -112,6 +112,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
         ...options,
         // A model may begin to call tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
+        ...(plan.maxOutput !== undefined && { maxTokens: plan.maxOutput }),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       }),

@@ -62,6 +62,7 @@ const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
   billing: "its account is out of credit",
   rate_limit: "it is asked too often",
   overloaded: "it is overloaded",
+  loading: "its server is still loading it",
   timeout: "it took too long",
   network: "it could not be reached",
   cut_off: "it broke off",

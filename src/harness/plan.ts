@@ -23,6 +23,8 @@ export interface Attempt {
   readonly strict: boolean;
   /** Large tool results are cut. */
   readonly truncate: boolean;
+  /** The most tokens that the answer may have, after a provider refused more; the model's own limit when unset. */
+  readonly maxOutput?: number | undefined;
   /** The first part of an answer that this attempt goes on with; empty as a rule. */
   readonly carried: string;
   readonly signal: AbortSignal;

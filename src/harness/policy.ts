@@ -3,10 +3,12 @@ import type { Failure, FailureKind } from "../types/run.ts";
 /** What is done about a failure before the next attempt. */
 export type Remedy =
   | "wait"
+  | "wait_for_load"
   | "lower_thinking"
   | "compact"
   | "truncate_results"
   | "shrink_window"
+  | "lower_output"
   | "drop_images"
   | "strict_history"
   | "rotate_profile"
@@ -29,9 +31,11 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   billing: [NEXT_KEY, NEXT_MODEL],
   rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
   overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
+  loading: [["wait_for_load", 24], NEXT_MODEL],
   timeout: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
   network: [["wait", 3], NEXT_MODEL],
   context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
+  output_limit: [["lower_output", 2], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
   image_size: [["drop_images", 1], NEXT_MODEL],
   image_broken: [["drop_images", 2], NEXT_MODEL],
@@ -50,12 +54,14 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
 /** Remedies that another model gets anew: it may think, see and hold more. A compaction changes the transcript for all. */
 const PER_MODEL: ReadonlySet<Remedy> = new Set([
   "wait",
+  "wait_for_load",
   "rotate_profile",
   "lower_thinking",
   "strict_history",
   "drop_images",
   "truncate_results",
   "shrink_window",
+  "lower_output",
 ]);
 
 /** What one run has tried so far. Plain data. */
@@ -101,6 +107,8 @@ export function progressed(state: PolicyState): PolicyState {
 const BACKOFF_MS = 1000;
 /** A provider that asks for a longer pause is not waited for: the user is told instead. */
 const LONGEST_WAIT_MS = 60_000;
+/** Between two tries at a server that loads its model: with the policy's 24 tries, five and a half minutes. */
+const LONGEST_LOAD_PAUSE_MS = 15_000;
 
 /** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
 export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
@@ -153,6 +161,7 @@ const isPerModel = (name: string): boolean => [...PER_MODEL].some((remedy) => re
 
 function waitFor(remedy: Remedy, used: number, { failure, chances }: Omit<Case, "state">): number {
   if (remedy === "rotate_profile") return chances.backoffMs ?? 0;
+  if (remedy === "wait_for_load") return Math.min(LONGEST_LOAD_PAUSE_MS, 2 * BACKOFF_MS * 2 ** used);
   if (remedy !== "wait") return 0;
   return failure.retryAfterMs ?? chances.backoffMs ?? BACKOFF_MS * 2 ** used;
 }

@@ -30,6 +30,7 @@ export class Recovery {
   #state: PolicyState = FRESH;
   #thinking: ThinkLevel;
   #carried = "";
+  #maxOutput: number | undefined;
   /** Why a compaction that was needed failed. */
   #uncompacted: string | undefined;
 
@@ -53,6 +54,7 @@ export class Recovery {
       earlierImages: dropped === 0,
       strict: used.strict_history !== undefined,
       truncate: used.truncate_results !== undefined,
+      maxOutput: this.#maxOutput,
       carried: this.#carried,
     };
   }
@@ -68,8 +70,14 @@ export class Recovery {
 
   /** Models and keys were passed by. */
   standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
-    if (place.candidate !== this.#state.candidate) this.#thinking = this.#parts.request.thinking;
+    if (place.candidate !== this.#state.candidate) this.#begin();
     this.#state = standingOn(this.#state, place);
+  }
+
+  /** Another model is asked as the run was asked to. */
+  #begin(): void {
+    this.#thinking = this.#parts.request.thinking;
+    this.#maxOutput = undefined;
   }
 
   progressed(): void {
@@ -96,11 +104,12 @@ export class Recovery {
   }
 
   async #take(step: Retry, failure: Failure, continues: boolean): Promise<Failure | undefined> {
-    const { log, request } = this.#parts;
+    const { log } = this.#parts;
     const { kind: because, message } = failure;
     log.account.remedied(step.remedy);
     log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
-    if (step.state.candidate !== this.#state.candidate) this.#thinking = request.thinking;
+    if (step.state.candidate !== this.#state.candidate) this.#begin();
+    if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
     await this.#pause(step.waitMs);

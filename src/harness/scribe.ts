@@ -17,7 +17,14 @@ const WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
 
 /** Failures that are over in a while, whatever was asked. */
-const PASSING: ReadonlySet<FailureKind> = new Set(["rate_limit", "overloaded", "timeout", "network", "cut_off"]);
+const PASSING: ReadonlySet<FailureKind> = new Set([
+  "rate_limit",
+  "overloaded",
+  "loading",
+  "timeout",
+  "network",
+  "cut_off",
+]);
 
 export interface ScribeParts {
   /** In the order in which they are tried. */

@@ -72,9 +72,11 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     "all",
   ],
   ["auth", /permission.?(denied|error)|forbidden/i, "all; a model's own denial is above"],
+  ["loading", /loading model|model is (currently )?loading|model.?not.?ready/i, "llama.cpp, TGI, Hugging Face"],
+  ["output_limit", /max(_completion|_output)?_tokens\W.{0,40}too large/i, "OpenAI, vLLM"],
   [
     "overloaded",
-    /overloaded|service.?unavailable|capacity|temporarily unavailable|loading model|model is (currently )?loading|model.?not.?ready|slow_down|"?status"?: ?"?unavailable/i,
+    /overloaded|service.?unavailable|capacity|temporarily unavailable|slow_down|"?status"?: ?"?unavailable/i,
     "all",
   ],
   [

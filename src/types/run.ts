@@ -8,8 +8,10 @@ export const FAILURE_KINDS = [
   "billing",
   "rate_limit",
   "overloaded",
+  "loading",
   "timeout",
   "context_overflow",
+  "output_limit",
   "thinking_unsupported",
   "image_size",
   "image_broken",
@@ -32,6 +34,12 @@ export interface Failure {
   /** For the operator; holds no secret. */
   readonly message: string;
   readonly retryAfterMs?: number;
+  /** The most tokens that the provider says one request may have; input and output together where it counts both. */
+  readonly limitTokens?: number;
+  /** Tokens that the provider says this request had, counted as `limitTokens` is. */
+  readonly requestedTokens?: number;
+  /** The most tokens of output that the provider would have accepted. */
+  readonly maxOutputTokens?: number;
 }
 
 export type RunResult =

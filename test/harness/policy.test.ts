@@ -41,7 +41,7 @@ describe("the failure policy", () => {
         fc.integer({ min: 1, max: 12 }),
         fc.nat(5),
         (failures, candidates, keys) => {
-          const most = 600;
+          const most = 3000;
           const taken = steps(() => failures.next().value, candidates, most, keys);
           expect(taken.at(-1)).toEqual({ kind: "give_up" });
         },
@@ -50,7 +50,7 @@ describe("the failure policy", () => {
   });
 
   it.each(FAILURE_KINDS)("gives up on %s alone, after each of its remedies", (kind) => {
-    const taken = steps(() => ({ kind, message: "no" }), 3, 60, 3);
+    const taken = steps(() => ({ kind, message: "no" }), 3, 300, 3);
     expect(taken.at(-1)).toEqual({ kind: "give_up" });
     const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
     expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));

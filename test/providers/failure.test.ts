@@ -80,11 +80,12 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
       '503 {"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}',
     ],
     ["OpenAI", "Error Code server_is_overloaded: Our servers are currently overloaded. Please try again later."],
-    ["llama.cpp", '503 {"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'],
     ["Groq", "503 qwen is currently over capacity. Please try again and back off exponentially."],
     ["Bedrock", "Service unavailable: Bedrock is unable to process your request."],
     ["any", "529 status code (no body)"],
   ],
+  loading: [["llama.cpp", '503 {"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}']],
+  output_limit: [["OpenAI", "400 max_tokens is too large: 8192. This model supports at most 4096 completion tokens."]],
   context_overflow: [
     [
       "Anthropic",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { withTurn } from "../../src/history/engines/coverage.ts";
+import { readAnswer } from "../../src/history/engines/read-answer.ts";
 import { readMessage } from "../../src/history/engines/read-message.ts";
 import { estimateTokens } from "../../src/sessions/tokens.ts";
 import type { AgentMessage, AssembleParams, AssembleResult, ContextEngine } from "../../src/types/context-engine.ts";
@@ -69,10 +70,17 @@ export function contextEngineContract({ name, open }: EngineUnderTest): void {
       const history = turns(3);
       await say(spoken, history);
       const asked = user("the words of this turn");
-      const { messages } = await assemble(spoken, history, asked);
-      const shown = withTurn(messages, [asked]);
-      expect(shown.filter((message) => textOf(message) === "the words of this turn")).toHaveLength(1);
-      expect(shown.at(-1)).toBe(asked);
+      const said = await assemble(spoken, history, asked);
+      const shown = readAnswer(said, {
+        told: [...history, asked],
+        earlier: history.length,
+        turn: [asked],
+        tokenBudget: 100_000,
+        cover: withTurn,
+      });
+      if ("unfit" in shown) return expect(shown.unfit).toBe("");
+      expect(shown.messages.filter((message) => textOf(message) === "the words of this turn")).toHaveLength(1);
+      expect(shown.messages.at(-1)).toBe(asked);
     });
 
     it("keeps to the budget, or says that it does not", async () => {

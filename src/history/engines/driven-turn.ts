@@ -95,10 +95,12 @@ export class DrivenTurn implements EngineTurn {
     if (this.#isSilent && this.#degraded === undefined) this.#degrade("assemble", "it hung in a call before");
     if (this.#degraded !== undefined) return undefined;
     const told = tellable(ask.messages, ask.prePromptMessageCount);
+    const copies = copiesOf(told.messages);
     const done = await this.#call("assemble", signal, (end) =>
       this.#engine.assemble({
         ...this.#ofSession(),
         ...this.#conversation(told),
+        messages: [...copies],
         tokenBudget,
         model: model.id,
         ...(isFirst && { prompt: ask.prompt, availableTools: new Set(ask.availableTools), citationsMode: "auto" }),
@@ -109,6 +111,7 @@ export class DrivenTurn implements EngineTurn {
     const answer = readAnswer(done.value, {
       told: told.messages,
       earlier: told.boundary,
+      copies,
       turn: ask.messages.slice(ask.prePromptMessageCount),
       tokenBudget,
       cover: isFirst ? withTurn : withTurnKept,
@@ -120,7 +123,6 @@ export class DrivenTurn implements EngineTurn {
 
   #conversation(told: Told) {
     return {
-      messages: copiesOf(told.messages),
       prePromptMessageCount: told.boundary,
       ...signalsOf(told, this.#options.turn.events),
       currentTokenCount: estimateAll(told.messages),

@@ -1,28 +1,20 @@
 import type { ChatMessage } from "../../types/model.ts";
 import { isFields } from "../../utils/fields.ts";
-import { keyOf, placesOf } from "./coverage.ts";
+import type { Places } from "./identify.ts";
 
 /**
  * An engine keeps of a message what it knows of: its own words for it stay, and all else is as the host told it, such as
- * where a turn came from, or that an answer broke off. `raw` is the answer as it was given, of the same length.
+ * where a turn came from, or that an answer broke off. `raw` is the answer as it was given, `places` which of `told` each
+ * message is.
  */
 export function withOriginals(
   answer: readonly ChatMessage[],
   raw: readonly unknown[],
   told: readonly ChatMessage[],
+  places: Places,
 ): ChatMessage[] {
-  const dated = new Map(told.map((message) => [datedKeyOf(message), message]));
-  const exact = answer.map((message) => dated.get(datedKeyOf(message)));
-  const taken = new Set(exact);
-  const left = told.filter((message) => !taken.has(message));
-  const open = answer.filter((_, at) => exact[at] === undefined);
-  const places = placesOf(open, left);
-  const found = new Map(open.map((message, at) => [message, left[places[at] ?? -1]]));
-  return answer.map((message, at) => restored(message, exact[at] ?? found.get(message), raw[at]));
+  return answer.map((message, at) => restored(message, told[places[at] ?? -1], raw[at]));
 }
-
-/** The same words are said more than once; the time tells which of them they are, where the engine keeps it. */
-const datedKeyOf = (message: ChatMessage): string => `${message.timestamp} ${keyOf(message)}`;
 
 function restored(message: ChatMessage, original: ChatMessage | undefined, raw: unknown): ChatMessage {
   if (!original) return message;

@@ -3,19 +3,17 @@ import type { EngineAnswer } from "../../types/engine-turn.ts";
 import type { ChatMessage } from "../../types/model.ts";
 import { isFields } from "../../utils/fields.ts";
 import { wordsOf } from "./bounded.ts";
+import { type Handed, type Places, placesOf } from "./identify.ts";
 import { withOriginals } from "./originals.ts";
 import { readMessage } from "./read-message.ts";
 
 /** What was asked, as far as an answer is measured by it. */
-export interface Asked {
-  /** What the engine was told; `earlier` of them stand before the present turn. */
-  readonly told: readonly ChatMessage[];
-  readonly earlier: number;
-  /** The present turn. */
+export interface Asked extends Handed {
+  /** The present turn, with what the engine was not told of it. */
   readonly turn: readonly ChatMessage[];
   readonly tokenBudget: number;
   /** Puts the present turn into the engine's messages. */
-  cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[]): readonly ChatMessage[];
+  cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[], places: Places): readonly ChatMessage[];
 }
 
 /** Estimates differ; an answer may be this much larger than it should. */
@@ -39,11 +37,21 @@ function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: st
   const known = readAll(messages);
   if (!Array.isArray(known)) return known;
   if (known.length === 0 && asked.earlier > 0) return { unfit: "it left out the whole conversation" };
-  const covered = asked.cover(withOriginals(known, messages, asked.told), asked.turn);
+  const places = placesOf(known, messages, asked);
+  const covered = asked.cover(withOriginals(known, messages, asked.told, places), asked.turn, inTurn(places, asked));
   const tokens = estimateAll(covered);
   if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
   const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};
   return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
+}
+
+/** Places in what was told as places in the present turn. */
+function inTurn(places: Places, { told, turn }: Asked): Places {
+  const indexes = new Map(turn.map((message, at) => [message, at]));
+  return places.map((place) => {
+    const message = told[place ?? -1];
+    return message && indexes.get(message);
+  });
 }
 
 function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit: string } {

@@ -17,7 +17,7 @@ export class Live {
     this.paths = paths;
     this.#home = home;
     this.#loaded = loaded;
-    this.#agents = this.#resolve(loaded.config);
+    this.#agents = this.#resolve(loaded);
   }
 
   get loaded(): LoadedConfig {
@@ -40,11 +40,11 @@ export class Live {
   }
 
   replace(loaded: LoadedConfig): void {
-    this.#agents = this.#resolve(loaded.config);
+    this.#agents = this.#resolve(loaded);
     this.#loaded = loaded;
   }
 
-  #resolve(config: Config): readonly AgentSettings[] {
-    return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir });
+  #resolve({ config, variables }: LoadedConfig): readonly AgentSettings[] {
+    return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir, variables });
   }
 }

@@ -2,6 +2,7 @@ import type { ChannelHost, ChannelLink, LinkReport, Notice } from "../types/chan
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { Secret } from "../types/secret.ts";
 import { backoff } from "../utils/backoff.ts";
 import { errorText } from "../utils/error-text.ts";
 import { within } from "../utils/within.ts";
@@ -188,7 +189,8 @@ export class Supervisor {
     this.#enter("running");
   }
 
-  #troubled(reason: string, retryInMs: number | undefined): void {
+  #troubled(said: string, retryInMs: number | undefined): void {
+    const reason = Secret.mask(said);
     if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, retryInMs });
     this.#attempts++;
     this.#doubt.ended(this.#ports.clock.now());
@@ -200,7 +202,7 @@ export class Supervisor {
     const [reason, fix] = [this.#own(said), this.#own(mends)];
     this.#log.error("channel stopped", { reason, fix });
     this.#enter("dead");
-    this.#problem = `${reason} ${fix}`;
+    this.#problem = Secret.mask(`${reason} ${fix}`);
     void this.#end();
   }
 

@@ -1,7 +1,7 @@
 import type { Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { canThink } from "../history/can-think.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
-import { classifyFailure, withoutKey } from "../providers/failure.ts";
+import { classifyFailure } from "../providers/failure.ts";
 import { loadPi } from "../providers/pi.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
@@ -160,7 +160,7 @@ function outcomeOf(agent: Agent, { translator, plan, request, guard, facts }: En
   const last = agent.state.messages.at(-1);
   const failed = (message: string, broken?: AssistantMessage): AttemptOutcome => ({
     kind: "failed",
-    failure: classifyFailure(withoutKey(message, plan.handle.apiKey), facts),
+    failure: classifyFailure(message, facts),
     broken,
   });
   if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");

@@ -1,9 +1,9 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { isBlank, isWhole, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
-import { withoutKey } from "../providers/failure.ts";
 import { createTagStripper } from "../reply/tags.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
+import { Secret } from "../types/secret.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
@@ -138,7 +138,7 @@ export class EventTranslator {
   #kept(message: AssistantMessage): AssistantMessage {
     const { errorMessage } = message;
     if (errorMessage === undefined) return message;
-    return { ...message, errorMessage: withoutKey(errorMessage, this.#handle.apiKey) };
+    return { ...message, errorMessage: Secret.mask(errorMessage) };
   }
 
   #toolStart(event: Extract<AgentEvent, { type: "tool_execution_start" }>): void {

@@ -2,7 +2,7 @@ import type { Complete } from "../history/compaction/summarise.ts";
 import { textOf } from "../history/parts.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
-import { classifyFailure, withoutKey } from "../providers/failure.ts";
+import { classifyFailure } from "../providers/failure.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Usage } from "../types/model.ts";
 import type { Failure, FailureKind } from "../types/run.ts";
@@ -131,7 +131,7 @@ export class Scribe {
     { system, text }: Parameters<Complete>[0],
     signal: AbortSignal,
   ): Promise<string | (Failure & { failure: string })> {
-    const { info, apiKey } = writer;
+    const { info } = writer;
     const maxTokens = Math.min(info.maxTokens, this.#parts.maxTokens);
     const context = {
       systemPrompt: system,
@@ -144,7 +144,7 @@ export class Scribe {
     this.#calls += 1;
     this.#usage = addUsage(this.#usage, message.usage);
     if (message.stopReason === "error" || message.stopReason === "aborted") {
-      const failed = classifyFailure(withoutKey(message.errorMessage ?? message.stopReason, apiKey), facts);
+      const failed = classifyFailure(message.errorMessage ?? message.stopReason, facts);
       return { ...failed, failure: failed.message };
     }
     this.#parts.models?.keys.succeeded(info, writer.profile.id);

@@ -1,13 +1,14 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
+import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/error-text.ts";
 import { endingOf, errorIn, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, soFar, Growth } from "./call/message.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
-import { classifyFailure, withoutKey } from "./failure.ts";
+import { classifyFailure } from "./failure.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions } from "./pi.ts";
 
 export type { CallFacts } from "./call/facts.ts";
@@ -161,7 +162,7 @@ class Call {
 
   #failed(stopReason: "error" | "aborted", text: string): AssistantMessage {
     const message = soFar(this.#partial ?? emptyMessage(this.#handle.pi), this.#growth);
-    return { ...message, stopReason, errorMessage: withoutKey(text, this.#handle.apiKey) };
+    return { ...message, stopReason, errorMessage: Secret.mask(text) };
   }
 
   #end(event: Extract<AssistantMessageEvent, { type: "done" | "error" }>): void {

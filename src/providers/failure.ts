@@ -1,4 +1,5 @@
 import type { Failure, FailureKind } from "../types/run.ts";
+import { Secret } from "../types/secret.ts";
 import { durationMs } from "./call/waits.ts";
 
 /** Some words name a fault of the request only where the provider puts the blame there too. */
@@ -223,14 +224,6 @@ const KEY_LIKE =
 
 /** Error texts may quote the request: cut short, and anything that looks like a key is masked. */
 function clip(text: string): string {
-  const flat = text.replace(/\s+/g, " ").trim().replace(KEY_LIKE, "[secret]");
+  const flat = Secret.mask(text).replace(/\s+/g, " ").trim().replace(KEY_LIKE, "[secret]");
   return flat.length > 400 ? `${flat.slice(0, 400)}…` : flat;
-}
-
-/** Shorter keys are words of a local server's choice, such as `x`; taking them out would only garble the text. */
-const LEAST_KEY = 8;
-
-/** Providers quote the key that they refuse: the text without it. */
-export function withoutKey(text: string, apiKey: string): string {
-  return apiKey.length < LEAST_KEY ? text : text.replaceAll(apiKey, "[secret]");
 }

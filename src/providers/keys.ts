@@ -54,7 +54,10 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The environment variables in which a provider's key may stand. */
 export const variablesOf = (provider: string): readonly string[] =>
-  KEYED_PROVIDERS.find((row) => row.provider === provider)?.variables ?? OTHER_VARIABLES[provider] ?? [];
+  KEYED_PROVIDERS.find((row) => row.provider === provider)?.variables ?? otherVariables(provider);
+
+const otherVariables = (provider: string): readonly string[] =>
+  Object.hasOwn(OTHER_VARIABLES, provider) ? (OTHER_VARIABLES[provider] ?? []) : [];
 
 /** The key of a provider out of the environment, with the variable it stands in. */
 export function envKey(provider: string, env: Env): { readonly key: string; readonly variable: string } | undefined {

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { MethodError } from "../types/method.ts";
+import { Secret } from "../types/secret.ts";
+import { maskStrings } from "../utils/mask-strings.ts";
 
 export const PROTOCOL = 4;
 /** Bytes of a frame before the handshake is done. */
@@ -79,8 +81,8 @@ export function encodeAnswer(id: string, answer: Answer): string {
 export function errorShape(error: MethodError): ErrorShape {
   return {
     code: error.code,
-    message: error.message,
-    ...(error.details === undefined ? {} : { details: error.details }),
+    message: Secret.mask(error.message),
+    ...(error.details === undefined ? {} : { details: maskStrings(error.details) }),
     ...(error.retryAfterMs === undefined ? {} : { retryable: true, retryAfterMs: error.retryAfterMs }),
   };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../types/clock.ts";
 import { runId, sessionKey } from "../types/ids.ts";
 import type { ApprovalRules, KeyValue, RunFilter, RunLedger, RunRecord } from "../types/journal.ts";
 import type { Receipt } from "../types/run.ts";
+import { maskStrings } from "../utils/mask-strings.ts";
 import { count, json, text } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Params, Row } from "./sqlite.ts";
@@ -28,7 +29,7 @@ export function createLedger(commits: Commits): RunLedger {
     record: ({ runId: id, sessionKey: key, at, result, receipt }) =>
       commits.write((sql) => {
         const { input, output, cost } = receipt.usage;
-        sql.run(RECORD, id, key, at, result, JSON.stringify(receipt), input, output, cost.total);
+        sql.run(RECORD, id, key, at, result, JSON.stringify(maskStrings(receipt)), input, output, cost.total);
       }),
     recent: (limit, filter) =>
       commits.read((sql) => {

@@ -3,6 +3,7 @@ import { runId, sessionKey } from "../types/ids.ts";
 import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { OutboundPart, ReplyButton } from "../types/reply.ts";
+import { Secret } from "../types/secret.ts";
 import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Row, Statements } from "./sqlite.ts";
@@ -94,7 +95,17 @@ function noteTold(sql: Statements, { tellsOf = [] }: PlannedReply): void {
 
 function markRow(sql: Statements, id: number, change: OutboxChange, at: number): void {
   const { state, messageId = null, error = null, isRepeat = false, isGivenUp = false, gap = null } = change;
-  sql.run(MARK, state, messageId, error, id, Number(isRepeat), at, Number(isGivenUp), gap);
+  sql.run(
+    MARK,
+    state,
+    messageId,
+    error === null ? null : Secret.mask(error),
+    id,
+    Number(isRepeat),
+    at,
+    Number(isGivenUp),
+    gap,
+  );
 }
 
 export function toOutboxRow(row: Row): OutboxRow {

@@ -165,4 +165,6 @@ export interface ExecSettings {
   readonly timeoutMs: number;
   readonly safeBins: readonly string[];
   readonly pathPrepend: readonly string[];
+  /** Environment variables that the config references, which no command is given; none when unset. */
+  readonly secretVariables?: readonly string[];
 }

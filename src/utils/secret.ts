@@ -1,13 +1,34 @@
 import { inspect } from "node:util";
+import { KnownSecrets, MASK } from "./known-secrets.ts";
 
-const MASK = "[secret]";
+export { MASK };
 
-/** A value that cannot be printed, logged or turned into JSON. `reveal` is called where it leaves for its service, nowhere else. */
+/**
+ * A value that cannot be printed, logged or turned into JSON. `reveal` is called where it leaves for its service, nowhere
+ * else. The type remembers every value of this process, so that an answer of that service which repeats one can be masked.
+ */
 export class Secret {
+  static readonly #known = new KnownSecrets();
   readonly #value: string;
 
   constructor(value: string) {
     this.#value = value;
+    Secret.#known.add(value);
+  }
+
+  /** Also masks a value that has to stay plain text: a key of the environment, the password in an address. */
+  static remember(value: string): void {
+    Secret.#known.add(value);
+  }
+
+  /** The text with `[secret]` in place of every secret of this process, also where it is written as URLs or Base64 have it. */
+  static mask(text: string): string {
+    return Secret.#known.mask(text);
+  }
+
+  /** Whether this is a secret of this process, as a whole. Values of fewer than eight characters are not known. */
+  static isKnown(value: string): boolean {
+    return Secret.#known.has(value);
   }
 
   reveal(): string {

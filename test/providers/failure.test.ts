@@ -1,8 +1,9 @@
 import { getOverflowPatterns } from "@mariozechner/pi-ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { classifyFailure, parseImageSize, withoutKey } from "../../src/providers/failure.ts";
+import { classifyFailure, parseImageSize } from "../../src/providers/failure.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run.ts";
+import { Secret } from "../../src/types/secret.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
 type Ours = "compaction_failure" | "engine" | "tool_loop";
@@ -317,7 +318,8 @@ describe("a provider's words", () => {
     expect(message).toContain("[secret]");
     expect(message.length).toBeLessThanOrEqual(401);
     expect(classifyFailure(" ").message).not.toBe("");
-    expect(withoutKey("bad key abcdefgh", "abcdefgh")).toBe("bad key [secret]");
+    Secret.remember("local-abcdefgh");
+    expect(classifyFailure("401 bad key local-abcdefgh").message).toBe("401 bad key [secret]");
   });
 
   it("tell a wrong path from a wrong model", () => {

@@ -1,3 +1,4 @@
+import { Secret } from "../../types/secret.ts";
 import type { Env } from "../config/secrets.ts";
 
 /** The terminal, or what stands in for it, as the commands see it. */
@@ -5,7 +6,7 @@ export interface Io {
   readonly env: Env;
   /** Results. */
   out(text: string): void;
-  /** Progress, warnings, errors. */
+  /** Progress, warnings, errors; secrets are masked. */
   err(text: string): void;
   /** Whether a person reads `out`. */
   readonly isTerminal: boolean;
@@ -24,7 +25,7 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   return {
     env,
     out: (text) => void process.stdout.write(text),
-    err: (text) => void process.stderr.write(text),
+    err: (text) => void process.stderr.write(Secret.mask(text)),
     isTerminal,
     isErrTerminal: process.stderr.isTTY === true,
     color: isTerminal && !plain,

@@ -15,6 +15,8 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigNote[];
   readonly path: string;
   readonly exists: boolean;
+  /** Environment variables that the config references: no command is given them. */
+  readonly variables: readonly string[];
   /** SHA-256 of the file's text, hex. */
   readonly hash: string;
 }
@@ -33,7 +35,7 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const text = await readConfigText(options.path);
   const facts = { path: options.path, exists: text !== undefined, hash: hashOf(text ?? "") };
-  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [] };
+  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [], variables: [] };
   return { ...facts, ...(await loadConfigText(text, options)) };
 }
 
@@ -41,7 +43,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 export async function loadConfigText(
   text: string,
   options: LoadOptions,
-): Promise<Pick<LoadedConfig, "config" | "warnings">> {
+): Promise<Pick<LoadedConfig, "config" | "warnings" | "variables">> {
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
   const checked = checkConfig(resolved.value, options.channelSchemas);
@@ -50,7 +52,8 @@ export async function loadConfigText(
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const found = checked.warnings.filter((note) => !isTold(note, told));
   const warnings = [...resolved.warnings, ...found, ...doubtful(checked.config)];
-  return { config: checked.config, warnings: locate(warnings, text, options.path) };
+  const { variables } = resolved;
+  return { config: checked.config, variables, warnings: locate(warnings, text, options.path) };
 }
 
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */

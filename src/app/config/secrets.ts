@@ -4,6 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
+import { secretsOfAddress } from "../../utils/secret-forms.ts";
+import { isSecretName } from "../../utils/secret-name.ts";
 import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -21,26 +23,48 @@ interface SecretRef {
   readonly argv: readonly string[];
 }
 
+/** Variables that configs reference for a place or a name: commands need them. */
+const PLAIN_VARIABLE =
+  /^(?:HOME|PATH|USER|USERNAME|LOGNAME|SHELL|HOSTNAME|PWD|TMPDIR|TEMP|TMP|TZ|TERM|LANG|LC_\w+|XDG_\w+)$/;
+
 interface Resolving {
   readonly env: Env;
+  readonly variables: Set<string>;
   readonly root: unknown;
   readonly problems: RawNote[];
   readonly warnings: RawNote[];
   readonly known: Map<string, Promise<Secret | { missing: string }>>;
 }
 
+export interface Resolved {
+  readonly value: unknown;
+  readonly problems: RawNote[];
+  readonly warnings: RawNote[];
+  /** Names of the environment variables that are referenced, without `HOME`, `PATH` and their like. */
+  readonly variables: readonly string[];
+}
+
 /**
  * Puts `${VARIABLE}` and `{source, id}` references in their place: the first as text, the second as `Secret`. What cannot be
- * resolved is left out and told, as a warning where the section is switched off. Never rejects.
+ * resolved is left out and told, as a warning where the section is switched off. What looks secret and stays text is
+ * remembered, so that it is masked in logs and answers. Never rejects.
  */
-export async function resolveSecrets(
-  root: unknown,
-  env: Env,
-): Promise<{ value: unknown; problems: RawNote[]; warnings: RawNote[] }> {
-  const work: Resolving = { env: { ...varsOf(root), ...env }, root, problems: [], warnings: [], known: new Map() };
+export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved> {
+  const work: Resolving = {
+    env: { ...varsOf(root), ...env },
+    variables: new Set(),
+    root,
+    problems: [],
+    warnings: [],
+    known: new Map(),
+  };
+  for (const [name, text] of Object.entries(env)) if (text && isSecretName(name)) Secret.remember(text);
   const value = await resolveNode(root, [], work);
-  return { value, problems: work.problems, warnings: work.warnings };
+  return { value, problems: work.problems, warnings: work.warnings, variables: [...work.variables].toSorted() };
 }
+
+const variableOf = ({ env }: Resolving, name: string): string | undefined =>
+  Object.hasOwn(env, name) ? env[name] : undefined;
 
 /** `env.vars` of the config counts where the environment has nothing. */
 function varsOf(root: unknown): Record<string, string> {
@@ -66,9 +90,11 @@ async function resolveNode(node: unknown, path: KeyPath, work: Resolving): Promi
 
 function resolveText(text: string, path: KeyPath, work: Resolving): string | Secret | undefined {
   const missing: string[] = [];
+  const names: string[] = [];
   const filled = text.replace(/\$\$\{|\$\{([A-Za-z_]\w*)\}/g, (_whole: string, name: string | undefined) => {
     if (name === undefined) return "${";
-    const value = work.env[name];
+    const value = variableOf(work, name);
+    if (!PLAIN_VARIABLE.test(name)) names.push(name);
     if (value === undefined || value === "") missing.push(name);
     return value ?? "";
   });
@@ -76,8 +102,17 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
     report(path, `the environment variable ${missing.join(", ")} is not set`, work);
     return undefined;
   }
+  for (const name of names) work.variables.add(name);
+  if (isSecretPlace(path) || names.some(isSecretName)) Secret.remember(filled);
+  for (const part of secretsOfAddress(filled)) Secret.remember(part);
   const isSecret = FOREIGN_SECTIONS.has(path[0] ?? "") && SECRET_NAME.test(String(path.at(-1))) && filled !== "";
   return isSecret ? new Secret(filled) : filled;
+}
+
+/** Whether the name of the key tells that its text is secret; a list has the name of its key. */
+export function isSecretPlace(path: KeyPath): boolean {
+  const names = path.filter((part) => typeof part === "string");
+  return isSecretName(names.at(-1) ?? "") || /headers$/i.test(names.at(-2) ?? "");
 }
 
 function refOf(node: Record<string, unknown>): SecretRef | undefined {
@@ -99,6 +134,7 @@ function argvOf(id: unknown, isCommand: boolean): readonly string[] {
 
 async function resolveRef(ref: SecretRef, path: KeyPath, work: Resolving): Promise<Secret | undefined> {
   const name = JSON.stringify(ref);
+  if (ref.source === "env") for (const variable of ref.argv) work.variables.add(variable);
   const found = work.known.get(name) ?? readSecret(ref, work.env);
   work.known.set(name, found);
   const secret = await found;
@@ -115,7 +151,7 @@ async function readSecret(ref: SecretRef, env: Env): Promise<Secret | { missing:
   }
   const [first = "", ...args] = ref.argv;
   if (ref.source === "env") {
-    const value = env[first];
+    const value = Object.hasOwn(env, first) ? env[first] : undefined;
     return value ? new Secret(value) : { missing: `the environment variable ${first} is not set` };
   }
   try {
@@ -171,7 +207,7 @@ function isOff(path: KeyPath, root: unknown): boolean {
   let node = root;
   for (const segment of path) {
     if (isRecord(node) && node["enabled"] === false) return true;
-    node = isRecord(node) ? node[segment] : undefined;
+    node = isRecord(node) && Object.hasOwn(node, segment) ? node[segment] : undefined;
   }
   return false;
 }

@@ -21,6 +21,8 @@ type ModelChoice = Defaults["model"];
 interface Places {
   readonly home: string;
   readonly stateDir: string;
+  /** Environment variables that the config references; none when unset. */
+  readonly variables?: readonly string[];
 }
 
 /** The settings of every agent, frozen, the default one first. Throws `CONFIG_INVALID` when two agents have one id. */
@@ -66,7 +68,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     prompt: promptOf(entry, defaults),
     tools: toolPolicyOf(config.tools, entry.tools),
     messageTool: messageToolOf(config.tools.message),
-    exec: execOf(config.tools.exec, entry.tools?.exec),
+    exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
     ...heartbeatOf(config, entry, places.isDefault),
     streaming: streamingOf(defaults, entry),
     typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },

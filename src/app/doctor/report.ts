@@ -1,4 +1,6 @@
 import { styleText } from "node:util";
+import { Secret } from "../../types/secret.ts";
+import { maskStrings } from "../../utils/mask-strings.ts";
 import { worst, type CheckReport, type Status } from "./run-checks.ts";
 
 const MARKS: Readonly<Record<Status, { text: string; style: "green" | "yellow" | "red" | "dim" }>> = {
@@ -20,7 +22,7 @@ export function formatReport(reports: readonly CheckReport[], options: { color: 
       return result.fix === undefined ? [line] : [line, `${" ".repeat(width + 8)}→ ${result.fix}`];
     }),
   );
-  return `${[...lines, "", sumUp(reports)].join("\n")}\n`;
+  return Secret.mask(`${[...lines, "", sumUp(reports)].join("\n")}\n`);
 }
 
 function sumUp(reports: readonly CheckReport[]): string {
@@ -39,5 +41,5 @@ export function reportJson(reports: readonly CheckReport[]): string {
     status: worst(results),
     results: results.map(({ repair, ...result }) => ({ ...result, ...(repair && { repair: repair.describe }) })),
   }));
-  return `${JSON.stringify({ status, checks }, null, 2)}\n`;
+  return `${JSON.stringify(maskStrings({ status, checks }), null, 2)}\n`;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import pino from "pino";
 import type { Log } from "../../types/log.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { Secret } from "../../types/secret.ts";
 import { humanLine } from "./human.ts";
 
 export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
@@ -46,7 +47,7 @@ function dailyName(now: Date): string {
   return `openclaw-${day}.log`;
 }
 
-/** JSON lines into a daily file, and lines for people on the terminal (JSON when it is none). Secrets print as `[secret]`. */
+/** JSON lines into a daily file, and lines for people on the terminal (JSON when it is none). Every secret of this process prints as `[secret]`. */
 export function openLog(options: LogOptions): OpenLog {
   return new Root(options).withFields({});
 }
@@ -89,7 +90,7 @@ class Root {
     if (rank >= RANK[this.#options.level]) this.#today()?.[verb](shown(fields), message);
     if (rank < RANK[this.#options.consoleLevel]) return;
     if (this.#console) this.#console[verb](shown(fields), message);
-    else process.stdout.write(humanLine(verb, message, fields));
+    else process.stdout.write(Secret.mask(humanLine(verb, message, fields)));
   }
 
   #today(): pino.Logger | undefined {
@@ -113,6 +114,7 @@ const SHAPE = {
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label: string) => ({ level: label }) },
+  hooks: { streamWrite: (line: string) => Secret.mask(line) },
 };
 
 /** Errors as their message, code and stack; everything else as it is. */

@@ -169,6 +169,7 @@ function secretOf(credential: Credential): string {
 }
 
 function plain(profile: AuthProfile, apiKey: string): Found {
+  Secret.remember(apiKey);
   return { profile, mark: markOf(apiKey), open: async (pi) => ({ apiKey, pi }) };
 }
 

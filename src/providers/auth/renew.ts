@@ -107,5 +107,7 @@ export async function loginKey(login: LoginCredential, pi: PiModel): Promise<{ a
   if (!sdk) return { apiKey: login.access.reveal(), pi };
   const credentials = toSdk(login);
   const [moved = pi] = sdk.modifyModels?.([pi], credentials) ?? [];
-  return { apiKey: sdk.getApiKey(credentials), pi: moved };
+  const apiKey = sdk.getApiKey(credentials);
+  Secret.remember(apiKey);
+  return { apiKey, pi: moved };
 }

@@ -1,5 +1,5 @@
 import type { Models } from "../../../providers/catalog.ts";
-import { classifyFailure, withoutKey } from "../../../providers/failure.ts";
+import { classifyFailure } from "../../../providers/failure.ts";
 import type { ModelRef } from "../../../types/model.ts";
 import { modelName } from "../../../types/model.ts";
 import type { FailureKind } from "../../../types/run.ts";
@@ -68,6 +68,6 @@ async function ask(
   const answer = await stream(pi, context, { apiKey, maxTokens, maxRetries: 0, signal }).result();
   if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
   if (answer.stopReason !== "error") return undefined;
-  const { kind, message } = classifyFailure(withoutKey(answer.errorMessage ?? "", apiKey));
+  const { kind, message } = classifyFailure(answer.errorMessage ?? "");
   return { kind, message };
 }

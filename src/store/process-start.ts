@@ -6,13 +6,26 @@ const run = promisify(execFile);
 // Field 22 of /proc/<pid>/stat, counted after the command's closing bracket (field 2).
 const START_FIELD = 19;
 
-/** When a process began, as a word that another process of the same id does not share; undefined when none has the id. */
+// What the kernel still lists but never runs again: a zombie that nobody has reaped, and one that is just going.
+const ENDED_STATES = ["Z", "X", "x"];
+
+/**
+ * When a process began, as a word that another process of the same id does not share; undefined when none has the id, or when
+ * the one that has it has ended and was only not reaped yet.
+ */
 export async function processStart(pid: number): Promise<string | undefined> {
-  if (!isAlive(pid)) return undefined;
-  return (await fromProc(pid)) ?? (await fromPs(pid)) ?? "unknown";
+  if (!isListed(pid)) return undefined;
+  const found = (await fromProc(pid)) ?? (await fromPs(pid)) ?? { start: "unknown" };
+  return ENDED_STATES.includes(found.state ?? "") ? undefined : found.start;
 }
 
-function isAlive(pid: number): boolean {
+interface Found {
+  readonly start: string;
+  /** One letter as in `ps`. */
+  readonly state?: string | undefined;
+}
+
+function isListed(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -22,24 +35,27 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function fromProc(pid: number): Promise<string | undefined> {
+async function fromProc(pid: number): Promise<Found | undefined> {
   try {
     const [stat, boot] = await Promise.all([
       readFile(`/proc/${pid}/stat`, "utf8"),
       readFile("/proc/sys/kernel/random/boot_id", "utf8"),
     ]);
-    const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD];
-    return ticks === undefined ? undefined : `${boot.trim()}/${ticks}`;
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields[START_FIELD];
+    return ticks === undefined ? undefined : { start: `${boot.trim()}/${ticks}`, state: fields[0] };
   } catch {
     // No procfs here; the caller asks `ps`.
     return undefined;
   }
 }
 
-async function fromPs(pid: number): Promise<string | undefined> {
+async function fromPs(pid: number): Promise<Found | undefined> {
   try {
-    const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)], { env: { ...process.env, LC_ALL: "C" } });
-    return stdout.trim() || undefined;
+    const env = { ...process.env, LC_ALL: "C" };
+    const { stdout } = await run("ps", ["-o", "stat=", "-o", "lstart=", "-p", String(pid)], { env });
+    const [, state, start] = /^(\S)\S*\s+(.+)$/.exec(stdout.trim()) ?? [];
+    return start === undefined ? undefined : { start, state };
   } catch {
     // No `ps` either: the process id alone must do.
     return undefined;

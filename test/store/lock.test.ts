@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock.ts";
 import { processStart } from "../../src/store/process-start.ts";
@@ -27,6 +28,10 @@ afterEach(async () => {
 
 async function leaveLock(facts: object): Promise<void> {
   await writeFile(lockPath(dir), JSON.stringify(facts));
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(5);
 }
 
 describe("the state lock", () => {
@@ -59,6 +64,24 @@ describe("the state lock", () => {
     const lock = await acquireStateLock(dir);
     expect(await readStateLock(dir)).toMatchObject({ pid: process.pid });
     await lock.release();
+  });
+
+  it.runIf(process.platform === "linux")("is taken over from a dead process that nobody has reaped", async () => {
+    // `sleep` replaces the shell and never waits for the child that the shell had started.
+    const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], { stdio: ["ignore", "pipe", "ignore"] });
+    try {
+      const [printed]: string[] = await once(parent.stdout.setEncoding("utf8"), "data");
+      const pid = Number(printed);
+      await until(async () => (await readFile(`/proc/${parent.pid}/comm`, "utf8")) === "sleep\n");
+      await leaveLock({ pid, startedAt: await processStart(pid), command: "openclaw gateway" });
+      await expect(acquireStateLock(dir)).rejects.toMatchObject({ code: "STATE_LOCKED" });
+      process.kill(pid, "SIGKILL");
+      await until(async () => (await readFile(`/proc/${pid}/stat`, "utf8")).includes(") Z "));
+      expect(await readStateLock(dir)).toMatchObject({ pid, alive: false });
+      await (await acquireStateLock(dir)).release();
+    } finally {
+      parent.kill("SIGKILL");
+    }
   });
 
   it("is taken over when another program has got the process id since, or when it is unreadable", async () => {

@@ -30,8 +30,8 @@ export interface HeartbeatPorts {
   place(agent: AgentSettings, settings: HeartbeatSettings, cause: BeatCause): BeatPlace;
   isBusy(key: SessionKey): boolean;
   isAnyBusy(): boolean;
-  /** Puts news before the next turn of a conversation. */
-  tell(key: SessionKey, text: string): void;
+  /** Puts news before the next turn of a conversation. Resolves when it is durable. */
+  tell(key: SessionKey, text: string): Promise<void>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
 }
@@ -119,10 +119,13 @@ export class Heartbeats {
     return (await this.reports()).find(({ agentId }) => agentId === id);
   }
 
-  /** Gives an agent news for its next turn, in the conversation in which it would tell of them. */
-  tell(id: AgentId, text: string): boolean {
+  /**
+   * Gives an agent news for its next turn, in the conversation in which it would tell of them. False when no agent of this
+   * name is woken; resolves when the news is durable.
+   */
+  async tell(id: AgentId, text: string): Promise<boolean> {
     const agent = this.#woken().find((one) => one.id === id);
-    if (agent) this.#ports.tell(this.#placeOf(agent, "event").sessionKey, text);
+    if (agent) await this.#ports.tell(this.#placeOf(agent, "event").sessionKey, text);
     return agent !== undefined;
   }
 

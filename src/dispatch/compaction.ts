@@ -7,7 +7,6 @@ import { sizesFor, writersFor } from "../harness/upkeep.ts";
 import { readFilesIn } from "../history/compaction/reads.ts";
 import { readAudit, sectionsReminder } from "../prompt/after-compaction.ts";
 import { loadContextFiles } from "../prompt/bootstrap.ts";
-import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { NOTICE_TYPE } from "../sessions/history.ts";
 import type { CompactionNews } from "../types/chat.ts";
 import type { CompactionEvent } from "../types/events.ts";
@@ -30,7 +29,6 @@ interface Asked {
 }
 
 interface CompactionPorts extends DispatchPorts {
-  readonly events: SystemEventQueue;
   readonly replies: Replies;
 }
 
@@ -129,7 +127,7 @@ export class Compactions {
     if (!last) return undefined;
     const read = readFilesIn(entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : [])));
     const lost = compactions.flatMap(lostFiles).filter((path) => !read.includes(path));
-    for (const text of await reminders(agent, lost)) this.#ports.events.enqueue(session.key, text);
+    for (const text of await reminders(agent, lost)) await this.#ports.journal.events.add(session.key, text);
     return last;
   }
 

@@ -1,5 +1,4 @@
 import type { Compacted } from "../harness/compact.ts";
-import { SystemEventQueue } from "../prompt/system-events.ts";
 import { isDiskError } from "../store/disk.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
@@ -27,7 +26,6 @@ const DECIDE_MS = 1000;
  * The hallway. One message's life: journal → acknowledge → admit → route → command or lane → run → reply → outcome.
  */
 export class Dispatch {
-  readonly events = new SystemEventQueue();
   readonly board = new RunBoard();
   readonly approvals: Approvals;
   readonly compactions: Compactions;
@@ -43,11 +41,10 @@ export class Dispatch {
     this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);
     this.replies = new Replies(ports);
     this.#late = new LateMessages(ports, this.replies);
-    this.compactions = new Compactions({ ...ports, events: this.events, replies: this.replies });
+    this.compactions = new Compactions({ ...ports, replies: this.replies });
     const runner = new TurnRunner({
       ...ports,
       liveState: (key) => this.#liveState(key),
-      events: this.events,
       approvals: this.approvals,
       board: this.board,
       replies: this.replies,

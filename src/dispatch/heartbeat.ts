@@ -1,5 +1,4 @@
 import { progressOf } from "../harness/resume.ts";
-import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { parseDirectives, stripHeartbeatToken } from "../reply/directives.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
@@ -52,9 +51,8 @@ export interface EndedBeat {
   readonly usedAt: number;
 }
 
-export interface BeatPorts extends Pick<DispatchPorts, "clock" | "log"> {
+export interface BeatPorts extends Pick<DispatchPorts, "clock" | "log" | "journal"> {
   readonly replies: { tellOf(key: SessionKey, text: string): void };
-  readonly events: Pick<SystemEventQueue, "enqueue">;
 }
 
 /** What an answer's messages say to people. */
@@ -66,7 +64,7 @@ export const wordsIn = (texts: readonly string[]): string =>
 
 /** A heartbeat without news leaves no trace in the conversation; what one said is known where it was said. */
 export async function endBeat(beat: EndedBeat, session: Session, ports: BeatPorts): Promise<void> {
-  const { clock, log, replies, events } = ports;
+  const { clock, log, replies, journal } = ports;
   const { message, turnId, outcome, texts, usedAt } = beat;
   const { heartbeat } = message.options ?? {};
   if (!heartbeat) return;
@@ -77,7 +75,7 @@ export async function endBeat(beat: EndedBeat, session: Session, ports: BeatPort
   } else if (heartbeat.isolated !== true) await leaveBehind(session, turnId, log, "heartbeat without news");
   // Nobody was told of them: the next turn is.
   if (heartbeat.news !== undefined && (outcome.kind === "failed" || outcome.kind === "aborted"))
-    events.enqueue(session.key, heartbeat.news);
+    await journal.events.add(session.key, heartbeat.news);
   // Being woken is no use of a conversation: it may still grow old.
   await session.update({ updatedAt: usedAt });
 }

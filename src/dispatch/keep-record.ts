@@ -5,6 +5,7 @@ import { noteForPeople } from "./for-people.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import type { RunEnd } from "./run-end.ts";
+import { removeEvents } from "./turn-events.ts";
 import type { PreparedTurn } from "./turn.ts";
 import { whenRoom } from "./when-room.ts";
 
@@ -12,12 +13,13 @@ type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "cl
 
 /** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
 export async function keepRecord(
-  { message, files, facts, agent }: PreparedTurn,
+  prepared: PreparedTurn,
   session: Session,
   end: RunEnd,
   ports: KeepPorts,
 ): Promise<void> {
   const { clock, journal } = ports;
+  const { message, files, facts, agent } = prepared;
   const { result } = end;
   // First, since clients read the transcript as soon as a run is over.
   if (message.options?.operator === true && !isHeartbeat(message))
@@ -30,6 +32,7 @@ export async function keepRecord(
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
   await whenRoom(() => journal.runs.record(record), ports);
+  await removeEvents(prepared, session, end, ports);
 }
 
 /** The next turn is told. */

@@ -1,4 +1,3 @@
-import type { SystemEventQueue } from "../prompt/system-events.ts";
 import type { Approvals } from "./approvals.ts";
 import type { RunBoard } from "./board.ts";
 import type { Compactions } from "./compaction.ts";
@@ -7,7 +6,6 @@ import type { Replies } from "./replies.ts";
 
 /** What bringing messages to their outcome takes. */
 export interface RunnerPorts extends DispatchPorts {
-  readonly events: SystemEventQueue;
   readonly approvals: Approvals;
   readonly board: RunBoard;
   readonly replies: Replies;

@@ -4,12 +4,11 @@ import type { RunDeps, RunRequest, UserTurn } from "../harness/request.ts";
 import { Stopped, untilStopped } from "../harness/until-stopped.ts";
 import { buildBody, type Body } from "../prompt/body.ts";
 import { sizesOf } from "../prompt/parts.ts";
-import type { SystemEventQueue } from "../prompt/system-events.ts";
 import { isMainKey } from "../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../tools/message-result.ts";
 import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId } from "../types/ids.ts";
-import type { InboxRow } from "../types/journal.ts";
+import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
@@ -20,6 +19,7 @@ import type { ApprovalDesk, Tool } from "../types/tool.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
+import { claimEvents } from "./turn-events.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
 export interface PreparedTurn {
@@ -30,6 +30,8 @@ export interface PreparedTurn {
   readonly turn: UserTurn;
   readonly body: Body;
   readonly files: readonly FileFate[];
+  /** System events are claimed for it. */
+  readonly hasEvents: boolean;
 }
 
 /** The transcript id of a turn: the same at every boot. */
@@ -49,14 +51,15 @@ export async function prepareTurn(
   waiting: Waiting,
   session: Session,
   agent: AgentSettings,
-  ports: DispatchPorts & { events: SystemEventQueue; stopping: AbortSignal },
+  ports: DispatchPorts & { stopping: AbortSignal },
 ): Promise<PreparedTurn | undefined> {
   const [first] = waiting.rows;
   if (!first) return undefined;
   const facts = factsFor(first, session);
   const turnId = turnIdOf(first);
   const media = await mediaOf(waiting.rows, ports);
-  const body = bodyFor(waiting, session, agent, { ports, media });
+  const events = await claimEvents(session, turnId, ports.journal.events);
+  const body = bodyFor(waiting, session, agent, { ports, media, events });
   const turn = {
     entryId: turnId,
     text: body.text,
@@ -64,7 +67,16 @@ export async function prepareTurn(
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
   };
-  return { facts, rows: waiting.rows, message: first.message, agent, turn, body, files: media.fates };
+  return {
+    facts,
+    rows: waiting.rows,
+    message: first.message,
+    agent,
+    turn,
+    body,
+    files: media.fates,
+    hasEvents: events.length > 0,
+  };
 }
 
 /** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
@@ -89,16 +101,16 @@ function bodyFor(
   waiting: Waiting,
   session: Session,
   agent: AgentSettings,
-  more: { ports: DispatchPorts & { events: SystemEventQueue }; media: FetchedMedia },
+  more: { ports: DispatchPorts; media: FetchedMedia; events: readonly SystemEvent[] },
 ): Body {
-  const { ports, media } = more;
+  const { ports, media, events } = more;
   return buildBody({
     ...saidIn(waiting, agent, ports),
     ...spokenIn(waiting, media),
     queueCap: ports.settings().queue.cap,
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: [...eventsFor(session, ports), ...newsIn(waiting)],
+    systemEvents: [...eventsFor(session, events, ports), ...newsIn(waiting)],
     media: media.files,
     missing: media.missing,
     hasMessageTool: ports.tools(agent, sceneOf(waiting.rows, ports)).some(isMessageTool),
@@ -161,11 +173,11 @@ function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | u
 }
 
 /** What happened since the last turn, and what goes on outside a transcript whose older part is a summary. */
-function eventsFor(session: Session, ports: DispatchPorts & { events: SystemEventQueue }) {
+function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: DispatchPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;
   const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
-  return [...greetingEvents(session, ports), ...ports.events.drain(session.key), ...live.map((text) => ({ at, text }))];
+  return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
 }
 
 /** What a heartbeat was woken for. */

@@ -14,6 +14,7 @@ import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
+import { createSystemEvents } from "./system-events.ts";
 import { createTexts } from "./texts.ts";
 
 export interface JournalOptions {
@@ -66,6 +67,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     runs: createLedger(commits),
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
+    events: createSystemEvents(commits, clock),
     texts: createTexts(commits, clock),
     heard: (since, placeOf) => readHeard(commits, since, placeOf),
     prune: (keep) => pruneJournal(commits, clock.now(), keep),

@@ -53,8 +53,9 @@ function removeOld(sql: Statements, before: number, keysBefore: number): number 
   sql.run("DELETE FROM preview WHERE inbox_id NOT IN (SELECT id FROM inbox)");
   sql.run("DELETE FROM seen WHERE at < ? AND inbox_id NOT IN (SELECT id FROM inbox)", keysBefore);
   const runs = sql.run("DELETE FROM runs WHERE at < ?", before);
+  const events = sql.run("DELETE FROM system_events WHERE at < ?", before);
   const texts = sql.run("DELETE FROM texts WHERE at < ?", before - DAY_MS);
-  return outbox.changes + inbox.changes + runs.changes + texts.changes;
+  return outbox.changes + inbox.changes + runs.changes + events.changes + texts.changes;
 }
 
 /** The file itself does not shrink: free pages are used again. */

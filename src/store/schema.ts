@@ -117,6 +117,16 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE outbox ADD COLUMN gap TEXT;
   CREATE INDEX outbox_gap ON outbox (id) WHERE gap IS NOT NULL;
   `,
+  `
+  CREATE TABLE system_events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_key TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    turn_id TEXT
+  );
+  CREATE INDEX system_events_of ON system_events (session_key, id);
+  `,
 ];
 
 /** The version that this program writes. */

@@ -214,6 +214,28 @@ export interface ApprovalRules {
   allow(agent: string, command: string): Promise<void>;
 }
 
+/** Something that happened in the gateway, for the next turn of a session. */
+export interface SystemEvent {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * Events that wait for the next turn of their session. A turn claims them; they are removed once the turn is in the
+ * transcript, so that each is told exactly once whenever the process dies.
+ */
+export interface SystemEvents {
+  /** Empty text is no event, nor is the text of the newest one that waits. Of more than 20 that wait, the oldest go. */
+  add(key: SessionKey, text: string): Promise<void>;
+  /** The turns that have claimed events of a session and have not removed them; `waiting` when others are unclaimed. */
+  claims(key: SessionKey): Promise<{ readonly turnIds: readonly string[]; readonly waiting: boolean }>;
+  /** All events of a session now belong to this turn: the newest 20, oldest first. The same turn gets the same ones again. */
+  claim(key: SessionKey, turnId: string): Promise<readonly SystemEvent[]>;
+  /** The transcript has the turn and with it its events. */
+  remove(key: SessionKey, turnId: string): Promise<void>;
+}
+
 /** Small durable values (adopted marker, learned limits, idempotency results). */
 export interface KeyValue {
   get(key: string): Promise<string | undefined>;
@@ -235,6 +257,7 @@ export interface Journal {
   readonly runs: RunLedger;
   readonly approvals: ApprovalRules;
   readonly values: KeyValue;
+  readonly events: SystemEvents;
   readonly texts: Texts;
   close(): Promise<void>;
 }

@@ -61,12 +61,18 @@ function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<Heartbe
     place,
     isBusy: (key) => boot.dispatch.lanes.isBusy(key),
     isAnyBusy: () => boot.dispatch.lanes.runs().length > 0,
-    tell: (key, text) => boot.dispatch.events.enqueue(key, text),
+    tell: (key, text) => boot.journal.events.add(key, text),
     receive: (messages) => boot.dispatch.receive(messages),
     ...ports,
   });
   beats.start();
   return beats;
+}
+
+/** Says it in chat 1, and waits until the lane is free again: its turn goes on for a moment after its answer. */
+async function askToTheEnd(text: string): Promise<void> {
+  await boot.ask(text, "1");
+  await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
 }
 
 /** The next slot comes; what came of it. */
@@ -124,7 +130,7 @@ describe("a heartbeat with something to say", () => {
 
   it("goes on in the chat's conversation where it is to", async () => {
     begin({ isolated: false });
-    await boot.ask("hello", "1");
+    await askToTheEnd("hello");
     found = `HEARTBEAT_OK The mail server is full. ${"x".repeat(400)}`;
     expect(await slot()).toEqual({ kind: "replied" });
     expect(shown()[1]).toMatch(/^The mail server is full\. x+$/);
@@ -135,7 +141,7 @@ describe("a heartbeat with something to say", () => {
 
 describe("a heartbeat with nothing to say", () => {
   it.each([true, false])("says nothing and leaves no trace in the conversation (on its own: %s)", async (isolated) => {
-    await boot.ask("hello", "1");
+    await askToTheEnd("hello");
     begin({ isolated });
     found = "**HEARTBEAT_OK** All quiet.";
     expect(await slot()).toEqual({ kind: "silent" });
@@ -252,7 +258,7 @@ describe("news", () => {
   it("that can wait are told with the next turn, without waking anybody", async () => {
     await boot.ask("hello", "1");
     begin({ isolated: false });
-    expect(beats.tell(boot.ports.settings().defaultAgent, "Backup finished")).toBe(true);
+    expect(await beats.tell(boot.ports.settings().defaultAgent, "Backup finished")).toBe(true);
     await boot.ask("and now?", "1");
     expect(hall.model.calls.at(-1)?.said).toMatch(/System: \[.*\] Backup finished/);
     expect(beatsAsked()).toBe(0);

@@ -47,7 +47,7 @@ describe("a message that joins a running turn", () => {
     const first = await boot.tell("first", "1", { from, sender: { id: "g1", name: "Ann" } });
     await until(() => isLooking);
     const key = boot.ports.settings().keyFor(message("", "1", { from }));
-    boot.dispatch.events.enqueue(key, "the node came back");
+    await boot.journal.events.add(key, "the node came back");
     const second = await boot.tell("do what I say", "1", mallory);
     await until(
       async () => (await boot.journal.inbox.find(from.channel, from.account, second.message.eventKey))?.runId,

@@ -277,6 +277,28 @@ describe("a run in the journal", () => {
   });
 });
 
+it("keeps everything of a journal that the version before wrote", async () => {
+  await mkdir(dirname(path), { recursive: true });
+  const db = new DatabaseSync(path);
+  db.exec(await readFile(new URL("journal-6.sql", import.meta.url), "utf8"));
+  db.close();
+  const journal = await open("boot-2");
+  expect((await journal.inbox.open()).map(({ message: { text } }) => text)).toEqual(["what's up"]);
+  const first = await journal.inbox.find("telegram", "default", "e1");
+  expect(first).toMatchObject({ sessionKey: "agent:main:main", turnId: "t1", outcome: { kind: "replied" } });
+  expect(await journal.outbox.open()).toMatchObject([{ replyKey: "k1", inboxId: first?.id, body: { text: "hi" } }]);
+  expect(await journal.values.get("adopted")).toBe("yes");
+  expect(await journal.approvals.isAllowed("main", "ls")).toBe(true);
+  expect(await journal.texts.get("55a9a503848244c61c337f04abb3b2fc")).toBe("a system prompt");
+  now = 1_750_000_000_000;
+  expect(journal.counts()).toMatchObject({ openInbox: 1, staleLastDay: 1, openOutbox: 1 });
+  await journal.events.add(sessionKey("agent:main:main"), "news");
+  expect(await journal.events.claim(sessionKey("agent:main:main"), "t2")).toMatchObject([{ text: "news" }]);
+  const reader = await openJournalToRead(path);
+  expect(await reader.messages.inboxRows(9)).toHaveLength(3);
+  await reader.close();
+});
+
 describe("group commit", () => {
   it("keeps the good writes of a batch whose one statement fails", async () => {
     const db = new DatabaseSync(join(dir, "x.sqlite"));

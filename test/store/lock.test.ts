@@ -68,7 +68,9 @@ describe("the state lock", () => {
 
   it.runIf(process.platform === "linux")("is taken over from a dead process that nobody has reaped", async () => {
     // `sleep` replaces the shell and never waits for the child that the shell had started.
-    const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], { stdio: ["ignore", "pipe", "ignore"] });
+    const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec sleep 1000"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     try {
       const [printed]: string[] = await once(parent.stdout.setEncoding("utf8"), "data");
       const pid = Number(printed);

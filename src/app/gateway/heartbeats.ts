@@ -11,7 +11,7 @@ import type { Parts } from "./parts.ts";
 
 /** The heartbeats of a gateway; they begin with `start`. */
 export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "heartbeats">): Heartbeats {
-  const { lanes, events } = core.dispatch;
+  const { lanes } = core.dispatch;
   const parts = { live, channels, sessions: core.sessions };
   return new Heartbeats({
     clock: core.ports.clock,
@@ -23,7 +23,7 @@ export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "hea
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
     isBusy: (key) => lanes.isBusy(key),
     isAnyBusy: () => lanes.runs().length > 0,
-    tell: (key, text) => events.enqueue(key, text),
+    tell: (key, text) => core.journal.events.add(key, text),
     receive: (messages) => core.dispatch.receive(messages),
   });
 }
@@ -66,7 +66,7 @@ export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[]
         const id = idOf(named);
         if (mode === "next-heartbeat" && text === "") throw refused("there is nothing to tell at the next heartbeat");
         if (mode === "next-heartbeat") {
-          if (!heartbeats.tell(id, text)) throw noBeat(id);
+          if (!(await heartbeats.tell(id, text))) throw noBeat(id);
           return { told: true };
         }
         const report = await heartbeats.wake(id, text === "" ? undefined : text);

@@ -1,4 +1,5 @@
 import type { AgentTool } from "@mariozechner/pi-agent-core";
+import { isTorn } from "../providers/call.ts";
 import { runTool } from "../tools/run.ts";
 import { toolSchema } from "../tools/schema.ts";
 import type { ApprovalDesk, Tool, ToolContext } from "../types/tool.ts";
@@ -27,6 +28,16 @@ export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
   };
 }
 
+const TORN_TEXT =
+  "This call was not run: its arguments were cut off before they were complete, or are not valid JSON. " +
+  "Call the tool again with complete arguments; write long content in several smaller calls.";
+
+/** The SDK asks before it validates a call's arguments; what is thrown is the call's result. */
+function unlessTorn(args: unknown): unknown {
+  if (isTorn(args)) throw new Error(TORN_TEXT);
+  return args;
+}
+
 /** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
 export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
   return {
@@ -34,6 +45,7 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     label: tool.label,
     description: tool.description,
     parameters: toolSchema(tool),
+    prepareArguments: unlessTorn,
     execute: async (callId, params, given, onUpdate) => {
       const { before, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;

@@ -5,13 +5,14 @@ import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/error-text.ts";
 import { endingOf, errorIn, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
-import { emptyMessage, soFar, Growth } from "./call/message.ts";
+import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure } from "./failure.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions } from "./pi.ts";
 
 export type { CallFacts } from "./call/facts.ts";
+export { isTorn } from "./call/message.ts";
 
 export type CallOptions = PiStreamOptions & {
   /** Silence on the wire that ends the call; without it a call may be silent for ever. */
@@ -94,9 +95,15 @@ class Call {
     this.#lastEventAt = this.#clock.now();
     if (event.type === "done") return this.#judge(event.message);
     if (event.type === "error") return this.#failWith(event.error);
-    this.#growth.take(event);
+    this.#growth.take(event, this.#rawArguments(event));
     this.#partial = event.partial;
     this.out.push(event);
+  }
+
+  /** Imitations of the Responses API send a call in one piece, whose text the SDK does not hand on. */
+  #rawArguments(event: AssistantMessageEvent): string | undefined {
+    if (event.type !== "toolcall_end" || !event.partial.api.endsWith("responses")) return undefined;
+    return rawArgumentsIn(this.#wire.tail(), event.toolCall.id);
   }
 
   #judge(message: AssistantMessage): void {
@@ -109,7 +116,7 @@ class Call {
       return this.#fail("The context window was full before the model could answer.");
     const reason = ending === "length" ? "length" : stopOf(message);
     // Half a call must not be made, though the SDK would mend its arguments.
-    const kept = reason === "length" ? soFar(message, this.#growth) : message;
+    const kept = reason === "length" ? soFar(message, this.#growth) : withTornMarked(message, this.#growth);
     this.#end({ type: "done", reason, message: { ...kept, stopReason: reason } });
   }
 

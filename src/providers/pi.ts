@@ -10,11 +10,13 @@ export type PiStream = AssistantMessageEventStream;
 export type StreamModel = (model: PiModel, context: PiContext, options?: PiStreamOptions) => PiStream;
 
 let newStream: (() => PiStream) | undefined;
+let parseJson: ((json: string) => unknown) | undefined;
 
 /** The SDK costs some 30 ms and 10 MB: loaded by the first run, or in the background once the server listens. */
 export async function loadPi() {
   const pi = await import("@mariozechner/pi-ai");
   newStream = pi.createAssistantMessageEventStream;
+  parseJson = pi.parseJsonWithRepair;
   return pi;
 }
 
@@ -22,4 +24,16 @@ export async function loadPi() {
 export function emptyStream(): PiStream {
   if (!newStream) throw new Error("a model was called before the SDK was loaded");
   return newStream();
+}
+
+/**
+ * Whether a text is one complete JSON value. Raw line breaks in strings and unknown escapes are accepted, which small models
+ * write and the SDK mends; a text that stops half-way is not. False before `loadPi` has resolved.
+ */
+export function isCompleteJson(text: string): boolean {
+  try {
+    return parseJson !== undefined && parseJson(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createModels } from "../../src/providers/catalog.ts";
 import type { ApprovalDecision } from "../../src/types/tool.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { handClock, until } from "../outbox/stage.ts";
@@ -91,6 +92,25 @@ describe("tools", () => {
     expect(textsOf(events).at(-1)).toBe("heard: 3");
     expect(stage.model.calls[2]!.toolText).toBe("b is not there");
     expect(openedByPi(stage.session.file)).toHaveLength(8);
+  });
+});
+
+describe("a call whose arguments were cut off", () => {
+  it.each(["openai-completions", "anthropic-messages"])("is not run, and the model is told (%s)", async (api) => {
+    stage.model.answer((_, number) => {
+      if (number === 1) return { text: "", tool: "write", args: { text: "rm -rf ./build" }, argsCut: 16 };
+      return { text: "I call it again." };
+    });
+    const ran: string[] = [];
+    const write = makeTool("write", async ({ text }) => done((ran.push(text), "written")), true);
+    const provider = { baseUrl: stage.model.urlFor(api), api, apiKey: "sk-0123456789", models: [{ id: "fake-1" }] };
+    const models = createModels({ providers: { fake: provider }, env: {}, probeLocal: false });
+    const events = await eventsOf(stage.start({ models, tools: [write] }).stream);
+    expect(ran).toEqual([]);
+    const ends = events.filter((event) => event.type === "tool_end");
+    expect(ends).toMatchObject([{ name: "write", isError: true, text: expect.stringContaining("cut off") }]);
+    expect(textsOf(events).at(-1)).toBe("I call it again.");
+    expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
   });
 });
 

@@ -1,4 +1,4 @@
-import { callModel, type CallFacts } from "../../src/providers/call.ts";
+import { callModel, isTorn, type CallFacts } from "../../src/providers/call.ts";
 import { createModels } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
 
@@ -18,5 +18,6 @@ for (let left = Number(process.argv[3]); left > 0; left -= 1) {
   const stream = callModel(handle, { messages }, { idleMs: 10_000, onFacts: (seen) => (facts = seen) });
   const { stopReason, errorMessage, content } = await stream.result();
   const failure = errorMessage === undefined ? undefined : classifyFailure(errorMessage, facts);
-  console.log(JSON.stringify({ stopReason, content, failure, facts }));
+  const torn = content.filter((block) => block.type === "toolCall" && isTorn(block.arguments)).length;
+  console.log(JSON.stringify({ stopReason, content, failure, facts, torn }));
 }

@@ -33,5 +33,6 @@ function readablePaths({ paths, config }: Live): readonly string[] {
 
 /** File tools never touch what the gateway itself lives on. */
 export function deniedPaths({ paths }: Live): readonly string[] {
-  return [paths.configPath, `${paths.configPath}.bak`, paths.credentials, paths.stateSub, paths.sessionsDir];
+  const { configPath, credentials, stateSub, sessionsDir, logs } = paths;
+  return [configPath, `${configPath}.bak`, credentials, stateSub, sessionsDir, logs];
 }

@@ -1,6 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import type { Tool } from "../types/tool.ts";
+import { readBytes } from "../utils/read-regular.ts";
 import { defineTool, textResult } from "./define.ts";
 import type { FileAccess } from "./paths.ts";
 import { replaceFile } from "./write.ts";
@@ -75,6 +75,24 @@ function applyInLineEnds(content: string, edits: readonly Replacement[]): string
   return applyEdits(toUnix(content), unixEdits).replaceAll("\n", "\r\n");
 }
 
+async function readWhole(path: string, access: FileAccess, workspace: string): Promise<string> {
+  // What may be read may not always be written.
+  await access.locate(path, workspace, "write");
+  const file = await access.openFile(path, workspace);
+  try {
+    const { size } = await file.stat();
+    if (size > MAX_BYTES) throw new Error(`${path} is larger than 10 MB.`);
+    const bytes = await readBytes(file, size);
+    const content = bytes.toString();
+    if (!Buffer.from(content).equals(bytes)) {
+      throw new Error(`${path} is not UTF-8 text; changing it would damage it.`);
+    }
+    return content;
+  } finally {
+    await file.close();
+  }
+}
+
 /** Replaces exact pieces of a file. */
 export function editTool(access: FileAccess): Tool {
   return defineTool({
@@ -87,21 +105,12 @@ export function editTool(access: FileAccess): Tool {
     hasSideEffects: true,
     async run(wanted, context) {
       const edits = wantedEdits(wanted);
-      const real = await access.locate(wanted.path, context.workspace, "write");
-      const found = await stat(real);
-      if (!found.isFile() || found.size > MAX_BYTES) {
-        throw new Error(`${wanted.path} is ${found.isFile() ? "larger than 10 MB" : "not a regular file"}.`);
-      }
-      const bytes = await readFile(real);
-      const content = bytes.toString();
-      if (!Buffer.from(content).equals(bytes)) {
-        throw new Error(`${wanted.path} is not UTF-8 text; changing it would damage it.`);
-      }
+      const content = await readWhole(wanted.path, access, context.workspace);
       const changed = applyInLineEnds(content, edits);
       if (changed === content) {
         throw new Error("The edits change nothing: oldText and newText are the same.");
       }
-      await replaceFile(real, changed);
+      await replaceFile({ path: wanted.path, content: changed }, access, context.workspace);
       return textResult(`Changed ${edits.length} ${edits.length === 1 ? "place" : "places"} in ${wanted.path}.`);
     },
   });

@@ -1,10 +1,11 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Tool } from "../types/tool.ts";
+import type { Tool, ToolContext } from "../types/tool.ts";
 import { defineTool, textResult } from "./define.ts";
+import type { OpenFolder } from "./open.ts";
 import { shownPath, type FileAccess } from "./paths.ts";
-import { searchFiles } from "./ripgrep.ts";
+import { SEARCH_MS, searchFiles } from "./ripgrep.ts";
+import { LATE, PARTIAL } from "./search-notes.ts";
 
 const MAX_FILES = 100;
 
@@ -13,6 +14,46 @@ const input = z.object({
   path: z.string().default(".").describe("Directory; the workspace when left out"),
   limit: z.int().min(1).max(1000).default(MAX_FILES).describe("Most files"),
 });
+type Wanted = z.output<typeof input>;
+
+async function find(
+  { pattern, limit }: Wanted,
+  folder: OpenFolder,
+  { workspace, signal }: ToolContext,
+  isOpen: (path: string) => boolean,
+): Promise<string> {
+  const files: string[] = [];
+  const take = (line: string): boolean => {
+    const file = join(folder.path, line);
+    if (isOpen(file)) {
+      files.push(shownPath(file, workspace));
+    }
+    return files.length <= limit;
+  };
+  const { isLate, isPartial } = await searchFiles({
+    args: [
+      "--files",
+      "--null",
+      "--hidden",
+      `--glob=${pattern}`,
+      "--glob=!.git",
+      "--glob=!.openclaw/output",
+      "--",
+      "./",
+    ],
+    over: { cwd: folder.base },
+    separator: "\0",
+    signal,
+    deadline: AbortSignal.timeout(SEARCH_MS),
+    take,
+  });
+  const notes = [
+    ...(files.length > limit ? ["[There are more; narrow the pattern.]"] : []),
+    ...(isPartial ? [PARTIAL] : []),
+    ...(isLate ? [LATE] : []),
+  ];
+  return [...files.slice(0, limit).toSorted(), ...notes].join("\n") || "[Nothing found.]";
+}
 
 /** Finds files by name. */
 export function findTool(access: FileAccess): Tool {
@@ -22,24 +63,14 @@ export function findTool(access: FileAccess): Tool {
     description: "Find files by a glob, at most 100 unless limit says more. Skips what .gitignore names, and .git.",
     input,
     hasSideEffects: false,
-    async run({ pattern, path, limit }, context) {
-      const directory = await access.locate(path, context.workspace, "read");
-      if (!(await stat(directory)).isDirectory()) {
-        throw new Error(`${path} is not a directory.`);
-      }
+    async run(wanted, context) {
       const isOpen = await access.openPaths();
-      const files: string[] = [];
-      const take = (line: string): boolean => {
-        const file = join(directory, line);
-        if (isOpen(file)) {
-          files.push(shownPath(file, context.workspace));
-        }
-        return files.length <= limit;
-      };
-      const args = ["--files", "--hidden", `--glob=${pattern}`, "--glob=!.git", "--glob=!.openclaw/output"];
-      await searchFiles({ args, cwd: directory, signal: context.signal, take });
-      const rest = files.length > limit ? ["[There are more; narrow the pattern.]"] : [];
-      return textResult([...files.slice(0, limit).toSorted(), ...rest].join("\n") || "[Nothing found.]");
+      const folder = await access.openFolder(wanted.path, context.workspace);
+      try {
+        return textResult(await find(wanted, folder, context, isOpen));
+      } finally {
+        await folder.close();
+      }
     },
   });
 }

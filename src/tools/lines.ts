@@ -15,11 +15,18 @@ const CHUNK = 64 * 1024;
 const NEWLINE = 0x0a;
 
 /** The position after `count` newlines; the number of newlines that are there when they are fewer. */
-async function skipLines(file: FileHandle, count: number): Promise<{ position: number; missing: number }> {
+async function skipLines(
+  file: FileHandle,
+  count: number,
+  signal: AbortSignal,
+): Promise<{ position: number; missing: number }> {
   const buffer = Buffer.alloc(CHUNK);
   let missing = count;
   let position = 0;
   while (missing > 0) {
+    if (signal.aborted) {
+      throw new Error("The file is too long to find that line in it; look for it with grep.");
+    }
     const { bytesRead } = await file.read(buffer, 0, CHUNK, position);
     if (bytesRead === 0) {
       break;
@@ -51,10 +58,14 @@ function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number 
 
 /**
  * Reads lines from number `first` (1-based), at most `limit` of them and 50 KB. Uses the same memory whatever the
- * file's size. Undefined when the file has fewer lines than `first`.
+ * file's size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
  */
-export async function readLines(file: FileHandle, first: number, limit: number): Promise<LineStretch | undefined> {
-  const { position, missing } = await skipLines(file, first - 1);
+export async function readLines(
+  file: FileHandle,
+  { first, limit }: { readonly first: number; readonly limit: number },
+  signal: AbortSignal,
+): Promise<LineStretch | undefined> {
+  const { position, missing } = await skipLines(file, first - 1, signal);
   if (missing > 0) {
     return undefined;
   }

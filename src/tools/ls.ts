@@ -1,15 +1,42 @@
-import { readdir } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Tool } from "../types/tool.ts";
+import type { Tool, ToolResult } from "../types/tool.ts";
 import { defineTool, textResult } from "./define.ts";
 import type { FileAccess } from "./paths.ts";
 
 const MAX_ENTRIES = 500;
+/** Entries that are looked at: a directory may hold more than memory does. */
+const MAX_READ = 20_000;
 
 const input = z.object({
   path: z.string().default(".").describe("Directory; the workspace when left out"),
 });
+
+async function entriesOf(directory: string, signal: AbortSignal): Promise<readonly Dirent[]> {
+  const entries: Dirent[] = [];
+  for await (const entry of await opendir(directory, { bufferSize: 512 })) {
+    entries.push(entry);
+    if (entries.length > MAX_READ || signal.aborted) break;
+  }
+  return entries;
+}
+
+function nameOf(entry: Dirent): string {
+  if (entry.isDirectory()) return `${entry.name}/`;
+  return entry.isSymbolicLink() ? `${entry.name}@` : entry.name;
+}
+
+function describe(entries: readonly Dirent[]): ToolResult {
+  if (entries.length === 0) {
+    return textResult("[The directory is empty.]");
+  }
+  const names = entries.map(nameOf).toSorted();
+  const more = names.length > MAX_READ ? `more than ${MAX_READ - MAX_ENTRIES}` : String(names.length - MAX_ENTRIES);
+  const rest = names.length > MAX_ENTRIES ? [`[${more} more]`] : [];
+  return textResult([...names.slice(0, MAX_ENTRIES), ...rest].join("\n"));
+}
 
 /** Lists one directory. */
 export function lsTool(access: FileAccess): Tool {
@@ -20,17 +47,14 @@ export function lsTool(access: FileAccess): Tool {
     input,
     hasSideEffects: false,
     async run({ path }, context) {
-      const real = await access.locate(path, context.workspace, "read");
       const isOpen = await access.openPaths();
-      const entries = (await readdir(real, { withFileTypes: true }))
-        .filter((entry) => isOpen(join(real, entry.name)))
-        .map((entry) => `${entry.name}${entry.isDirectory() ? "/" : ""}${entry.isSymbolicLink() ? "@" : ""}`)
-        .toSorted();
-      if (entries.length === 0) {
-        return textResult("[The directory is empty.]");
+      const folder = await access.openFolder(path, context.workspace);
+      try {
+        const found = await entriesOf(folder.base, context.signal);
+        return describe(found.filter((entry) => isOpen(join(folder.path, entry.name))));
+      } finally {
+        await folder.close();
       }
-      const rest = entries.length > MAX_ENTRIES ? [`[${entries.length - MAX_ENTRIES} more]`] : [];
-      return textResult([...entries.slice(0, MAX_ENTRIES), ...rest].join("\n"));
     },
   });
 }

@@ -1,7 +1,7 @@
-import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import type { Tool, ToolResult } from "../types/tool.ts";
+import { readBytes } from "../utils/read-regular.ts";
 import { MAX_LINES } from "./cap.ts";
 import { defineTool, textResult } from "./define.ts";
 import { readLines } from "./lines.ts";
@@ -9,6 +9,8 @@ import type { FileAccess } from "./paths.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFFED_BYTES = 8192;
+/** Milliseconds in which a line must be found: a file of holes may be larger than any disk. */
+const READ_MS = 30_000;
 
 const input = z.object({
   path: z.string().min(1).describe("File to read; relative paths start at the workspace"),
@@ -31,7 +33,7 @@ async function readImage(file: FileHandle, mimeType: string, path: string): Prom
       `${path} is an image of ${size} bytes; at most ${MAX_IMAGE_BYTES} can be shown. Make it smaller first.`,
     );
   }
-  const data = (await file.readFile()).toString("base64");
+  const data = (await readBytes(file, size)).toString("base64");
   return {
     content: [
       { type: "text", text: `Image ${path} (${mimeType})` },
@@ -40,8 +42,12 @@ async function readImage(file: FileHandle, mimeType: string, path: string): Prom
   };
 }
 
-async function readText(file: FileHandle, { path, offset = 1, limit }: z.output<typeof input>): Promise<ToolResult> {
-  const stretch = await readLines(file, offset, Math.min(limit ?? MAX_LINES, MAX_LINES));
+async function readText(
+  file: FileHandle,
+  { path, offset = 1, limit }: z.output<typeof input>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const stretch = await readLines(file, { first: offset, limit: Math.min(limit ?? MAX_LINES, MAX_LINES) }, signal);
   if (stretch === undefined) {
     throw new Error(`${path} has fewer than ${offset} lines.`);
   }
@@ -53,7 +59,7 @@ async function readText(file: FileHandle, { path, offset = 1, limit }: z.output<
   return textResult(stretch.more ? `${stretch.text}\n${rest}` : stretch.text || "[The file is empty.]");
 }
 
-async function readAny(file: FileHandle, wanted: z.output<typeof input>): Promise<ToolResult> {
+async function readAny(file: FileHandle, wanted: z.output<typeof input>, signal: AbortSignal): Promise<ToolResult> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0);
   const head = buffer.subarray(0, bytesRead);
   const image = IMAGES.find((format) => format.matches(head));
@@ -63,7 +69,7 @@ async function readAny(file: FileHandle, wanted: z.output<typeof input>): Promis
   if (head.includes(0)) {
     throw new Error(`${wanted.path} is a binary file; read shows text and images only.`);
   }
-  return readText(file, wanted);
+  return readText(file, wanted, signal);
 }
 
 /** Reads text by lines, and images whole. */
@@ -77,18 +83,9 @@ export function readTool(access: FileAccess): Tool {
     input,
     hasSideEffects: false,
     async run(wanted, context) {
-      const real = await access.locate(wanted.path, context.workspace, "read");
-      // Without waiting: opening a named pipe would last until somebody writes to it.
-      const file = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+      const file = await access.openFile(wanted.path, context.workspace);
       try {
-        const found = await file.stat();
-        if (found.isDirectory()) {
-          throw new Error(`${wanted.path} is a directory; list it with ls.`);
-        }
-        if (!found.isFile()) {
-          throw new Error(`${wanted.path} is not a regular file.`);
-        }
-        return await readAny(file, wanted);
+        return await readAny(file, wanted, AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]));
       } finally {
         await file.close();
       }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { lstat, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Tool } from "../types/tool.ts";
 import { unlessMissing } from "../utils/missing.ts";
@@ -12,25 +11,36 @@ const input = z.object({
   content: z.string().describe("The whole new content"),
 });
 
-async function modeOf(path: string): Promise<number | undefined> {
-  const found = await unlessMissing(stat(path));
-  return found && found.mode & 0o777;
+/** The mode of a file that is there. A link is replaced and not followed; what is no file stays as it is. */
+async function modeOf(file: string, path: string): Promise<number | undefined> {
+  const found = await unlessMissing(lstat(file));
+  if (found === undefined || found.isSymbolicLink()) return undefined;
+  if (!found.isFile()) throw new Error(`${path} is ${found.isDirectory() ? "a directory" : "not a regular file"}.`);
+  return found.mode & 0o777;
 }
 
 /**
  * Replaces a file in one step: readers see the old or the new content, never a part. Keeps the mode of an old file and
- * makes missing directories. Throws as the file system does; nothing is left behind then.
+ * makes missing directories. Throws as the file system does; nothing is left behind then. The directory is opened and
+ * judged first, so that a link that is put in its place meanwhile leads nowhere.
  */
-export async function replaceFile(path: string, content: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const mode = await modeOf(path);
-  const draft = `${path}.${randomUUID()}.tmp`;
+export async function replaceFile(
+  { path, content }: { readonly path: string; readonly content: string },
+  access: FileAccess,
+  workspace: string,
+): Promise<void> {
+  const { folder, name } = await access.openParent(path, workspace);
+  const file = folder.at(name);
+  const draft = folder.at(`.${randomUUID()}.tmp`);
   try {
+    const mode = await modeOf(file, path);
     await writeFile(draft, content, mode === undefined ? { flag: "wx" } : { flag: "wx", mode });
-    await rename(draft, path);
+    await rename(draft, file);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
+  } finally {
+    await folder.close();
   }
 }
 
@@ -43,8 +53,7 @@ export function writeTool(access: FileAccess): Tool {
     input,
     hasSideEffects: true,
     async run({ path, content }, context) {
-      const real = await access.locate(path, context.workspace, "write");
-      await replaceFile(real, content);
+      await replaceFile({ path, content }, access, context.workspace);
       return textResult(`Wrote ${Buffer.byteLength(content)} bytes to ${path}.`);
     },
   });

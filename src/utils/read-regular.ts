@@ -24,8 +24,8 @@ export async function readRegular(path: string, mostBytes: number): Promise<Buff
   }
 }
 
-/** No more than it had, however it grows meanwhile. */
-async function readBytes(file: FileHandle, size: number): Promise<Buffer> {
+/** The first `size` bytes of an open file, or all where it has fewer; no more, however it grows meanwhile. */
+export async function readBytes(file: FileHandle, size: number): Promise<Buffer> {
   const bytes = Buffer.alloc(size);
   let at = 0;
   for (;;) {

@@ -4,6 +4,7 @@ import { makePrivateDir } from "../store/disk.ts";
 import type { ChannelLimits } from "../types/channel.ts";
 import type { Peer } from "../types/message.ts";
 import type { Config } from "./config/schema.ts";
+import { own } from "../utils/own.ts";
 
 /** Characters; shorter messages would be labels more than text. */
 const LEAST_TEXT = 100;
@@ -21,7 +22,7 @@ export function accountOf(config: Config, { channel, account }: Pick<Peer, "chan
 }
 
 function parseAccount(config: Config, channel: string, account: string): AccountConfig {
-  const inputs = accountInputs(config.channels[channel] ?? {});
+  const inputs = accountInputs(own(config.channels, channel) ?? {});
   return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
 }
 
@@ -34,7 +35,7 @@ export function placeOf(from: Peer, config: Config): Peer {
 
 /** The account of a channel that is meant where none is named. */
 export function defaultAccountOf(config: Config, channel: string): string {
-  const section = config.channels[channel];
+  const section = own(config.channels, channel);
   const ids = accountInputs(section ?? {}).map(({ id }) => id);
   return section?.defaultAccount ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
 }

@@ -12,6 +12,7 @@ import { WEB_CHAT } from "./gateway/extensions.ts";
 import { peerOf, type OutgoingParts } from "./gateway/outgoing.ts";
 import type { Live } from "./live.ts";
 import { createRules } from "./rules.ts";
+import { own } from "../utils/own.ts";
 
 export interface PlaceParts {
   readonly live: Live;
@@ -139,7 +140,7 @@ function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | und
 function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
   const owners = new Set(commands.ownerAllowFrom.map(String));
   const parsed = parseKey(key);
-  const linked = parsed.kind === "peer" ? (session.identityLinks[parsed.name] ?? [parsed.name]) : [];
+  const linked = parsed.kind === "peer" ? (own(session.identityLinks, parsed.name) ?? [parsed.name]) : [];
   const person = parsed.kind === "direct" ? [parsed.sender] : [];
   const from = entry.origin?.from;
   const ids = [...person, ...(from === undefined ? [chat.id, ...linked] : [from.slice(from.indexOf(":") + 1)])];

@@ -6,6 +6,7 @@ import { defaultAccountOf } from "./accounts.ts";
 import { isRecord } from "./config/problem.ts";
 import type { Config } from "./config/schema.ts";
 import { bundledChannels, findAdapter } from "./gateway/extensions.ts";
+import { own } from "../utils/own.ts";
 
 /** Every account that the config names, of channels that somebody brings; `enabled` counts both switches. */
 export async function accountsIn(config: Config): Promise<readonly ConfiguredAccount[]> {
@@ -14,7 +15,7 @@ export async function accountsIn(config: Config): Promise<readonly ConfiguredAcc
 }
 
 async function accountsOf(config: Config, channel: string): Promise<readonly ConfiguredAccount[]> {
-  const section = config.channels[channel];
+  const section = own(config.channels, channel);
   const adapter = await findAdapter(channel);
   if (!section || !adapter) return [];
   const listed: unknown = section["accounts"];

@@ -10,6 +10,7 @@ import { ackReactionOf } from "./ack-reaction.ts";
 import { accountOf, defaultAccountOf, placeOf } from "./accounts.ts";
 import type { Config } from "./config/schema.ts";
 import type { Live } from "./live.ts";
+import { own } from "../utils/own.ts";
 
 /** The dispatch rules of the config in force; made once per config. */
 export function createRules(live: Live): () => DispatchSettings {
@@ -28,8 +29,8 @@ function rulesOf(live: Live): DispatchSettings {
     agents: new Map(agents.map((agent) => [agent.id, agent])),
     defaultAgent: defaultAgent.id,
     queue,
-    queueMode: (to) => queueMode(queue.byChannel[to.channel] ?? queue.mode),
-    inboundDebounceMs: (to) => config.messages.inbound.byChannel[to.channel] ?? config.messages.inbound.debounceMs,
+    queueMode: (to) => queueMode(own(queue.byChannel, to.channel) ?? queue.mode),
+    inboundDebounceMs: (to) => own(config.messages.inbound.byChannel, to.channel) ?? config.messages.inbound.debounceMs,
     textCommands: config.commands.text,
     resetTriggers: config.session.resetTriggers,
     staleAfterMs: config.messages.recovery.maxAgeHours * HOUR_MS,

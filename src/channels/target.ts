@@ -1,4 +1,5 @@
 import type { Peer } from "../types/message.ts";
+import { own } from "../utils/own.ts";
 
 /** A chat as a person names it. */
 export interface Target {
@@ -41,7 +42,7 @@ export function parseTarget(text: string, channel: string): Target | undefined {
 }
 
 const kindOf = (id: string, channel: string): Peer["chat"]["kind"] =>
-  GROUPS[channel]?.test(id) === true ? "group" : "direct";
+  own(GROUPS, channel)?.test(id) === true ? "group" : "direct";
 
 /** The channel that a target begins with, if it is one of these. */
 export function channelIn(text: string, channels: readonly string[]): string | undefined {

@@ -23,6 +23,7 @@ import { modelByKey, variablesOf } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
 import type { ProviderSettings } from "./settings.ts";
+import { own } from "../utils/own.ts";
 
 /** A model ready to be called. */
 export interface ModelHandle {
@@ -146,7 +147,7 @@ class Catalogue {
   }
 
   async #resolve(ref: ModelRef): Promise<PiModel | undefined> {
-    const settings = this.#options.providers[ref.provider] ?? (await this.#localSettings(ref));
+    const settings = own(this.#options.providers, ref.provider) ?? (await this.#localSettings(ref));
     return buildPiModel(ref, settings, this.#hasCatalogue ? await fromCatalogue(ref) : undefined);
   }
 

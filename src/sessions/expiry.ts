@@ -1,4 +1,5 @@
 import type { SessionConfig } from "./config.ts";
+import { own } from "../utils/own.ts";
 
 /** When a conversation begins anew by itself. Undefined parts have no say. */
 export interface ResetRule {
@@ -19,7 +20,7 @@ const DEFAULT_HOUR = 4;
 export function resetRuleFor(config: SessionConfig, chat: ChatKind): ResetRule | undefined {
   const byType =
     chat.type === "direct" ? (config.resetByType.direct ?? config.resetByType.dm) : config.resetByType[chat.type];
-  const rule = config.resetByChannel[chat.channel] ?? byType ?? config.reset;
+  const rule = own(config.resetByChannel, chat.channel) ?? byType ?? config.reset;
   if (rule) return rule;
   return config.idleMinutes === undefined ? undefined : { mode: "idle", idleMinutes: config.idleMinutes };
 }

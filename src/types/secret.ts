@@ -1,1 +1,1 @@
-export { Secret } from "../utils/secret.ts";
+export { MASK, Secret } from "../utils/secret.ts";

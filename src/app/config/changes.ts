@@ -1,6 +1,7 @@
 import { Secret } from "../../types/secret.ts";
 import { isRecord, showPath, type KeyPath } from "./problem.ts";
 import type { Config } from "./schema.ts";
+import { own } from "../../utils/own.ts";
 
 export interface ConfigChanges {
   /** Every key whose value differs. */
@@ -45,7 +46,7 @@ const isLive = (key: string): boolean => LIVE.some((prefix) => key === prefix ||
 function differences(before: unknown, after: unknown, path: KeyPath): readonly KeyPath[] {
   if (isRecord(before) && isRecord(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-    return [...keys].flatMap((key) => differences(before[key], after[key], [...path, key]));
+    return [...keys].flatMap((key) => differences(own(before, key), own(after, key), [...path, key]));
   }
   return isSame(before, after) ? [] : [path];
 }

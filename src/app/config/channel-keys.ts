@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { dmConfig, groupConfig, guildConfig, streamingConfig } from "../../channels/config.ts";
 import { isRecord, type KeyPath } from "./problem.ts";
+import { own } from "../../utils/own.ts";
 
 /** Where the sections lie that every channel has, and what they may hold; `*` is any name. */
 const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
@@ -14,8 +15,8 @@ const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
 
 /** Keys inside the sections that every channel has, which nobody obeys; those of the adapter's own are its to know. */
 export function foreignBelow(input: Record<string, unknown>, schema: z.ZodType | undefined): KeyPath[] {
-  const own = schema && "shape" in schema && isRecord(schema.shape) ? schema.shape : {};
-  return SECTIONS.filter(([[first = ""]]) => !Object.hasOwn(own, first)).flatMap(([at, shape]) =>
+  const taken = schema && "shape" in schema && isRecord(schema.shape) ? schema.shape : {};
+  return SECTIONS.filter(([[first = ""]]) => !Object.hasOwn(taken, first)).flatMap(([at, shape]) =>
     sectionsAt(input, at).flatMap(([path, section]) =>
       Object.keys(section)
         .filter((key) => !Object.hasOwn(shape, key))
@@ -30,5 +31,5 @@ function sectionsAt(value: unknown, at: KeyPath, path: KeyPath = []): (readonly 
   const [first, ...rest] = at;
   if (first === undefined) return [[path, value]];
   const names = first === "*" ? Object.keys(value) : [String(first)];
-  return names.flatMap((name) => sectionsAt(value[name], rest, [...path, name]));
+  return names.flatMap((name) => sectionsAt(own(value, name), rest, [...path, name]));
 }

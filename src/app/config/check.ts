@@ -8,6 +8,7 @@ import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./probl
 import { schemaKeys, schemaKeysBelow } from "./schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./words.ts";
+import { own } from "../../utils/own.ts";
 
 /** The schema of one account, per channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
@@ -24,7 +25,7 @@ export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas): Ch
   const whole = parseLoosely(configSchema, input);
   const known = whole.unknown.filter(isFieldKey);
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
-  const problems = [...whole.problems, ...strangers.map(unknownKey)];
+  const problems = [...whole.problems, ...strangers.map(unknownKey), ...protoNotes(input, [])];
   const warnings = known.map((path) => ({
     path,
     message: "is known, but has no effect here yet",
@@ -45,6 +46,9 @@ interface Loose<T> {
   readonly problems: readonly RawNote[];
 }
 
+/** Unknown keys that are taken out of one file before its other problems are told. */
+const MOST_UNKNOWN = 10_000;
+
 /** Parses with the unknown keys taken out and listed; each round may bring deeper ones to light. */
 export function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
@@ -54,8 +58,10 @@ export function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> 
     if (result.success) return { value: result.data, unknown, problems: [] };
     const found = result.error.issues.flatMap(unknownPaths);
     if (found.length === 0) return { unknown, problems: toNotes(result.error.issues, rest) };
+    const left = found.reduce(without, rest);
+    if (unknown.length > MOST_UNKNOWN) return { unknown, problems: toNotes(result.error.issues, rest) };
     unknown.push(...found);
-    rest = found.reduce(without, rest);
+    rest = left;
   }
 }
 
@@ -78,6 +84,17 @@ function without(data: unknown, path: KeyPath): unknown {
   if (!isRecord(data)) return data;
   const { [first]: child, ...others } = data;
   return rest.length === 0 ? others : { ...data, [first]: without(child, rest) };
+}
+
+/** A name that schemas pass over in silence; a channel of this name is told as any that is not installed. */
+function protoNotes(value: unknown, path: KeyPath): RawNote[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown, index) => protoNotes(item, [...path, index]));
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([name, child]) => {
+    const at = [...path, name];
+    if (name !== "__proto__" || showPath(path) === "channels") return protoNotes(child, at);
+    return [{ path: at, at: "name" as const, message: "no key may have this name" }];
+  });
 }
 
 function unknownKey(path: KeyPath): RawNote {
@@ -116,7 +133,8 @@ interface Graded {
 
 function checkChannel(id: string, channel: Record<string, unknown>, schemas: ChannelSchemas | undefined): Graded[] {
   const at = ["channels", id];
-  if (schemas && !schemas[id]) {
+  const schema = schemas && own(schemas, id);
+  if (schemas && !schema) {
     return [
       {
         severity: "warning",
@@ -127,7 +145,7 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
   return accountInputs(channel).flatMap((account) => {
     const isOn = channel["enabled"] !== false && account.input["enabled"] !== false;
     const place = (path: KeyPath) => [...at, ...accountPlace(channel, account.id, path)];
-    return checkAccount(id, account.input, schemas?.[id]).map(({ severity, note }) => ({
+    return checkAccount(id, account.input, schema).map(({ severity, note }) => ({
       severity: isOn ? severity : ("warning" as const),
       note: { ...note, path: place(note.path) },
     }));
@@ -137,9 +155,10 @@ function checkChannel(id: string, channel: Record<string, unknown>, schemas: Cha
 /** Where the key of an account is written: at the account or at the channel. */
 function accountPlace(channel: Record<string, unknown>, account: string, path: KeyPath): KeyPath {
   const accounts = channel["accounts"];
-  const own = isRecord(accounts) ? accounts[account] : undefined;
+  const given = isRecord(accounts) ? own(accounts, account) : undefined;
   const first = path[0];
-  const isOwn = isRecord(own) && (first === undefined || Object.hasOwn(own, first) || !Object.hasOwn(channel, first));
+  const isOwn =
+    isRecord(given) && (first === undefined || Object.hasOwn(given, first) || !Object.hasOwn(channel, first));
   return isOwn ? ["accounts", account, ...path] : path;
 }
 
@@ -147,10 +166,10 @@ function checkAccount(channel: string, input: Record<string, unknown>, schema: z
   const common = parseLoosely(accountConfig, input).problems;
   // A schema that lets unknown keys through does not mean that a mistyped one should go unsaid.
   const strict = schema instanceof z.ZodObject ? schema.strict() : schema;
-  const own = strict ? parseLoosely(strict, input) : { problems: [], unknown: [] };
-  const foreign = own.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
+  const adapter = strict ? parseLoosely(strict, input) : { problems: [], unknown: [] };
+  const foreign = adapter.unknown.filter((path) => !Object.hasOwn(accountConfig.shape, String(path[0])));
   return [
-    ...[...common, ...own.problems].map((note) => ({ severity: "problem" as const, note })),
+    ...[...common, ...adapter.problems].map((note) => ({ severity: "problem" as const, note })),
     ...doubtfulAccount(channel, input).map((note) => ({ severity: "warning" as const, note })),
     ...[...foreign, ...foreignBelow(input, schema)].map((path) => ({
       severity: "warning" as const,
@@ -162,8 +181,9 @@ function checkAccount(channel: string, input: Record<string, unknown>, schema: z
 function foreignKey(channel: string, path: KeyPath, schema: z.ZodType | undefined): RawNote {
   if (isFieldKey(["channels", channel, ...path]))
     return { path, at: "name", message: "is known, but has no effect here yet" };
-  const own = schema && "shape" in schema && isRecord(schema.shape) ? Object.keys(schema.shape) : [];
-  const near = path.length === 1 ? nearest(String(path[0]), [...own, ...Object.keys(accountConfig.shape)]) : undefined;
+  const named = schema && "shape" in schema && isRecord(schema.shape) ? Object.keys(schema.shape) : [];
+  const near =
+    path.length === 1 ? nearest(String(path[0]), [...named, ...Object.keys(accountConfig.shape)]) : undefined;
   return { path, at: "name", message: `unknown to ${channel}${near === undefined ? "" : `; did you mean ${near}?`}` };
 }
 

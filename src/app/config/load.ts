@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { isRoute } from "../../channels/bindings.ts";
+import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
@@ -40,10 +42,28 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 }
 
 /** The same for text that is not in the file yet. */
-export async function loadConfigText(
-  text: string,
-  options: LoadOptions,
-): Promise<Pick<LoadedConfig, "config" | "warnings" | "variables">> {
+export async function loadConfigText(text: string, options: LoadOptions): Promise<ConfigText> {
+  try {
+    return await readText(text, options);
+  } catch (error) {
+    throw error instanceof OpenClawError ? error : unreadable(options.path, error);
+  }
+}
+
+type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables">;
+
+/** No content of a file is a bug of the gateway: what nobody foresaw, such as lists in lists without end, is a problem of the file. */
+function unreadable(path: string, cause: unknown): ConfigError {
+  const message = `${basename(path)} cannot be used: ${errorText(cause)}`;
+  return new ConfigError("CONFIG_INVALID", {
+    message,
+    fix: "Take the last change back, then run: openclaw config validate",
+    problems: [{ key: "", message, text: message }],
+    cause,
+  });
+}
+
+async function readText(text: string, options: LoadOptions): Promise<ConfigText> {
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
   const checked = checkConfig(resolved.value, options.channelSchemas);

@@ -4,13 +4,42 @@ import JSON5 from "json5";
 import { errorText } from "../../utils/error-text.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 
-/** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column. */
+/** Objects and lists inside each other; a config of the field has fewer than twenty. */
+const MOST_DEPTH = 100;
+
+/** The value of JSON5 text. Throws `CONFIG_SYNTAX` with line and column, and `CONFIG_INVALID` where it is nested too deep. */
 export function parseConfigText(text: string, file: string): unknown {
+  const value = parseText(text, file);
+  if (isDeep(value)) throw tooDeep(file);
+  return value;
+}
+
+function parseText(text: string, file: string): unknown {
   try {
     return JSON5.parse<unknown>(text.replace(/^\uFEFF/, " "));
   } catch (error) {
     throw syntaxError(error, file);
   }
+}
+
+/** Level by level: a function that calls itself would meet the end of the stack here. */
+function isDeep(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= MOST_DEPTH; depth++) {
+    level = level.flatMap((node) => (typeof node === "object" && node !== null ? Object.values(node) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+function tooDeep(file: string): ConfigError {
+  const message = `its objects and lists are nested more than ${MOST_DEPTH} deep`;
+  const text = `${basename(file)}: ${message}`;
+  return new ConfigError("CONFIG_INVALID", {
+    message: text,
+    fix: "Take the last change back, then run: openclaw config validate",
+    problems: [{ key: "", message, text }],
+  });
 }
 
 function syntaxError(error: unknown, file: string): ConfigError {

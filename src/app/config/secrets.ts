@@ -112,7 +112,7 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
 /** Whether the name of the key tells that its text is secret; a list has the name of its key. */
 export function isSecretPlace(path: KeyPath): boolean {
   const names = path.filter((part) => typeof part === "string");
-  return isSecretName(names.at(-1) ?? "") || /headers$/i.test(names.at(-2) ?? "");
+  return isSecretName(names.at(-1) ?? "") || /^(?:env|.*headers)$/i.test(names.at(-2) ?? "");
 }
 
 function refOf(node: Record<string, unknown>): SecretRef | undefined {

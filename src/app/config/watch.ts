@@ -1,6 +1,7 @@
 import { watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/error-text.ts";
 import { compareConfigs, type ConfigChanges } from "./changes.ts";
 import { hashOf, readConfigText, type LoadedConfig } from "./load.ts";
 
@@ -34,9 +35,10 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
       if (hash === seen) continue;
       seen = hash;
       const event = await readEvent(options.load, current);
+      const hasNewWarnings = event.kind === "valid" && warningsOf(event.loaded) !== warningsOf(current);
       if (event.kind === "valid") current = event.loaded;
       // A file that is mended by taking the mistake back changes nothing, but is news.
-      const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0;
+      const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0 || hasNewWarnings;
       wasInvalid = event.kind === "invalid";
       if (isNews) yield event;
     }
@@ -45,15 +47,26 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
   }
 }
 
+/** Without the lines: a blank line added above is no news. */
+const warningsOf = ({ warnings }: LoadedConfig): string =>
+  warnings.map(({ key, message }) => `${key} ${message}`).join("\n");
+
 async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Promise<ConfigEvent> {
   try {
     const loaded = await load();
     return { kind: "valid", loaded, ...compareConfigs(current.config, loaded.config) };
   } catch (error) {
-    if (error instanceof OpenClawError) return { kind: "invalid", error };
-    throw error;
+    return { kind: "invalid", error: error instanceof OpenClawError ? error : notLoaded(error) };
   }
 }
+
+/** Whatever was thrown, the next change may mend it: the watching goes on. */
+const notLoaded = (cause: unknown): OpenClawError =>
+  new OpenClawError("CONFIG_INVALID", {
+    message: `The config file cannot be used: ${errorText(cause)}`,
+    fix: "Take the last change back, then run: openclaw config validate",
+    cause,
+  });
 
 async function hashOnDisk(path: string): Promise<string> {
   try {

@@ -3,22 +3,45 @@ import { dirname } from "node:path";
 import { writeAtomic } from "../../store/disk.ts";
 import { lockFile } from "../../store/lock-file.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import { MASK } from "../../types/secret.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
 import { loadConfigText, readConfigText, type LoadOptions } from "./load.ts";
 import { parseConfigText } from "./parse.ts";
-import { ConfigError, type ConfigNote, type KeyPath } from "./problem.ts";
+import { ConfigError, showPath, type ConfigNote, type KeyPath } from "./problem.ts";
+import { hasMask } from "./shown.ts";
 
-/** Changes one value of the file. Throws as `writeConfigText` does, and `CONFIG_SYNTAX` when the file cannot be read as JSON5. */
-export const writeConfigValue = (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
-  rewrite(options, (text) => setConfigValue(text, path, value));
+/** Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE` for a placeholder. */
+export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
+  writeConfigValues(options, [{ path, value }]);
 
 /** Changes several values of the file in one step, or none. Throws as `writeConfigValue` does. */
-export const writeConfigValues = (
-  options: LoadOptions,
-  edits: readonly { readonly path: KeyPath; readonly value: unknown }[],
-): Promise<void> =>
-  rewrite(options, (text) => edits.reduce((done, { path, value }) => setConfigValue(done, path, value), text));
+export async function writeConfigValues(options: LoadOptions, edits: readonly Edit[]): Promise<void> {
+  for (const edit of edits) refuseUnfit(edit);
+  await rewrite(options, (text) => edits.reduce((done, { path, value }) => setConfigValue(done, path, value), text));
+}
+
+interface Edit {
+  readonly path: KeyPath;
+  readonly value: unknown;
+}
+
+/** What no config can mean: a placeholder in place of a secret, and the one name that objects do not hold as others. */
+function refuseUnfit({ path, value }: Edit): void {
+  if (hasMask(value)) {
+    throw new OpenClawError("USAGE", {
+      message: `${showPath(path)} has ${MASK} in it, the placeholder for a value that is not shown.`,
+      fix: "Give the value itself, or leave the key out to keep what is there.",
+    });
+  }
+  if ([...path, ...namesIn(value)].includes("__proto__"))
+    throw new OpenClawError("USAGE", { message: "No key may be named __proto__.", fix: "Give it another name." });
+}
+
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]: [string, unknown]) => [name, ...namesIn(child)]);
+}
 
 /** Takes one key out of the file. False when it is not there. Throws as `writeConfigValue` does. */
 export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {

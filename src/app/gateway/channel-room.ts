@@ -20,6 +20,7 @@ import { Admission } from "./admission.ts";
 import { bundledChannels, WEB_CHAT, webChatFor } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
+import { own } from "../../utils/own.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
 export class ChannelRoom {
@@ -157,7 +158,7 @@ export class ChannelRoom {
         has: bundledChannels.join(", "),
       });
     }
-    return (await accountsIn(config)).filter(({ adapter }) => config.channels[adapter.id]?.enabled === true);
+    return (await accountsIn(config)).filter(({ adapter }) => own(config.channels, adapter.id)?.enabled === true);
   }
 
   /** Undefined while the account is not connected. */

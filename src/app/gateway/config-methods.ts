@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
-import { isRecord, type KeyPath } from "../config/problem.ts";
+import { isRecord, valueAt, type KeyPath } from "../config/problem.ts";
+import { hasMask, shownConfig } from "../config/shown.ts";
 import { writeConfigValues } from "../config/write.ts";
 import { channelSchemas } from "./extensions.ts";
 import type { Parts } from "./parts.ts";
@@ -18,8 +19,8 @@ export function configMethods(parts: Parts): readonly Method[] {
     defineMethod({
       name: "config.patch",
       scope: "operator.admin",
-      params: z.looseObject({ patch: z.record(z.string(), z.unknown()).optional(), raw: z.string().optional() }),
-      run: async ({ patch, raw }) => applyPatch(parts, patch ?? parseRaw(raw)),
+      params: z.looseObject({ patch: z.unknown().optional(), raw: z.string().optional() }),
+      run: async ({ patch, raw }) => applyPatch(parts, patch === undefined ? parseRaw(raw) : patchOf(patch)),
     }),
   ];
 }
@@ -34,24 +35,27 @@ function configOf({ live }: Parts) {
     valid,
     issues: live.problems,
     warnings: warnings.map((note) => note.text),
-    config: live.config,
+    config: shownConfig(live.config),
   };
 }
 
 function parseRaw(raw: string | undefined): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(raw ?? "");
-    if (isRecord(value)) return value;
+    return patchOf(JSON.parse(raw ?? ""));
   } catch {
-    // Told below, with what was expected.
+    return patchOf(undefined);
   }
+}
+
+function patchOf(value: unknown): Record<string, unknown> {
+  if (isRecord(value)) return value;
   throw new MethodError("INVALID_REQUEST", "config.patch takes an object in `patch`, or its JSON in `raw`");
 }
 
 /** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   const options = { path: parts.live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
-  const leaves = leavesOf(patch, []);
+  const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
   try {
     await writeConfigValues(options, leaves);
   } catch (error) {
@@ -59,6 +63,13 @@ async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
     throw error;
   }
   return { ok: true, changed: leaves.map(({ path }) => path.join(".")) };
+}
+
+/** A client sends back what it was shown: a masked value that it left as it is changes nothing, nor does an empty object. */
+function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
+  const before = valueAt(config, path);
+  if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;
+  return !hasMask(value) || JSON.stringify(shownConfig(before, path)) !== JSON.stringify(value);
 }
 
 function leavesOf(value: unknown, path: KeyPath): readonly { path: KeyPath; value: unknown }[] {

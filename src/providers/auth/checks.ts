@@ -6,6 +6,7 @@ import { unlessMissing } from "../../utils/missing.ts";
 import type { AuthConfig } from "../config.ts";
 import { expiryOf, fitsMode, type Credential } from "./credential.ts";
 import { Credentials, type StoredKeys } from "./credentials.ts";
+import { own } from "../../utils/own.ts";
 
 /** Epoch milliseconds: a token that ends within three days is told while there is time. */
 const SOON_MS = 3 * 24 * 3_600_000;
@@ -60,7 +61,7 @@ async function checkMode(path: string): Promise<readonly CheckResult[]> {
 
 function strange({ profiles, odd, order }: StoredKeys, auth: AuthConfig): readonly CheckResult[] {
   const unread = odd.map((id) => warn(`The stored key "${id}" is of no known form and is not used.`, logout(id)));
-  const unfit = [...profiles].filter(([id, credential]) => !isAsDeclared(credential, auth.profiles[id]));
+  const unfit = [...profiles].filter(([id, credential]) => !isAsDeclared(credential, own(auth.profiles, id)));
   const named = Object.entries({ ...order, ...auth.order }).flatMap(([, ids]) => ids);
   const absent = [...new Set(named)].filter((id) => !profiles.has(id));
   return [

@@ -12,6 +12,7 @@ import { type Credential, expiryOf, fitsMode, isOver, namesOf } from "./credenti
 import type { Credentials, StoredKeys } from "./credentials.ts";
 import { NO_KEYS } from "./credentials.ts";
 import { freshLogin, loginKey, type NoKey } from "./renew.ts";
+import { own } from "../../utils/own.ts";
 
 /** A key ready to be sent, and the model at the address where it counts. */
 export interface KeyedModel {
@@ -76,7 +77,7 @@ export class Profiles {
     const mine = [...profiles].filter(
       ([id, credential]) => credential.provider === provider && this.#isUsable(id, credential),
     );
-    const given = this.#from.auth.order[provider] ?? order[provider];
+    const given = own(this.#from.auth.order, provider) ?? own(order, provider);
     if (given) return given.flatMap((id) => mine.filter(([own]) => own === id)).map((entry) => this.#found(...entry));
     return mine.toSorted((a, b) => this.#compare(a, b)).map((entry) => this.#found(...entry));
   }
@@ -86,7 +87,7 @@ export class Profiles {
   }
 
   #isUsable(id: string, credential: Credential): boolean {
-    const declared = this.#from.auth.profiles[id];
+    const declared = own(this.#from.auth.profiles, id);
     if (declared && (declared.provider !== credential.provider || !fitsMode(credential, declared.mode))) return false;
     return !isOver(credential, this.#from.clock.now());
   }
@@ -99,7 +100,7 @@ export class Profiles {
         provider: credential.provider,
         mode: credential.type,
         ...namesOf(credential),
-        ...namesOf(this.#from.auth.profiles[id] ?? {}),
+        ...namesOf(own(this.#from.auth.profiles, id) ?? {}),
       },
       ...(expires !== undefined && { expires }),
       mark: markOf(secretOf(credential)),
@@ -122,7 +123,7 @@ export class Profiles {
   }
 
   #ofConfig(provider: string): Found | undefined {
-    const key = this.#from.providers[provider]?.apiKey;
+    const key = own(this.#from.providers, provider)?.apiKey;
     if (key === undefined) return undefined;
     const text = key instanceof Secret ? key.reveal() : key;
     return plain({ id: `${provider}:config`, provider, mode: "api_key" }, text);

@@ -4,6 +4,7 @@ import { type Credential, expiryOf, fitsMode, namesOf } from "./credential.ts";
 import type { StoredKeys } from "./credentials.ts";
 import type { Found } from "./profiles.ts";
 import type { Rests, SavedRests } from "./rests.ts";
+import { own } from "../../utils/own.ts";
 
 /** A key as a person sees it, without its secret. Times in epoch milliseconds. */
 export interface ProfileReport {
@@ -81,9 +82,9 @@ function whyNot(
   const expires = expiryOf(credential);
   if (credential.type === "token" && expires !== undefined && expires <= now)
     return { status: "expired", note: "its time is over" };
-  const declared = auth.profiles[id];
+  const declared = own(auth.profiles, id);
   if (declared && (declared.provider !== credential.provider || !fitsMode(credential, declared.mode)))
     return { status: "unusable", note: `auth.profiles says ${declared.provider}, ${declared.mode}` };
-  const isOrdered = (auth.order[credential.provider] ?? stored.order[credential.provider]) !== undefined;
+  const isOrdered = (own(auth.order, credential.provider) ?? own(stored.order, credential.provider)) !== undefined;
   return { status: "unusable", note: isOrdered ? "not in the order" : "nobody knows its provider" };
 }

@@ -1,5 +1,6 @@
 import type { FailureKind } from "../../types/run.ts";
 import type { AuthConfig } from "../config.ts";
+import { own } from "../../utils/own.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -30,7 +31,7 @@ interface Failed {
 export function restLength({ kind, failures, provider, retryAfterMs = 0 }: Failed, settings: RestSettings): number {
   const doubled = 2 ** Math.min(failures - 1, 20);
   if (kind === "billing") {
-    const first = settings.billingBackoffHoursByProvider[provider] ?? settings.billingBackoffHours;
+    const first = own(settings.billingBackoffHoursByProvider, provider) ?? settings.billingBackoffHours;
     return Math.min(first * doubled, Math.max(first, settings.billingMaxHours)) * HOUR;
   }
   if (kind === "auth") {

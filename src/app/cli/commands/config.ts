@@ -2,46 +2,35 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import JSON5 from "json5";
 import { OpenClawError } from "../../../types/errors.ts";
-import { Secret } from "../../../types/secret.ts";
 import { errorText } from "../../../utils/error-text.ts";
 import { parseConfigValue } from "../../config/edit.ts";
 import { loadConfig, readConfigText, type LoadOptions } from "../../config/load.ts";
 import { nearest } from "../../config/nearest.ts";
 import { parseConfigText } from "../../config/parse.ts";
 import { readPath, showPath, valueAt, type KeyPath } from "../../config/problem.ts";
+import { shownConfig } from "../../config/shown.ts";
 import { removeConfigValue, writeConfigValue } from "../../config/write.ts";
 import { writeJson, type Io } from "../io.ts";
 import { loadOptions } from "../state.ts";
-
-const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i;
 
 /** Prints the value in force, or what the file has under a key without effect. Throws NOT_FOUND. */
 export async function configGet(io: Io, key: string, options: { json?: boolean }): Promise<number> {
   const path = readPath(key);
   const { load } = await loadOptions(io);
   const { config } = await loadConfig(load);
-  const value = valueAt(config, path) ?? (await rawValue(load, path));
-  if (value === undefined) throw missing(config, path);
+  const found = valueAt(config, path) ?? (await rawValue(load, path));
+  if (found === undefined) throw missing(config, path);
+  const value = shownConfig(found, path);
   if (options.json === true) writeJson(io, value);
-  else
-    io.out(
-      `${value instanceof Secret || typeof value === "string" ? String(value) : JSON.stringify(value, null, 2)}\n`,
-    );
+  else io.out(`${typeof value === "string" ? value : JSON.stringify(value, null, 2)}\n`);
   return 0;
 }
 
-/** A key that has no effect here has no type either: its name tells whether it is secret. */
+/** A key that has no effect here has no type either. */
 async function rawValue(load: LoadOptions, path: KeyPath): Promise<unknown> {
   const text = (await readConfigText(load.path)) ?? "";
   if (text.trim() === "") return undefined;
-  return masked(valueAt(parseConfigText(text, load.path), path), String(path.at(-1) ?? ""));
-}
-
-function masked(value: unknown, name: string): unknown {
-  if (typeof value === "string") return SECRET_NAME.test(name) ? new Secret(value) : value;
-  if (Array.isArray(value)) return value.map((item: unknown) => masked(item, name));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]: [string, unknown]) => [key, masked(child, key)]));
+  return valueAt(parseConfigText(text, load.path), path);
 }
 
 function missing(config: unknown, path: KeyPath): OpenClawError {

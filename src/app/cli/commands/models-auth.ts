@@ -8,6 +8,7 @@ import { writeJson, type Io } from "../io.ts";
 import { table } from "../table.ts";
 import { openModelRoom, type ModelRoom } from "./models-room.ts";
 import { profileJson, profileRow } from "./models-status.ts";
+import { own } from "../../../utils/own.ts";
 
 interface ProviderFlag {
   readonly provider?: string;
@@ -132,9 +133,9 @@ export async function orderGet(io: Io, flags: { provider: string; json?: boolean
   const { provider } = flags;
   const room = await openModelRoom(io);
   const { order } = await room.credentials.read();
-  const { [provider]: byConfig } = room.state.config.auth.order;
+  const byConfig = own(room.state.config.auth.order, provider);
   const source = byConfig ? "auth.order" : "the credentials file";
-  const given = byConfig ?? order[provider];
+  const given = byConfig ?? own(order, provider);
   const tried = (await room.models.profiles({ provider, id: "model" })).map(({ profile }) => profile.id);
   if (flags.json === true) writeJson(io, { provider, order: given ?? null, source: given ? source : null, tried });
   else io.out(`${tried.length === 0 ? "No key." : tried.join("\n")}\n`);
@@ -154,7 +155,7 @@ export async function orderSet(io: Io, provider: string, ids: readonly string[])
   }
   await room.credentials.setOrder(provider, [...new Set(ids)]);
   io.out(`Keys of ${provider} are tried in this order: ${ids.join(", ")}.\n`);
-  if (room.state.config.auth.order[provider]) io.err("It has no effect while the config has auth.order for it.\n");
+  if (own(room.state.config.auth.order, provider)) io.err("It has no effect while the config has auth.order for it.\n");
   return 0;
 }
 

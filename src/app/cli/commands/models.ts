@@ -7,6 +7,7 @@ import { writeJson, type Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 import { readState, type State } from "../state.ts";
 import { table } from "../table.ts";
+import { own } from "../../../utils/own.ts";
 
 const modelShape = z.looseObject({
   id: z.string(),
@@ -61,7 +62,7 @@ async function localTest(state: State): Promise<(model: Pick<ModelInfo, "provide
   const { isOnThisMachine } = await import("../../../providers/auth/profiles.ts");
   const { providers } = state.config.models;
   return ({ provider }) => {
-    const baseUrl = providers[provider]?.baseUrl;
+    const baseUrl = own(providers, provider)?.baseUrl;
     if (baseUrl !== undefined) return isOnThisMachine(baseUrl);
     return provider === "demo" || LOCAL_SERVERS.some((server) => server.provider === provider);
   };

@@ -1,0 +1,30 @@
+import { MASK, Secret } from "../../types/secret.ts";
+import { isRecord, type KeyPath } from "./problem.ts";
+import { isSecretPlace } from "./secrets.ts";
+
+const USER_OF_ADDRESS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s@]+@/gi;
+const SECRET_PARAMETER = /([?&][^=&\s]*(?:key|token|secret|password|passwd|pwd|signature|sig|auth)=)[^&#\s]+/gi;
+
+/**
+ * A value of the config as clients and terminals may see it: no secret by its type, by the name of its key (also where this
+ * version does not know the key), in an address, or known from elsewhere. `path` is where the value is in the config.
+ */
+export function shownConfig(value: unknown, path: KeyPath = []): unknown {
+  if (value instanceof Secret) return MASK;
+  if (typeof value === "string") return shownText(value, path);
+  if (Array.isArray(value)) return value.map((item: unknown, index) => shownConfig(item, [...path, index]));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shownConfig(child, [...path, name])]));
+}
+
+function shownText(text: string, path: KeyPath): string {
+  if (text !== "" && isSecretPlace(path)) return MASK;
+  return Secret.mask(text).replace(USER_OF_ADDRESS, `$1${MASK}@`).replace(SECRET_PARAMETER, `$1${MASK}`);
+}
+
+/** Whether a value has the placeholder of a masked one in it, which must not be written into the file. */
+export function hasMask(value: unknown): boolean {
+  if (typeof value === "string") return value.includes(MASK);
+  if (Array.isArray(value)) return value.some(hasMask);
+  return isRecord(value) && Object.values(value).some(hasMask);
+}

@@ -1,0 +1,141 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadConfig, loadConfigText } from "../../src/app/config/load.ts";
+import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
+import { ConfigError } from "../../src/app/config/problem.ts";
+import { schemaKeys } from "../../src/app/config/schema-keys.ts";
+import { writeConfigValue } from "../../src/app/config/write.ts";
+import { channelSchemas } from "../../src/app/gateway/extensions.ts";
+import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
+import { Live } from "../../src/app/live.ts";
+import { openLog } from "../../src/app/log/log.ts";
+import { until } from "../outbox/stage.ts";
+
+/** Names that every object answers to, though nobody gave it them. */
+const INHERITED = ["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "isPrototypeOf"];
+
+let dir = "";
+let gateway: Gateway | undefined;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "config-fuzz-"));
+});
+afterEach(async () => {
+  await gateway?.close(0);
+  gateway = undefined;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const GOOD = {
+  gateway: { port: 0, reload: { debounceMs: 5 } },
+  models: { mode: "replace", providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "fake-1" }] } } },
+  logging: { level: "info", consoleLevel: "silent" },
+};
+
+/** One key of the schema set to something, as an object of its own. */
+const nest = (path: readonly string[], value: unknown): unknown =>
+  path.reduceRight<unknown>((inner, name) => (name === "[]" ? [inner] : Object.fromEntries([[name, inner]])), value);
+
+const deep = (depth: number, wrap: (inner: unknown) => unknown): unknown =>
+  Array.from({ length: depth }).reduce<unknown>((inner) => wrap(inner), 1);
+
+const name = fc.oneof(fc.constantFrom(...INHERITED), fc.string({ maxLength: 8 }));
+const oddValue = fc.oneof(
+  fc.anything({ key: name, maxDepth: 3, withNullPrototype: false }),
+  fc.constantFrom(
+    "${constructor}",
+    "${NOT_SET}",
+    { source: "env", id: "constructor" },
+    { source: "file", id: "/nowhere" },
+  ),
+  fc.integer({ min: 1, max: 3000 }).map((depth) => deep(depth, (inner) => [inner])),
+  fc.integer({ min: 1, max: 3000 }).map((depth) => deep(depth, (inner) => ({ x: inner }))),
+);
+const edit = fc
+  .tuple(fc.constantFrom(...schemaKeys().map(({ path }) => path)), fc.array(name, { maxLength: 3 }), oddValue, name)
+  .map(([path, below, value, any]) => nest([...path.map((part) => (part === "*" ? any : part)), ...below], value));
+
+describe("whatever is in the config file", () => {
+  it("is a config or a problem of the file that is told, and never a bug of the gateway", async () => {
+    const schemas = await channelSchemas();
+    await fc.assert(
+      fc.asyncProperty(edit, async (config) => {
+        const text = JSON.stringify(config) ?? "";
+        const options = { path: join(dir, "openclaw.json"), env: {}, channelSchemas: schemas };
+        const told = await loadConfigText(text, options).catch((error: unknown) => error);
+        if (told instanceof ConfigError) expect(told.problems.length).toBeGreaterThan(0);
+        else expect(told).toHaveProperty("config");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("even lists in lists without end", async () => {
+    const text = `{ channels: { x: ${"[".repeat(20_000)}${"]".repeat(20_000)} } }`;
+    const loading = loadConfigText(text, { path: join(dir, "openclaw.json"), env: {} });
+    await expect(loading).rejects.toBeInstanceOf(ConfigError);
+  });
+});
+
+describe("a name that every object answers to", () => {
+  it.each(INHERITED)("%s, given to a channel, is a channel that is not installed", async (channel) => {
+    const text = JSON.stringify({ channels: Object.fromEntries([[channel, { enabled: true }]]) });
+    const options = { path: join(dir, "openclaw.json"), env: {}, channelSchemas: await channelSchemas() };
+    const { warnings } = await loadConfigText(text, options);
+    expect(warnings.map(({ text: warning }) => warning)).toEqual([
+      expect.stringContaining("no channel of this name is installed"),
+    ]);
+  });
+
+  it("cannot be written where objects do not hold it as others", async () => {
+    const path = join(dir, "openclaw.json");
+    writeFileSync(path, JSON.stringify(GOOD));
+    const proto = Object.fromEntries([["__proto__", { baseUrl: "http://127.0.0.1:1" }]]);
+    const options = { path, env: {} };
+    await expect(writeConfigValue(options, ["models", "providers"], proto)).rejects.toMatchObject({ code: "USAGE" });
+    await expect(writeConfigValue(options, ["channels", "__proto__"], {})).rejects.toMatchObject({ code: "USAGE" });
+    expect(readFileSync(path, "utf8")).toBe(JSON.stringify(GOOD));
+  });
+});
+
+async function start() {
+  const path = join(dir, "openclaw.json");
+  const write = (config: unknown) => writeFileSync(path, JSON.stringify(config));
+  write(GOOD);
+  const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
+  await makeStateDirs(paths);
+  const schemas = await channelSchemas();
+  const load = () => loadConfig({ path, env: {}, channelSchemas: schemas });
+  const live = new Live(paths, dir, await load());
+  const log = openLog({ file: join(dir, "test.log"), level: "debug", consoleLevel: "silent", consoleStyle: "json" });
+  gateway = await startGateway(live, { log, load });
+  return { live, write, log: () => (log.flush(), readFileSync(join(dir, "test.log"), "utf8")) };
+}
+
+describe("a gateway whose config is edited", () => {
+  it("applies the next good edit, whatever the one before was", async () => {
+    const { live, write, log } = await start();
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(edit, async (bad) => {
+        write({ ...(typeof bad === "object" ? bad : {}), $schema: `bad-${round}` });
+        const cap = (round += 1);
+        write({ ...GOOD, messages: { queue: { cap } } });
+        await until(() => live.config.messages.queue.cap === cap);
+      }),
+      { numRuns: 20 },
+    );
+    expect(log()).not.toContain("not watched any more");
+  });
+
+  it.each(INHERITED)("does so after a channel named %s", async (channel) => {
+    const { live, write } = await start();
+    write({ ...GOOD, channels: Object.fromEntries([[channel, { enabled: true }]]) });
+    await until(() => live.loaded.warnings.some((note) => note.message.includes("no channel of this name")));
+    write({ ...GOOD, tools: { exec: { security: "deny" } } });
+    await until(() => live.config.tools.exec.security === "deny");
+    expect(live.problems).toEqual([]);
+  });
+});

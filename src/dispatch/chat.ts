@@ -1,3 +1,4 @@
+import { sizesOf } from "../harness/compact.ts";
 import { RunLog } from "../harness/log.ts";
 import { parseDirectives } from "../reply/directives.ts";
 import type { ChatPort, ChatRequest } from "../types/chat.ts";
@@ -26,8 +27,8 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Sa
     compact: async (key) => {
       const done = await dispatch.compact(key);
       if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
-      const { tokensBefore, tokensAfter } = done;
-      return { compacted: true, tokensBefore, tokensAfter };
+      const { kind: _kind, ...sizes } = sizesOf(done);
+      return { compacted: true, ...sizes };
     },
     active: (key) => activeRuns(dispatch, key),
     stream: (id) => {

@@ -168,10 +168,14 @@ async function reminders({ workspace, compaction, prompt }: AgentSettings, lost:
   return texts.filter((text) => text !== undefined);
 }
 
-/** The row's figures; the tokens are an estimate until the model is asked again. */
-export function noteCompaction(session: Session, tokensAfter: number): Promise<void> {
+/**
+ * The row's figures. The tokens are an estimate until the model is asked again; without one the last figure stays, marked as
+ * no longer fresh.
+ */
+export function noteCompaction(session: Session, tokensAfter: number | undefined): Promise<void> {
   const compactionCount = (session.entry.compactionCount ?? 0) + 1;
-  return session.update({ compactionCount, totalTokens: tokensAfter, totalTokensFresh: false });
+  const totalTokens = tokensAfter === undefined ? {} : { totalTokens: tokensAfter };
+  return session.update({ compactionCount, ...totalTokens, totalTokensFresh: false });
 }
 
 const COMPACTED = "The older part of this conversation is now a summary, so that there is room again.";
@@ -190,9 +194,16 @@ const WHY_NOT = {
 export function compactedText(done: Compacted): string {
   if (done.kind === "aborted") return "The compaction was stopped; nothing was changed.";
   if (done.kind === "nothing") return done.reason ?? WHY_NOT[done.because];
-  const shown = (tokens: number) => tokens.toLocaleString("en");
-  const sizes = `Compacted: about ${shown(done.tokensBefore)} → ${shown(done.tokensAfter)} tokens.`;
+  const sizes = sizesText(done);
   return done.isListed
     ? `${sizes} No model wrote a summary, so a short list of what was said stands in for it.`
     : sizes;
+}
+
+/** A context engine need not say how large the conversation was, or is. */
+function sizesText({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): string {
+  const shown = (tokens: number) => tokens.toLocaleString("en");
+  if (tokensAfter === undefined) return "Compacted.";
+  if (tokensBefore === undefined) return `Compacted: about ${shown(tokensAfter)} tokens are left.`;
+  return `Compacted: about ${shown(tokensBefore)} → ${shown(tokensAfter)} tokens.`;
 }

@@ -1,4 +1,4 @@
-import type { Compacted } from "../harness/compact.ts";
+import { type Compacted, sizesOf } from "../harness/compact.ts";
 import type { RunRequest } from "../harness/request.ts";
 import { untilStopped } from "../harness/until-stopped.ts";
 import type { EngineCompacted, EngineTurn } from "../types/engine-turn.ts";
@@ -37,13 +37,13 @@ export async function compactByEngine(
     const done = await engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes });
     if (done.kind === "nothing")
       return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };
-    return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
+    return { ...done, isListed: false };
   } finally {
     await engine.end(undefined);
   }
 }
 
 function inEngineWords(done: Compacted): EngineCompacted {
-  if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+  if (done.kind === "done") return sizesOf(done);
   return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
 }

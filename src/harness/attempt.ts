@@ -2,7 +2,7 @@ import type { Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-cor
 import { canThink } from "../history/can-think.ts";
 import { callModel, type CallFacts } from "../providers/call.ts";
 import { classifyFailure } from "../providers/failure.ts";
-import { loadPi } from "../providers/pi.ts";
+import { loadPi, type PiContext } from "../providers/pi.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { windowOf } from "./budget.ts";
@@ -108,7 +108,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
       messages: opening.messages,
     },
     streamFn: (_model, shown, { reasoning, ...options } = {}) =>
-      callModel(handle, shown, {
+      callModel(handle, withSystem(shown, context.systemPrompt), {
         ...options,
         // A model may begin to call tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
@@ -125,6 +125,10 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
     },
   });
 }
+
+/** An engine may put something else before the system prompt at each call; the very object when it does not. */
+const withSystem = (shown: PiContext, systemPrompt: string): PiContext =>
+  (shown.systemPrompt ?? "") === systemPrompt ? shown : { ...shown, systemPrompt };
 
 /** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
 async function drive(agent: Agent, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import { summarise } from "../history/compaction/summarise.ts";
 import type { ModelHandle, Models } from "../providers/catalog.ts";
 import { estimateTextTokens } from "../sessions/tokens.ts";
 import type { Clock } from "../types/clock.ts";
+import type { EngineCompacted } from "../types/engine-turn.ts";
 import type { CompactionEvent } from "../types/events.ts";
 import type { Log } from "../types/log.ts";
 import type { Usage } from "../types/model.ts";
@@ -40,7 +41,15 @@ export interface Compaction {
 }
 
 export type Compacted =
-  | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter: number; readonly isListed: boolean }
+  | {
+      readonly kind: "done";
+      /** Tokens; undefined when a context engine does not say. */
+      readonly tokensBefore?: number;
+      readonly tokensAfter?: number;
+      readonly isListed: boolean;
+      /** What the built-in compaction has written. */
+      readonly summary?: string;
+    }
   | {
       readonly kind: "nothing";
       readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later";
@@ -104,7 +113,8 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
     calls,
     usage,
   });
-  if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined };
+  const { summary } = written;
+  if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined, summary };
   if (job.signal.aborted) return { kind: "aborted" };
   return { kind: "nothing", because: isLater ? "later" : "no_gain" };
 }
@@ -117,6 +127,13 @@ function writerIn({ author }: Written, { writers }: Compaction) {
   const writer = author ?? writers[0];
   return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
 }
+
+/** What a context engine that left it to the built-in compaction is told of it. */
+export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
+  kind: "done",
+  ...(tokensBefore !== undefined && { tokensBefore }),
+  ...(tokensAfter !== undefined && { tokensAfter }),
+});
 
 /** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */
 async function hasGrown(conversation: Conversation, shown: SessionWindow): Promise<boolean> {

@@ -37,6 +37,9 @@ export class ModelContext {
   #opened = { tokens: 0, count: 0 };
   #calls = 0;
   #view: EngineView | undefined;
+  #system = "";
+  /** What the engine puts before it; it holds until the engine gives another one. */
+  #addition: string | undefined;
   readonly #uncut: Fit;
   #fit: Fit;
 
@@ -60,26 +63,38 @@ export class ModelContext {
     const { handle } = this.#plan;
     const system = await this.#request.systemPrompt(handle.info);
     this.#fixed = fixedTokens(system.text, this.#request.tools);
-    const window = await this.#read();
-    this.#window = window;
-    const view = new EngineView(window, this.#viewParts());
-    this.#view = view;
-    const answer = await view.assemble();
+    const { window, view, answer } = await this.#look();
     const history = await this.#assembled(window, answer);
     view.begin(history.messages.length);
     this.#opened = { tokens: history.estimatedTokens, count: history.messages.length };
-    const opening = { systemPrompt: withAddition(system.text, answer), ...history };
-    await this.#tell(window, view);
+    this.#system = system.text;
+    this.#addition = answer?.systemAddition;
+    const opening = { systemPrompt: this.systemPrompt, ...history };
+    await this.#tell(window, view, answer);
     await this.#keep(opening, { system, answer });
     return opening;
   }
 
-  /** Older turns that no summary stands for are summed up before the model answers without them. */
-  async #read(): Promise<SessionWindow> {
-    const { conversation } = this.#request;
-    const window = await conversation.window(this.#budget());
-    if (!window.older || !(await this.#run.makeRoom(this.#plan.handle))) return window;
-    return conversation.window(this.#budget());
+  /** The system prompt of the next call, with what the engine puts before it. */
+  get systemPrompt(): string {
+    return this.#addition ? `${this.#addition}\n\n${this.#system}` : this.#system;
+  }
+
+  /**
+   * The conversation, and what the engine makes of it. Without an engine's answer, older turns that no summary stands for are
+   * summed up before the model answers without them; with one, its size decides whether there is too much.
+   */
+  async #look() {
+    const look = async () => {
+      const window = await this.#request.conversation.window(this.#budget());
+      this.#window = window;
+      this.#view = new EngineView(window, this.#viewParts());
+      return { window, view: this.#view };
+    };
+    const first = await look();
+    const answer = await first.view.assemble();
+    if (answer || !first.window.older || !(await this.#run.makeRoom(this.#plan.handle))) return { ...first, answer };
+    return { ...(await look()), answer };
   }
 
   /** A valid request out of the conversation, or out of what the engine makes of it. */
@@ -114,6 +129,7 @@ export class ModelContext {
   async send(messages: readonly ChatMessage[]): Promise<ChatMessage[]> {
     this.#calls += 1;
     const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
+    this.#addition = answer?.systemAddition ?? this.#addition;
     const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
     const added = requestTokens(messages.slice(this.#opened.count));
     const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
@@ -160,13 +176,14 @@ export class ModelContext {
     this.#said = messages;
   }
 
-  #tell(window: SessionWindow, view: EngineView): Promise<void> {
+  #tell(window: SessionWindow, view: EngineView, answer: EngineAnswer | undefined): Promise<void> {
     return this.#run.shown({
       handle: this.#plan.handle,
-      tokens: window.estimatedTokens + this.#fixed,
+      tokens: (answer ?? window).estimatedTokens + this.#fixed,
+      isByEngine: answer !== undefined,
       fixed: this.#fixed,
       lastId: window.messages.at(-1)?.entryId,
-      isCut: window.older,
+      isCut: window.older && !answer,
       lastModel: lastModelIn(window),
       budget: this.#budget(),
       window: this.#windowTokens(),
@@ -245,8 +262,3 @@ const TRIMMED = {
   because: "window",
   text: "Older turns do not fit the model's window and were left out.",
 } as const;
-
-const withAddition = (system: string, answer: EngineAnswer | undefined): string =>
-  answer?.systemAddition === undefined || answer.systemAddition === ""
-    ? system
-    : `${answer.systemAddition}\n\n${system}`;

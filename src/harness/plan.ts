@@ -57,6 +57,8 @@ export interface Shown {
   readonly tokens: number;
   /** Tokens of these surroundings. */
   readonly fixed: number;
+  /** A context engine put it together, and its estimate is the one that counts. */
+  readonly isByEngine: boolean;
   /** The last entry of it. */
   readonly lastId: string | undefined;
   /** Older turns did not fit. */

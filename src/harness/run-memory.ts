@@ -5,7 +5,7 @@ import type { ModelRef } from "../types/model.ts";
 import type { CompactionEvent } from "../types/events.ts";
 import { isSameModel } from "../types/model.ts";
 import type { Failure, SideCost } from "../types/run.ts";
-import { compact, type Compacted, type Compaction, logCompaction } from "./compact.ts";
+import { compact, type Compacted, type Compaction, logCompaction, sizesOf } from "./compact.ts";
 import { costOf, type RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
@@ -34,6 +34,8 @@ export class RunMemory {
   #madeRoom: Compacted | undefined;
   /** What the built-in compaction came to where the engine left it to that. */
   #leftToUs: Compacted | undefined;
+  /** The summary that the built-in compaction has written in this run. */
+  #summary: string | undefined;
   readonly #parts: MemoryParts;
 
   constructor(parts: MemoryParts) {
@@ -72,6 +74,7 @@ export class RunMemory {
       tokenBudget: shown.window,
       currentTokenCount: log.filled,
       ...(log.lastUsage && { lastCallUsage: log.lastUsage }),
+      ...(this.#summary !== undefined && { autoCompactionSummary: this.#summary }),
       model: shown.handle.info,
     });
   }
@@ -83,7 +86,8 @@ export class RunMemory {
     const { shown } = this;
     if (!shown) return undefined;
     const home = await this.#home(shown.handle);
-    if (home === shown.handle) return fillOf(shown, { conversation, filled: log.filled }, settings);
+    if (home === shown.handle || shown.isByEngine)
+      return fillOf({ ...shown, handle: home }, { conversation, filled: log.filled }, settings);
     // What a stand-in was shown says nothing of the other's window.
     const window = windowOf(home.info, settings);
     const { estimatedTokens } = await conversation.window(window);
@@ -151,7 +155,7 @@ export class RunMemory {
       signal,
     });
     if (done.kind === "nothing") return this.#nothingBy(done.reason);
-    return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter ?? 0, isListed: false };
+    return { ...done, isListed: false };
   }
 
   #nothingBy(reason: string): Compacted {
@@ -165,7 +169,7 @@ export class RunMemory {
   async #compactFor({ why }: EngineCompaction): Promise<EngineCompacted> {
     const done = await this.#compactHere(why === "asked" ? "overflow" : why, (event) => this.#tell(event));
     this.#leftToUs = done;
-    if (done.kind === "done") return { kind: "done", tokensBefore: done.tokensBefore, tokensAfter: done.tokensAfter };
+    if (done.kind === "done") return sizesOf(done);
     return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
   }
 
@@ -199,7 +203,10 @@ export class RunMemory {
       emit,
     });
     // What is left is looked at anew.
-    if (done.kind === "done") deps.pruned?.forget(facts.sessionId);
+    if (done.kind === "done") {
+      deps.pruned?.forget(facts.sessionId);
+      this.#summary = done.summary;
+    }
     return done;
   }
 }

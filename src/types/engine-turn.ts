@@ -40,14 +40,15 @@ export interface EngineTurnEnd {
 export interface EngineCompaction {
   readonly tokenBudget: number;
   readonly currentTokenCount?: number;
-  readonly why: "asked" | "full" | "overflow";
+  readonly why: "asked" | "overflow";
   readonly instructions?: string;
   readonly model: ModelInfo;
   readonly signal: AbortSignal;
 }
 
 export type EngineCompacted =
-  | { readonly kind: "done"; readonly tokensBefore: number; readonly tokensAfter?: number }
+  /** Tokens; undefined when the engine does not say. */
+  | { readonly kind: "done"; readonly tokensBefore?: number; readonly tokensAfter?: number }
   | { readonly kind: "nothing"; readonly reason: string };
 
 /**

@@ -4,6 +4,7 @@ import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types
 import type { SideCost } from "../../src/types/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { eventsOf, MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
 import { openerAt, servicesOf } from "./engine-opener.ts";
 
 let stage: Stage;
@@ -19,6 +20,8 @@ const opener = (engine: ContextEngine) =>
     engines: { get: () => Promise.resolve(() => engine) },
     more: (host) => ({
       background,
+      // The stage's clock runs a hundred times as fast, and the first call loads the SDK.
+      timeouts: { ...TIMEOUTS, assemble: 10_000_000, afterTurn: 10_000_000, maintain: 10_000_000 },
       services: {
         ...servicesOf(host),
         complete: (request) =>

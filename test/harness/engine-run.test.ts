@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
 import type { EngineTurnOptions } from "../../src/history/engines/options.ts";
-import type { AgentMessage, ContextEngine } from "../../src/types/context-engine.ts";
+import type { AfterTurnParams, AgentMessage, CompactParams, ContextEngine } from "../../src/types/context-engine.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
 import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
@@ -238,6 +239,84 @@ describe("a conversation that is too long for the model", () => {
     });
     expect(stage.model.calls.length - before).toBeLessThanOrEqual(8);
     expect(notices.length).toBeGreaterThan(0);
+  });
+});
+
+describe("whether there is too much for the next turn", () => {
+  /** Three turns of which no two fit the window, with an engine that says what it makes of them. */
+  async function live(assemble: ContextEngine["assemble"]) {
+    const engine: ContextEngine = new RecordingEngine({ ownsCompaction: false });
+    stage.model.answer((call) => ({
+      text: call.system.startsWith("You write the memory") ? "summary" : "a ".repeat(2000),
+    }));
+    const settings = { ...settingsFor(stage.dir), contextTokens: 8000 };
+    for (let at = 1; at <= 5; at += 1) {
+      engine.assemble = assemble;
+      const turnKey = `t${at}`;
+      const run = stage.start({ settings, turn: turn("q".repeat(3000), turnKey), openEngine: opener(engine, turnKey) });
+      expect((await run.stream.done).kind).toBe("replied");
+      await run.settle();
+      await run.compactWhenFull();
+    }
+    const entries = await stage.session.newest(1000);
+    return { compactions: entries.filter(({ type }) => type === "compaction").length };
+  }
+
+  it("is decided by the engine's estimate, not by a transcript that it does not show", async () => {
+    const small = await live(async ({ messages }) => ({ messages: messages.slice(-1), estimatedTokens: 10 }));
+    expect(small.compactions).toBe(0);
+  });
+
+  it("is so when the engine's estimate says it, however short its messages are", async () => {
+    const large = await live(async ({ messages }) => ({ messages: messages.slice(-1), estimatedTokens: 7900 }));
+    expect(large.compactions).toBeGreaterThan(0);
+  });
+
+  it("is decided by the transcript where the engine is passed by", async () => {
+    const broken = await live(() => Promise.reject(new Error("boom")));
+    expect(broken.compactions).toBeGreaterThan(0);
+  });
+});
+
+describe("a summary of ours that was written in front of the answer", () => {
+  it("is told to the engine behind the run", async () => {
+    const desk = new CompactionDesk();
+    const recording = new RecordingEngine({ ownsCompaction: false });
+    const engine: ContextEngine = Object.assign(recording, {
+      compact: (params: CompactParams) => desk.compact(params),
+    });
+    stage.model.answer((call) => ({
+      text: call.system.startsWith("You write the memory") ? "the summary" : `echo ${"a ".repeat(800)}`,
+    }));
+    for (const at of [1, 2, 3]) await ask(engine, `word `.repeat(300) + at, `turn-${at}`, { engineOptions: { desk } });
+    expect(recording.last<AfterTurnParams>("afterTurn").autoCompactionSummary).toBeUndefined();
+    const before = stage.model.calls.length;
+    stage.model.answer((call, number) => {
+      if (number === before + 1) return { status: 400, message: "This model's maximum context length is 10 tokens" };
+      return { text: call.system.startsWith("You write the memory") ? "the summary" : "fits now" };
+    });
+    const { result } = await ask(engine, "and now?", "turn-4", { engineOptions: { desk } });
+    expect(result.kind).toBe("replied");
+    await background.idle();
+    expect(recording.last<AfterTurnParams>("afterTurn").autoCompactionSummary).toContain("the summary");
+  });
+});
+
+describe("what an engine puts before the system prompt", () => {
+  it("is what it said last, also between the calls of a tool loop", async () => {
+    const engine = new RecordingEngine();
+    let asked = 0;
+    engine.assemble = async ({ messages }) => {
+      asked += 1;
+      const addition = asked === 3 ? {} : { systemPromptAddition: `ADDED ${asked}.` };
+      return { messages, estimatedTokens: 10, ...addition };
+    };
+    stage.model.answer((_, number) =>
+      number <= 2 ? { tool: "look", args: { text: `${number}` } } : { text: "that is all" },
+    );
+    await ask(engine, "look", "turn-1");
+    const added = stage.model.calls.map(({ system }) => /^ADDED \d\./.exec(system)?.[0]);
+    expect(added).toEqual(["ADDED 1.", "ADDED 2.", "ADDED 2."]);
   });
 });
 

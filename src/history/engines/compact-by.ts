@@ -13,7 +13,6 @@ type Setting = Pick<
 const ASKED: Readonly<Record<EngineCompaction["why"], Partial<CompactParams> & { readonly trigger: string }>> = {
   asked: { trigger: "manual", force: true, forceReason: "manual", compactionTarget: "threshold" },
   overflow: { trigger: "overflow", force: true, compactionTarget: "budget" },
-  full: { trigger: "budget", force: false, compactionTarget: "threshold", preflightCompactionTrigger: "tokens" },
 };
 
 /** Has an engine compact. Rejects as it does; an answer that says nothing of use is told as `nothing`. */
@@ -53,7 +52,11 @@ function readCompacted(answer: unknown): EngineCompacted {
   const after = countOf(tokensAfter);
   if (before !== undefined && after !== undefined && after >= before)
     return { kind: "nothing", reason: "the conversation is not smaller than before" };
-  return { kind: "done", tokensBefore: before ?? 0, ...(after !== undefined && { tokensAfter: after }) };
+  return {
+    kind: "done",
+    ...(before !== undefined && { tokensBefore: before }),
+    ...(after !== undefined && { tokensAfter: after }),
+  };
 }
 
 const countOf = (value: unknown): number | undefined =>

@@ -29,7 +29,8 @@ export class CompactionDesk {
 /** In the words of the engines' interface. */
 export function resultOf(done: EngineCompacted): CompactResult {
   if (done.kind === "nothing") return { ok: true, compacted: false, reason: done.reason };
-  const { tokensBefore, tokensAfter } = done;
+  // The engines' interface wants a number.
+  const { tokensBefore = 0, tokensAfter } = done;
   return {
     ok: true,
     compacted: true,

@@ -202,7 +202,7 @@ export class DrivenTurn implements EngineTurn {
     this.#last = job;
     const isGone = this.#degraded !== undefined || this.#isSilent;
     if (isGone && this.#ownsCompaction) return { kind: "nothing", reason: this.#degraded ?? `${this.id} hung before` };
-    if (isGone || (job.why === "full" && !this.#ownsCompaction)) return this.#options.services.compact(job);
+    if (isGone) return this.#options.services.compact(job);
     const done = await this.#call("compact", job.signal, (signal) =>
       compactBy(this.#engine, job, (facts) => ({ ...this.#ofTranscript({ ...facts, signal }), abortSignal: signal })),
     );

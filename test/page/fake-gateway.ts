@@ -98,14 +98,14 @@ export class FakeGateway {
   }
 
   /** Writes the answer and says that the run is over. */
-  finish(runId: string, text: string): void {
+  finish(runId: string, text: string, sessionKey = MAIN): void {
     const message = {
       ...said("assistant", text),
       model: "echo-agent",
       usage: { input: 1200, output: 34, cacheRead: 0 },
     };
-    this.write({ ...message, stopReason: "stop" });
-    this.chat(runId, { state: "final", stopReason: "stop", message });
+    this.write({ ...message, stopReason: "stop" }, sessionKey);
+    this.chat(runId, { state: "final", stopReason: "stop", message }, sessionKey);
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {

@@ -1,53 +1,25 @@
 import { existsSync, mkdirSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ARGS, buildPage, CHROMIUM } from "./build-page.ts";
 import { FakeGateway, Refusal, said, TOKEN } from "./fake-gateway.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
-const PAGE = path.resolve(import.meta.dirname, "../../extensions/webchat/page");
 const SHOTS = process.env["PAGE_SHOTS"];
-const ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
 if (!existsSync(CHROMIUM)) console.log(`the page is not tested in a browser: ${CHROMIUM} is not installed`);
 
-const files = new Map<string, { type: string; body: Uint8Array }>();
+let files: ReadonlyMap<string, { type: string; body: Uint8Array }> = new Map();
 let profile: string;
 let context: BrowserContext;
 let gateway: FakeGateway;
 let page: Page;
 let port: number;
 let complaints: string[];
-
-async function buildPage(): Promise<void> {
-  const built = await build({
-    entryPoints: { page: path.join(PAGE, "main.tsx") },
-    outdir: "/page",
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "esm",
-    jsx: "automatic",
-    jsxImportSource: "preact",
-  });
-  for (const file of built.outputFiles) {
-    const type = file.path.endsWith(".css") ? "text/css" : "text/javascript";
-    files.set(`/${path.basename(file.path)}`, { type, body: file.contents });
-  }
-  files.set("/index.html", { type: "text/html", body: await readFile(path.join(PAGE, "index.html")) });
-}
 
 async function open(query = ""): Promise<void> {
   await page.goto(`http://127.0.0.1:${port}/${query}#token=${TOKEN}`);
@@ -77,7 +49,7 @@ function listen(to: Page): void {
 
 describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
   beforeAll(async () => {
-    await buildPage();
+    files = await buildPage();
     profile = await mkdtemp(path.join(tmpdir(), "page-"));
     context = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: ARGS, headless: true });
   });

@@ -1,6 +1,7 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import type { Token, Tokens } from "marked";
+import { CappedLexer } from "./capped-lexer.ts";
 
 const ALLOWED_TAGS =
   "a blockquote br button code del div em h1 h2 h3 h4 h5 h6 hr img input li ol p pre span strong table tbody td th thead tr ul";
@@ -14,15 +15,61 @@ export interface Block {
   readonly html: string;
 }
 
-/** Turns Markdown into blocks of safe HTML. While the text still grows, an unfinished end is shown as it will be. */
+/** Characters of a text, characters of one block and number of blocks above which Markdown is shown as its source. */
+const MOST = { text: 200_000, block: 100_000, blocks: 3000 } as const;
+/** Characters of a block of plain text. */
+const PLAIN_BLOCK = 50_000;
+
+/**
+ * Turns Markdown into blocks of safe HTML. While the text still grows, an unfinished end is shown as it will be. What
+ * cannot be drawn, or would take seconds, is shown as plain text. Never throws.
+ */
 export function blocksOf(text: string, growing: boolean, before: readonly Block[] = []): readonly Block[] {
-  const tokens = marked.lexer(growing ? mended(text) : text);
-  return tokens
-    .filter((token) => token.type !== "space" && token.type !== "def")
-    .map((token, index) => {
-      const held = before[index];
-      return held?.source === token.raw ? held : { source: token.raw, html: safe(token) };
-    });
+  const tokens = isTooLong(text) ? undefined : tokensOf(growing ? mended(text) : text);
+  if (tokens === undefined) return piecesOf(text).map((piece, index) => held(piece, before[index], plain));
+  return tokens.map((token, index) => held(token.raw, before[index], () => htmlOf(token)));
+}
+
+function held(source: string, earlier: Block | undefined, draw: (source: string) => string): Block {
+  return earlier?.source === source ? earlier : { source, html: draw(source) };
+}
+
+const isTooLong = (text: string): boolean =>
+  text.length > MOST.text || (text.match(/\n\n/g)?.length ?? 0) > MOST.blocks;
+
+/** Undefined for a text that the reader of Markdown cannot take. */
+function tokensOf(text: string): readonly Token[] | undefined {
+  try {
+    const tokens = new CappedLexer(marked.defaults).lex(text).filter(({ type }) => type !== "space" && type !== "def");
+    return tokens.length > MOST.blocks ? undefined : tokens;
+  } catch (error) {
+    console.warn("an answer is shown as plain text", error);
+    return undefined;
+  }
+}
+
+function htmlOf(token: Token): string {
+  if (token.raw.length > MOST.block && token.type !== "code") return plain(token.raw);
+  try {
+    return safe(token);
+  } catch (error) {
+    console.warn("a block of an answer is shown as plain text", error);
+    return plain(token.raw);
+  }
+}
+
+const plain = (source: string): string => `<p class="plain">${escaped(source)}</p>`;
+
+/** The text in parts, cut after line ends where there are some. */
+function piecesOf(text: string): readonly string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const line = text.lastIndexOf("\n", start + PLAIN_BLOCK) + 1;
+    const end = line > start && start + PLAIN_BLOCK < text.length ? line : start + PLAIN_BLOCK;
+    pieces.push(text.slice(start, end));
+    start = end;
+  }
+  return pieces;
 }
 
 function safe(token: Token): string {
@@ -31,7 +78,8 @@ function safe(token: Token): string {
     ALLOWED_ATTR,
     // Without this their values would have to look like addresses, too.
     ADD_URI_SAFE_ATTR: ["align", "checked", "disabled", "rel", "start", "target", "type"],
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|data:image\/|#)/i,
+    // Images in the text itself are let through by DOMPurify's own rule for `img`; a link may not lead to one.
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|#)/i,
   });
 }
 
@@ -69,7 +117,7 @@ function code(token: Tokens.Code): string {
 /** Only images that are in the text itself are shown: fetching another would tell its host who reads. */
 function image(token: Tokens.Image): string {
   const alt = escaped(token.text || "image");
-  if (token.href.startsWith("data:image/")) return `<img src="${escaped(token.href)}" alt="${alt}">`;
+  if (/^data:image\/(?!svg)/i.test(token.href)) return `<img src="${escaped(token.href)}" alt="${alt}">`;
   return `<a href="${escaped(token.href)}" target="_blank" rel="noopener noreferrer">${alt}</a>`;
 }
 

@@ -5,6 +5,7 @@ import { sessionTitle } from "../format.ts";
 import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
 import { Questions } from "./approval.tsx";
+import { Boundary } from "./boundary.tsx";
 import { Composer } from "./composer.tsx";
 import { Gate } from "./gate.tsx";
 import { Banners, Header } from "./header.tsx";
@@ -29,19 +30,33 @@ export function App(props: { state: State; chat: Chat }): VNode {
         <Drawer state={state} chat={chat} open={drawer} done={shut} />
       ) : (
         <aside>
-          <Sidebar state={state} chat={chat} done={shut} />
+          <Boundary of={state} instead={() => <NotDrawn />}>
+            <Sidebar state={state} chat={chat} done={shut} />
+          </Boundary>
         </aside>
       )}
       <main>
         <Header state={state} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
-        <Log state={state} chat={chat} />
+        <Boundary of={state} instead={() => <NotDrawn />}>
+          <Log state={state} chat={chat} />
+        </Boundary>
         <div class="foot">
-          <Questions state={state} chat={chat} />
+          <Boundary of={state} instead={() => <NotDrawn />}>
+            <Questions state={state} chat={chat} />
+          </Boundary>
           <Composer state={state} chat={chat} running={running} />
         </div>
       </main>
     </div>
+  );
+}
+
+function NotDrawn(): VNode {
+  return (
+    <p class="outcome error" role="alert">
+      This part of the page could not be drawn; the browser's console has the reason.
+    </p>
   );
 }
 

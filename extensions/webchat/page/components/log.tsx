@@ -5,6 +5,7 @@ import { isOpen } from "../state.ts";
 import type { State } from "../state.ts";
 import { shownTurns } from "../view.ts";
 import type { ShownTurn } from "../view.ts";
+import { Boundary } from "./boundary.tsx";
 import { Icon } from "./icons.tsx";
 import { TurnView } from "./turn.tsx";
 import { Welcome } from "./welcome.tsx";
@@ -32,7 +33,9 @@ export function Log(props: { state: State; chat: Chat }): VNode {
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
           <ol class="turns">
             {keyed(shown).map(([key, turn]) => (
-              <TurnView key={key} turn={turn} chat={chat} />
+              <Boundary key={key} of={turn} instead={() => <PlainTurn turn={turn} />}>
+                <TurnView turn={turn} chat={chat} />
+              </Boundary>
             ))}
           </ol>
         </div>
@@ -44,6 +47,18 @@ export function Log(props: { state: State; chat: Chat }): VNode {
       )}
       <Announcer sessionKey={state.sessionKey} loaded={loaded} shown={shown} />
     </div>
+  );
+}
+
+/** A turn that could not be drawn, as bare text. */
+function PlainTurn(props: { turn: ShownTurn }): VNode {
+  return (
+    <li class={`turn ${props.turn.role}`}>
+      <div class="said">
+        <p class="plain">{wordsOf(props.turn)}</p>
+      </div>
+      <p class="outcome error">This message could not be drawn; its text is shown as it came.</p>
+    </li>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from "../types/clock.ts";
 import type { Secret } from "../types/secret.ts";
 import { forgetOldest } from "../utils/forget-oldest.ts";
 import type { AccessOptions, RateLimit } from "./options.ts";
+import { countedAs, Peers, type Peer } from "./peer.ts";
 
 export type Verdict =
   | { readonly kind: "ok" }
@@ -15,29 +16,42 @@ export interface Credentials {
   readonly password?: string | undefined;
 }
 
-/** Judges credentials; the address of too many wrong ones is locked out, whoever it is. */
+type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "trustedProxies">;
+
+/**
+ * Judges credentials. Whoever shows too many wrong ones is locked out, also with the right ones, for they could be guessed
+ * in the meantime. A token that nobody can guess is let in even then: otherwise anybody who shares the operator's address
+ * could keep the operator out.
+ */
 export class Gate {
-  readonly #options: Pick<AccessOptions, "token" | "password">;
+  readonly peers: Peers;
+  readonly #options: GateOptions;
   readonly #attempts: Attempts;
 
-  constructor(options: Pick<AccessOptions, "token" | "password" | "rateLimit">, clock: Clock) {
+  constructor(options: GateOptions, clock: Clock) {
+    this.peers = new Peers(options.trustedProxies ?? []);
     this.#options = options;
     this.#attempts = new Attempts(options.rateLimit, clock);
   }
 
-  judge(given: Credentials, address: string): Verdict {
-    const network = networkOf(address);
-    const retryAfterMs = this.#attempts.lockedFor(network);
-    if (retryAfterMs > 0) return { kind: "locked", retryAfterMs };
+  /** The right credentials forgive no wrong ones: whose those were is not known. They are forgotten with time. */
+  judge(given: Credentials, peer: Peer): Verdict {
+    const name = countedAs(peer);
+    const retryAfterMs = this.#attempts.lockedFor(name);
+    if (retryAfterMs > 0) return this.#isBeyondGuessing(given) ? { kind: "ok" } : { kind: "locked", retryAfterMs };
     const verdict = this.#compare(given);
-    if (verdict.kind === "wrong") this.#attempts.fail(network);
-    if (verdict.kind === "ok") this.#attempts.forget(network);
+    if (verdict.kind === "wrong") this.#attempts.fail(name);
     return verdict;
   }
 
   /** A token and a password alike may come as a bearer. */
-  judgeBearer(bearer: string | undefined, address: string): Verdict {
-    return this.judge({ token: bearer, password: bearer }, address);
+  judgeBearer(bearer: string | undefined, peer: Peer): Verdict {
+    return this.judge({ token: bearer, password: bearer }, peer);
+  }
+
+  #isBeyondGuessing({ token }: Credentials): boolean {
+    if (token === undefined || !isSame(token, this.#options.token)) return false;
+    return token.length >= UNGUESSABLE.characters && new Set(token).size >= UNGUESSABLE.different;
   }
 
   #compare({ token, password }: Credentials): Verdict {
@@ -48,6 +62,9 @@ export class Gate {
     return isToken || isPassword ? { kind: "ok" } : { kind: "wrong", what: token ? "token" : "password" };
   }
 }
+
+/** 32 characters of hexadecimal are 128 bits; the gateway's own token has 43 characters of base64. */
+const UNGUESSABLE = { characters: 32, different: 10 } as const;
 
 /** Takes the same time whatever the difference, also in length. */
 export function isSame(given: string, secret: Secret): boolean {
@@ -92,28 +109,9 @@ export class Attempts {
     // An attacker with ten thousand addresses is past what this can stop.
     forgetOldest(this.#records, MAX_ADDRESSES);
   }
-
-  forget(address: string): void {
-    this.#records.delete(address);
-  }
 }
 
 /** The bearer of an `authorization` header. */
 export function bearerOf(header: string | undefined): string | undefined {
   return /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];
 }
-
-/** IPv4 inside IPv6 is told as IPv4, so that one peer has one name. */
-export function plainAddress(address: string | undefined): string {
-  return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/, "");
-}
-
-/** What one guesser has: an IPv4 address, or an IPv6 network of 64 bits, in which addresses cost nothing. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
-  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");
-  return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
-}
-
-export const isLoopback = (address: string) => address === "::1" || address.startsWith("127.");

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { about, milliseconds, secretField } from "../utils/config.ts";
+import { isNetwork } from "./peer.ts";
 
 const rateLimit = z.strictObject({
   maxAttempts: z.int().min(1).default(10).meta(about("Attempts", "Wrong tokens from one address until it is locked.")),
@@ -88,6 +89,16 @@ export const gatewayConfig = z
       ),
     customBindHost: z.string().optional().meta(about("Bind host", 'IP address for `bind: "custom"`.')),
     auth: auth.prefault({}).meta(about("Auth", "Who may connect.")),
+    trustedProxies: z
+      .array(z.string().refine(isNetwork, { message: "is no IP address or network such as 10.0.0.0/8" }))
+      .prefault([])
+      .meta(
+        about(
+          "Trusted proxies",
+          "IP addresses and networks (CIDR) of proxies in front of the gateway. The last address in their `X-Forwarded-For` " +
+            "that is not one of them is the client's: wrong tokens and silent sockets are counted for it.",
+        ),
+      ),
     controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
     http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
     handshakeTimeoutMs: milliseconds

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../types/method.ts";
 import type { Gate, Verdict } from "./auth.ts";
 import { problemsOf, PROTOCOL, type ErrorShape } from "./frames.ts";
+import type { Peer } from "./peer.ts";
 import { grantScopes } from "./scopes.ts";
 
 const connectParams = z.object({
@@ -27,14 +28,14 @@ export type Handshake =
   | { readonly kind: "refused"; readonly error: ErrorShape; readonly closeCode: number; readonly closeReason: string };
 
 /** Judges the first request of a connection. */
-export function judgeConnect(params: unknown, from: { connId: string; address: string }, gate: Gate): Handshake {
+export function judgeConnect(params: unknown, from: { connId: string; peer: Peer }, gate: Gate): Handshake {
   const parsed = connectParams.safeParse(params);
   if (!parsed.success) return refuse(1008, `invalid connect params: ${problemsOf(parsed.error)}`);
   const connect = parsed.data;
   if (connect.minProtocol > PROTOCOL || connect.maxProtocol < PROTOCOL) return refuseProtocol(connect);
   const role = connect.role ?? "operator";
   if (role !== "operator") return refuseRole(role);
-  const verdict = gate.judge(connect.auth ?? {}, from.address);
+  const verdict = gate.judge(connect.auth ?? {}, from.peer);
   if (verdict.kind !== "ok") return refuseCredentials(verdict);
   const { id, version, platform, mode } = connect.client;
   const caller = { connId: from.connId, scopes: grantScopes(connect.scopes), client: { id, version, platform, mode } };

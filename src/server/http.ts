@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { bearerOf, isLoopback, plainAddress, type Gate, type Verdict } from "./auth.ts";
+import { bearerOf, type Gate, type Verdict } from "./auth.ts";
 import type { ServerOptions, WebhookPaths } from "./options.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "./page.ts";
+import { isLoopback } from "./peer.ts";
 
 /** Sockets to this host alone: not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {
@@ -24,6 +25,9 @@ const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
+  // A site that opens the page gets no hold of its window.
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
 } as const;
 
 type HttpOptions = Pick<
@@ -86,23 +90,20 @@ export function judgeAddress(
   return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
 }
 
-export const addressOf = (request: FastifyRequest) => plainAddress(request.socket.remoteAddress);
-
 /**
  * Whether the request comes from this machine, by a loopback name. A proxy here makes strangers look local, so its mark
  * counts as not local; so does another name, under which a browser may have been sent.
  */
-const isLocal = (request: FastifyRequest) =>
-  isLoopback(addressOf(request)) &&
-  isLoopbackName(request.headers.host) &&
-  request.headers["x-forwarded-for"] === undefined &&
-  !request.headers["forwarded"];
+function isLocal(request: FastifyRequest, gate: Gate): boolean {
+  const { address, isProxied } = gate.peers.of(request);
+  return isLoopback(address) && !isProxied && isLoopbackName(request.headers.host);
+}
 
 const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
-  isLocal(request) ? { kind: "ok" } : judgeRequest(request, gate);
+  isLocal(request, gate) ? { kind: "ok" } : judgeRequest(request, gate);
 
 export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
-  return gate.judgeBearer(bearerOf(request.headers.authorization), addressOf(request));
+  return gate.judgeBearer(bearerOf(request.headers.authorization), gate.peers.of(request));
 }
 
 function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {

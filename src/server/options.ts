@@ -62,6 +62,8 @@ export interface AccessOptions {
   /** Exact origins, `https://chat.example.org`. */
   readonly allowedOrigins: readonly string[];
   readonly rateLimit: RateLimit;
+  /** IP addresses and networks of proxies whose `X-Forwarded-For` names the client; none when unset. */
+  readonly trustedProxies?: readonly string[];
   /** Milliseconds that a socket may take until it has said who it is; 10,000 when unset. */
   readonly handshakeMs?: number;
 }

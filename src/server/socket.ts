@@ -9,6 +9,7 @@ import type { Calls } from "./calls.ts";
 import { Connection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
 import { judgeConnect, type ConnectParams } from "./handshake.ts";
+import type { Peer } from "./peer.ts";
 
 const HANDSHAKE_MS = 10_000;
 /** Upgrade headers come over the same wire as the first frame. */
@@ -29,7 +30,7 @@ export interface SocketRoom {
 
 interface Wire {
   readonly raw: Socket;
-  readonly address: string;
+  readonly peer: Peer;
   /** To be called when the socket is a stranger's no more. */
   settled(): void;
 }
@@ -51,7 +52,7 @@ export function serveSocket(socket: WebSocket, wire: Wire, room: SocketRoom): vo
     if (text === undefined) return connection.close(1003, "text frames only");
     if (connection.caller !== undefined) return serveFrame(text, connection, room);
     if (Buffer.byteLength(text) > MAX_FIRST_FRAME) return connection.close(1009, "first frame is too large");
-    if (shakeHands(text, connection, wire.address, room)) settle();
+    if (shakeHands(text, connection, wire.peer, room)) settle();
   });
   // `close` follows every error, and says enough.
   socket.on("error", (error) => room.log.debug("socket failed", { connection: connection.id, error: error.message }));
@@ -88,23 +89,23 @@ function textOf(data: RawData): string {
 }
 
 /** True when the caller is in. */
-function shakeHands(text: string, connection: Connection, address: string, room: SocketRoom): boolean {
+function shakeHands(text: string, connection: Connection, peer: Peer, room: SocketRoom): boolean {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") return refuse(connection, parsed.id, parsed.error.message);
   const { frame } = parsed;
   if (frame.method !== "connect") {
     return refuse(connection, frame.id, "invalid handshake: the first request must be connect");
   }
-  const result = judgeConnect(frame.params, { connId: connection.id, address }, room.gate);
+  const result = judgeConnect(frame.params, { connId: connection.id, peer }, room.gate);
   if (result.kind === "refused") {
-    room.log.warn("connection refused", { address, reason: result.error.message });
+    room.log.warn("connection refused", { address: peer.address, reason: result.error.message });
     connection.answer(frame.id, { ok: false, error: result.error });
     connection.close(result.closeCode, result.closeReason);
     return false;
   }
   connection.caller = result.caller;
   connection.answer(frame.id, { ok: true, payload: room.hello(result.caller) });
-  room.joined(connection, result.params, address);
+  room.joined(connection, result.params, peer.address);
   return true;
 }
 

@@ -1,32 +1,48 @@
-import { isLoopback, networkOf } from "./auth.ts";
+/** Sockets that have not said yet who they are, of all and of one peer. */
+const MOST = 128;
+const MOST_OF_PEER = 32;
 
-/** Sockets that have not said yet who they are, of all and of one network. This machine's programs share an address. */
-const MAX_STRANGERS = 128;
-const MAX_OF_NETWORK = 16;
+interface Socket {
+  readonly peer: string;
+  evict(): void;
+}
 
-/** Counts the sockets that have not shaken hands, so that nobody's idle ones keep everybody else out. */
+/**
+ * The sockets that have not shaken hands, oldest first. A new one always comes in: where there are too many of its peer, or
+ * of all, the oldest one of the peer that has the most gives way. A client shakes hands within milliseconds, so that silent
+ * sockets keep nobody out.
+ */
 export class Strangers {
-  readonly #networks = new Map<string, number>();
-  #all = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #counts = new Map<string, number>();
 
-  /** What to call when the socket is known or closed, any number of times; undefined when there are too many. */
-  admit(address: string): (() => void) | undefined {
-    const network = networkOf(address);
-    const own = this.#networks.get(network) ?? 0;
-    const isTooMany = !isLoopback(address) && own >= MAX_OF_NETWORK;
-    if (isTooMany || this.#all >= MAX_STRANGERS) return undefined;
-    this.#count(network, 1);
-    let isCounted = true;
-    return () => {
-      if (isCounted) this.#count(network, -1);
-      isCounted = false;
-    };
+  /** `evict` ends the socket. Returns what to call when the socket is known or closed, any number of times. */
+  admit(peer: string, evict: () => void): () => void {
+    if ((this.#counts.get(peer) ?? 0) >= MOST_OF_PEER) this.#evictOldestOf(peer);
+    else if (this.#sockets.size >= MOST) this.#evictOldestOf(this.#busiest());
+    const socket = { peer, evict };
+    this.#sockets.add(socket);
+    this.#counts.set(peer, (this.#counts.get(peer) ?? 0) + 1);
+    return () => this.#forget(socket);
   }
 
-  #count(network: string, change: 1 | -1): void {
-    this.#all += change;
-    const own = (this.#networks.get(network) ?? 0) + change;
-    if (own === 0) this.#networks.delete(network);
-    else this.#networks.set(network, own);
+  #busiest(): string {
+    const [first = ["", 0]] = [...this.#counts].toSorted(([, one], [, other]) => other - one);
+    return first[0];
+  }
+
+  #evictOldestOf(peer: string): void {
+    for (const socket of this.#sockets) {
+      if (socket.peer !== peer) continue;
+      this.#forget(socket);
+      return socket.evict();
+    }
+  }
+
+  #forget(socket: Socket): void {
+    if (!this.#sockets.delete(socket)) return;
+    const rest = (this.#counts.get(socket.peer) ?? 1) - 1;
+    if (rest === 0) this.#counts.delete(socket.peer);
+    else this.#counts.set(socket.peer, rest);
   }
 }

@@ -2,11 +2,11 @@ import type { IncomingMessage, Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import { plainAddress } from "./auth.ts";
 import { POLICY } from "./frames.ts";
 import { judgeAddress } from "./http.ts";
 import type { ServerOptions } from "./options.ts";
 import { isOriginAllowed } from "./origin.ts";
+import { countedAs } from "./peer.ts";
 import { serveSocket, type SocketRoom } from "./socket.ts";
 import { Strangers } from "./strangers.ts";
 
@@ -32,24 +32,23 @@ export function acceptSockets(
   const strangers = new Strangers();
   let isStopped = false;
   http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
-    const address = plainAddress(raw.remoteAddress);
-    const refused = isStopped ? BUSY : judgeUpgrade(request, options);
-    const settled = refused === undefined ? strangers.admit(address) : undefined;
-    if (settled === undefined) {
-      const refusal = refused ?? BUSY;
-      options.log.warn("upgrade refused", {
-        address,
-        origin: request.headers.origin,
-        why: refusal.text,
-      });
+    const peer = room.gate.peers.of(request);
+    const refusal = isStopped ? BUSY : judgeUpgrade(request, options);
+    if (refusal !== undefined) {
+      const { address } = peer;
+      options.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text });
       refuseUpgrade(raw, refusal);
       return;
     }
+    const settled = strangers.admit(countedAs(peer), () => {
+      options.log.warn("a socket that did not say who it is gave way to a new one", { address: peer.address });
+      raw.destroy();
+    });
     // A client whose network went away says no goodbye; the kernel asks whether it is still there.
     raw.setKeepAlive(true, KEEP_ALIVE_MS);
     raw.once("close", settled);
     sockets.handleUpgrade(request, raw, head, (socket) => {
-      serveSocket(socket, { raw, address, settled }, room);
+      serveSocket(socket, { raw, peer, settled }, room);
     });
   });
   return { sockets, stop: () => (isStopped = true) };

@@ -3,9 +3,10 @@ import type { WebhookAnswer, WebhookRequest } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
-import { Attempts, isLoopback, networkOf, plainAddress } from "./auth.ts";
+import { Attempts } from "./auth.ts";
 import type { MetricRow } from "./metrics.ts";
 import type { WebhookPaths } from "./options.ts";
+import { isLoopback, networkOf, plainAddress } from "./peer.ts";
 import { readBody } from "./webhook-body.ts";
 
 type Answer = (request: WebhookRequest) => Promise<WebhookAnswer>;

@@ -28,6 +28,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "gateway.controlUi.allowedOrigins",
     "gateway.http.endpoints.chatCompletions.enabled",
     "gateway.handshakeTimeoutMs",
+    "gateway.trustedProxies",
     "agents.list.name",
   ],
   "src/server/auth.ts": [

@@ -92,17 +92,34 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     expect(page.url()).toBe(`http://127.0.0.1:${port}/`);
   });
 
-  test("a link with a wrong token signs nobody out; one with a new token takes the place of an old one", async () => {
+  test("a link with a wrong token signs nobody out; one with a new token is taken by a click", async () => {
     await open();
     await page.goto("about:blank");
     await page.goto(`http://127.0.0.1:${port}/#token=wrong`);
     await page.getByRole("status").getByText("Connected").waitFor();
+    await page.getByRole("button", { name: "Ignore it" }).click();
     expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
     await page.evaluate(() => localStorage.setItem("openclaw.token", "an old one"));
     await page.goto("about:blank");
     await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
+    await page.getByText("unauthorized: the token is wrong").waitFor();
+    await page.getByRole("button", { name: "Sign in with the link's token" }).click();
     await page.getByRole("status").getByText("Connected").waitFor();
     expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
+  });
+
+  test("after a link with a wrong token the next ones are sent by a click alone", async () => {
+    for (const token of ["wrong-1", "wrong-2", "wrong-3"]) {
+      await page.goto(`http://127.0.0.1:${port}/#token=${token}`);
+      await page.getByText("Sign in to the gateway").waitFor();
+      await page.goto("about:blank");
+    }
+    const shown = () => gateway.asked.filter(({ method }) => method === "connect").map(({ params }) => params["auth"]);
+    expect(shown()).toEqual([{ token: "wrong-1" }]);
+    await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
+    await page.getByRole("button", { name: "Sign in with the link's token" }).click();
+    await page.getByRole("status").getByText("Connected").waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("openclaw.tried"))).toBeNull();
   });
 
   test("streams Markdown and shows each message once", async () => {

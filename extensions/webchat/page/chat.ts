@@ -1,4 +1,4 @@
-import { addressSession, forgetToken, keepToken } from "./address.ts";
+import { addressSession, forgetToken, keepToken, noteTried, wasTried } from "./address.ts";
 import { Connection, LostError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { plainKey, size, titleOf } from "./format.ts";
@@ -16,16 +16,16 @@ export class Chat {
   readonly #reading: Reading;
   /** Whether the transcript was read since the connection was made; until then messages stay in the queue. */
   #caughtUp = false;
-  /** Tried when the token in use is refused. */
-  #spareToken: string | undefined;
+  /** Kept for the next visit as soon as the gateway accepts it. */
+  #token: string | undefined;
 
   constructor(store: Store) {
     this.#store = store;
     this.#connection = new Connection({
       link: (link) => {
         this.#caughtUp &&= link.state === "connected";
-        const spare = this.#spareToken;
-        if (link.state === "unauthorized" && spare !== undefined) return this.connect(spare);
+        if (link.state === "connected") this.#accepted();
+        if (link.state === "unauthorized" && this.#token !== undefined) forgetToken(this.#token);
         store.dispatch({ type: "link", link });
       },
       ready: (hello) => this.#begin(hello),
@@ -36,26 +36,43 @@ export class Chat {
   }
 
   /**
-   * Connects with the token kept from before, or with the one that the address brought. The kept one goes first: any page
-   * can link here with a wrong token, and must not sign anybody out by that.
+   * Connects with the token kept from before, or with the one that the address brought. Any page can link here with a wrong
+   * token, again and again until this address is locked out: a brought one is sent by itself only where none is kept and none
+   * was refused before. Otherwise it is offered, and sent when the person says so.
    */
   arrive({ kept, brought }: { kept: string | undefined; brought: string | undefined }): void {
-    const token = kept ?? brought;
-    if (token === undefined) return this.forget();
-    this.connect(token);
-    this.#spareToken = brought === token ? undefined : brought;
+    const isFirst = kept === undefined && brought !== undefined && !wasTried();
+    this.#store.dispatch({ type: "offered", token: isFirst || brought === kept ? undefined : brought });
+    if (kept !== undefined) return this.connect(kept);
+    if (!isFirst) return this.#ask();
+    noteTried(true);
+    this.connect(brought);
   }
 
-  /** Connects with a token and keeps it for the next visit. */
+  /** Offers the token of a link that was followed while the page is open. */
+  offer(token: string): void {
+    if (token !== this.#token) this.#store.dispatch({ type: "offered", token });
+  }
+
+  /** Connects with a token, and keeps it for the next visit once the gateway accepts it. */
   connect(token: string): void {
-    this.#spareToken = undefined;
-    keepToken(token);
+    this.#token = token;
     this.#connection.open(token);
   }
 
-  /** Forgets the token and asks for another one. */
-  forget(): void {
-    forgetToken();
+  /** Answers the offer of a token from a link. */
+  takeOffer(isWanted: boolean): void {
+    const { offered } = this.#store.state();
+    this.#store.dispatch({ type: "offered", token: undefined });
+    if (isWanted && offered !== undefined) this.connect(offered);
+  }
+
+  #accepted(): void {
+    if (this.#token !== undefined) keepToken(this.#token);
+    noteTried(false);
+  }
+
+  #ask(): void {
     this.#store.dispatch({ type: "link", link: { state: "unauthorized", message: "" } });
   }
 

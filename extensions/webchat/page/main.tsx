@@ -24,6 +24,6 @@ store.subscribe(() => {
 chat.arrive(takeTokens());
 show();
 globalThis.addEventListener("hashchange", () => {
-  const tokens = takeTokens();
-  if (tokens.brought !== undefined) chat.arrive(tokens);
+  const { brought } = takeTokens();
+  if (brought !== undefined) chat.offer(brought);
 });

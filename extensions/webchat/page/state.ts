@@ -37,6 +37,8 @@ export interface State {
   readonly pairings: readonly Pairing[];
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
+  /** A token that a link brought, and that nobody asked to use yet. */
+  readonly offered?: string | undefined;
 }
 
 /** All that can happen to the state. */
@@ -74,7 +76,8 @@ export type Action =
   | { readonly type: "dropped"; readonly runId: string }
   | { readonly type: "chat"; readonly payload: unknown; readonly at: number }
   | { readonly type: "agent"; readonly payload: unknown; readonly at: number }
-  | { readonly type: "notice"; readonly text?: string | undefined };
+  | { readonly type: "notice"; readonly text?: string | undefined }
+  | { readonly type: "offered"; readonly token: string | undefined };
 
 const NOTHING_LOADED: Transcript = { turns: [], last: 0, hasMore: false, loaded: false };
 
@@ -124,6 +127,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, status: action.status };
     case "notice":
       return { ...state, notice: action.text };
+    case "offered":
+      return { ...state, offered: action.token };
     case "pairings":
       return { ...state, pairings: action.pairings };
     case "sessions":

@@ -34,6 +34,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     ...(takesPassword(gateway.auth.mode) && gateway.auth.password && { password: gateway.auth.password }),
     allowedOrigins: gateway.controlUi.allowedOrigins,
     rateLimit: gateway.auth.rateLimit,
+    trustedProxies: gateway.trustedProxies,
     handshakeMs: gateway.handshakeTimeoutMs,
     methods: gatewayMethods(parts),
     events: (signal) => events.watch(signal),

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Clock } from "../../types/clock.ts";
 import type { RunStream } from "../../types/events.ts";
 import { MethodError } from "../../types/method.ts";
 import type { Gate } from "../auth.ts";
 import { judgeRequest } from "../http.ts";
 import type { ServerOptions } from "../options.ts";
+import { refuseUnread } from "../refuse-unread.ts";
 import { RunText } from "../runs.ts";
 import { endError, EventWriter, wholeAnswer, type AnswerHead, type RunEnd } from "./answer.ts";
-import { badRequest, sendError, stopped, type ApiError } from "./errors.ts";
+import { badRequest, errorBody, sendError, stopped, type ApiError } from "./errors.ts";
 import { agentAsked, isOurModel, parseCompletion, type CompletionRequest } from "./request.ts";
 import { findAgent, startRun, type StartPorts } from "./start.ts";
 
@@ -17,7 +19,7 @@ type Options = StartPorts & Pick<ServerOptions, "agents" | "log">;
 export function serveOpenAi(app: FastifyInstance, options: Options, gate: Gate): void {
   void app.register(
     async (api) => {
-      api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate));
+      api.addHook("onRequest", async (request, reply) => judgeKey(request, reply, gate, options.clock));
       api.setErrorHandler((error, request, reply) => tellError(error, request, reply, options));
       api.get("/models", () => listModels(options));
       api.post("/chat/completions", (request, reply) => complete(request, reply, options));
@@ -26,17 +28,34 @@ export function serveOpenAi(app: FastifyInstance, options: Options, gate: Gate):
   );
 }
 
-async function judgeKey(request: FastifyRequest, reply: FastifyReply, gate: Gate): Promise<FastifyReply | undefined> {
+async function judgeKey(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gate: Gate,
+  clock: Clock,
+): Promise<FastifyReply | undefined> {
   const verdict = judgeRequest(request, gate);
   if (verdict.kind === "ok") return undefined;
-  if (verdict.kind !== "locked") {
-    const message = "The gateway's token is needed as the API key (Authorization: Bearer …).";
-    return sendError(reply, { status: 401, message, type: "invalid_request_error", code: "invalid_api_key" });
-  }
-  reply.header("retry-after", String(Math.ceil(verdict.retryAfterMs / 1000)));
-  const message = "Too many wrong tokens came from this address.";
-  return sendError(reply, { status: 429, message, type: "rate_limit_error", code: "rate_limited" });
+  if (verdict.kind === "locked") reply.header("retry-after", String(Math.ceil(verdict.retryAfterMs / 1000)));
+  const error = verdict.kind === "locked" ? LOCKED : NO_KEY;
+  const type = "application/json; charset=utf-8";
+  refuseUnread(request, reply, { status: error.status, type, body: JSON.stringify(errorBody(error)) }, clock);
+  return reply;
 }
+
+const NO_KEY: ApiError = {
+  status: 401,
+  message: "The gateway's token is needed as the API key (Authorization: Bearer …).",
+  type: "invalid_request_error",
+  code: "invalid_api_key",
+};
+
+const LOCKED: ApiError = {
+  status: 429,
+  message: "Too many wrong tokens came from this address.",
+  type: "rate_limit_error",
+  code: "rate_limited",
+};
 
 function tellError(error: unknown, request: FastifyRequest, reply: FastifyReply, { log }: Options): FastifyReply {
   if (error instanceof MethodError) return sendError(reply, badRequest(error.message));

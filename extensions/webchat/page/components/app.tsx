@@ -22,7 +22,9 @@ export function App(props: { state: State; chat: Chat }): VNode {
   const running = isRunning(state);
   useEscape(running && !drawer, chat);
   useTitle(state, running);
-  if (state.link.state === "unauthorized") return <Gate message={state.link.message} chat={chat} />;
+  if (state.link.state === "unauthorized") {
+    return <Gate message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
+  }
   const shut = (): void => setDrawer(false);
   return (
     <div class="app">

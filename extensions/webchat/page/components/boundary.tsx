@@ -18,7 +18,7 @@ interface Failed {
 export class Boundary extends Component<Props, Failed> {
   override state: Failed = { failed: false, of: undefined };
 
-  static getDerivedStateFromProps(props: Props, state: Failed): Failed {
+  static override getDerivedStateFromProps(props: Props, state: Failed): Failed {
     return state.failed && state.of === props.of ? state : { failed: false, of: props.of };
   }
 

@@ -4,7 +4,7 @@ import type { Chat } from "../chat.ts";
 import { Mark } from "./icons.tsx";
 
 /** Asks for the token where none is known, or the known one was refused. */
-export function Gate(props: { message: string; chat: Chat }): VNode {
+export function Gate(props: { message: string; offered: boolean; chat: Chat }): VNode {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = (event: Event): void => {
@@ -26,6 +26,7 @@ export function Gate(props: { message: string; chat: Chat }): VNode {
             {props.message}
           </p>
         )}
+        {props.offered && <Offer chat={props.chat} />}
         <label>
           Token
           <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
@@ -35,5 +36,21 @@ export function Gate(props: { message: string; chat: Chat }): VNode {
         </button>
       </form>
     </main>
+  );
+}
+
+/** A link can come from anywhere, so its token is sent only when the person wants that. */
+export function Offer(props: { chat: Chat }): VNode {
+  const { chat } = props;
+  return (
+    <div class="banner">
+      <p>A link brought a token for this gateway. Use it if the link came from you or from openclaw dashboard.</p>
+      <button type="button" class="quiet" onClick={() => chat.takeOffer(true)}>
+        Sign in with the link's token
+      </button>
+      <button type="button" class="quiet" onClick={() => chat.takeOffer(false)}>
+        Ignore it
+      </button>
+    </div>
   );
 }

@@ -3,6 +3,7 @@ import type { Chat } from "../chat.ts";
 import { count, sessionTitle } from "../format.ts";
 import { openRow } from "../state.ts";
 import type { State } from "../state.ts";
+import { Offer } from "./gate.tsx";
 import { Icon } from "./icons.tsx";
 import { LinkBanner, LinkState } from "./link.tsx";
 
@@ -50,6 +51,7 @@ export function Banners(props: { state: State; chat: Chat }): VNode {
   return (
     <div class="banners column">
       <LinkBanner link={state.link} chat={chat} />
+      {state.offered !== undefined && <Offer chat={chat} />}
       {state.status.problems.map((problem) => (
         <div class="banner warning" role="status" key={problem.message}>
           <Icon name="warning" />

@@ -1,0 +1,107 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { BlockList, isIP } from "node:net";
+
+/** Who is at the other end of a request or socket. */
+export interface Peer {
+  /** The client's IP address; the nearest proxy's where no trusted proxy names the client. */
+  readonly address: string;
+  /** A proxy carried the request, so that the address says nothing of where its client is. */
+  readonly isProxied: boolean;
+}
+
+interface Arrival {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Headers that proxies add; a browser or program that connects directly sends none of them. */
+const PROXY_MARKS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-forwarded-port",
+  "x-forwarded-server",
+  "x-real-ip",
+  "x-client-ip",
+  "true-client-ip",
+  "cf-connecting-ip",
+  "fastly-client-ip",
+  "tailscale-user-login",
+] as const;
+
+/** Finds out who sent a request. `trusted` are IP addresses or networks (`10.0.0.0/8`) of proxies whose words count. */
+export class Peers {
+  readonly #trusted: BlockList;
+
+  constructor(trusted: readonly string[]) {
+    this.#trusted = blockListOf(trusted);
+  }
+
+  of({ socket, headers }: Arrival): Peer {
+    const nearest = plainAddress(socket.remoteAddress);
+    const isProxied = PROXY_MARKS.some((name) => headers[name] !== undefined);
+    if (!this.#isTrusted(nearest)) return { address: nearest, isProxied };
+    return { address: this.#clientOf(headers["x-forwarded-for"]) ?? nearest, isProxied: true };
+  }
+
+  /** Each proxy adds its caller at the end, so the last address that no trusted proxy has is the client's. */
+  #clientOf(forwarded: string | string[] | undefined): string | undefined {
+    const hops = String(forwarded ?? "")
+      .split(",")
+      .map((hop) => plainAddress(hop.trim()));
+    const client = hops.findLast((hop) => !this.#isTrusted(hop));
+    return client !== undefined && isIP(client) > 0 ? client : undefined;
+  }
+
+  #isTrusted(address: string): boolean {
+    const version = isIP(address);
+    return version > 0 && this.#trusted.check(address, version === 6 ? "ipv6" : "ipv4");
+  }
+}
+
+/** What cannot be read as an address or network is left out; the config's schema refuses it. */
+function blockListOf(texts: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = "", bits] = text.split("/");
+    const version = isIP(address);
+    if (version === 0) continue;
+    list.addSubnet(address, Number(bits ?? (version === 6 ? 128 : 32)), version === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
+}
+
+/** Whether a text is an IP address or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const most = isIP(address) === 6 ? 128 : 32;
+  const isSize = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  return isIP(address) > 0 && isSize && rest.length === 0;
+}
+
+/** An IPv4 address within IPv6 in the form of IPv4, so that one peer has one name. */
+export function plainAddress(address: string | undefined): string {
+  return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/i, "");
+}
+
+/**
+ * The name under which a peer's wrong tokens and open sockets are counted: all addresses of this machine are one, and so is
+ * an IPv6 network of 64 bits, in which addresses cost nothing. Who came through an unknown proxy on this machine is counted
+ * apart from the programs of this machine.
+ */
+export function countedAs({ address, isProxied }: Peer): string {
+  if (isLoopback(address)) return isProxied ? "a proxy on this machine" : "this machine";
+  return networkOf(address);
+}
+
+/** An IPv4 address, or the first 64 bits of an IPv6 address. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = [], tail = []] = address.split("::").map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(":")}::/64`;
+}
+
+export const isLoopback = (address: string) => address === "::1" || address.startsWith("127.");

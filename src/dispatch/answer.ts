@@ -114,10 +114,16 @@ class Answering {
 
   async #grow(delta: string): Promise<void> {
     this.#visible += delta;
-    if (!this.#sent.mayRepeat(this.#visible))
-      this.#preview?.update(this.#messagesOf(joined([...this.#unsent(), this.#visible]))[0] ?? "");
+    const visible = this.#visible;
+    this.#preview?.update(() => this.#previewOf(visible));
     await this.#sendBlocks(this.#feed?.push(delta));
     await this.#sendBlocks(this.#feed?.tick());
+  }
+
+  /** What a preview shows of the answer; empty while the words may become those that the message tool has said. */
+  #previewOf(visible: string): string {
+    if (this.#sent.mayRepeat(visible)) return "";
+    return this.#messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
   }
 
   /** What the blocks of an earlier boot said, and all of it, is in the chat: it goes on behind them. */
@@ -151,6 +157,7 @@ class Answering {
 
   /** Texts that the message tool has not said in this chat. */
   #unsent(): readonly string[] {
+    if (!this.#sent.has) return this.#texts;
     return this.#texts.filter((text) => !this.#sent.repeats(parseDirectives(text).text));
   }
 

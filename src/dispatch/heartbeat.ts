@@ -1,5 +1,6 @@
 import { progressOf } from "../harness/resume.ts";
-import { parseDirectives, stripHeartbeatToken } from "../reply/directives.ts";
+import { parseDirectives } from "../reply/directives.ts";
+import { stripHeartbeatToken } from "../reply/heartbeat-token.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { Outcome } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";

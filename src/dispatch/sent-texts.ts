@@ -64,6 +64,7 @@ export class SentTexts {
 
   /** As far as it goes, a growing text may become a repeat. */
   mayRepeat(text: string): boolean {
+    if (this.#sent.length === 0) return false;
     const words = normal(text);
     return this.#sent.some((sent) => sent.includes(words));
   }

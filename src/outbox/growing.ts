@@ -16,6 +16,9 @@ export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links" | "log
   readonly isNative?: boolean | undefined;
 }
 
+/** Only one message is shown: characters of Markdown that are rendered for each character that it has room for. */
+const SOURCE_PER_SHOWN = 8;
+
 /** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
 export class Growing {
   readonly #deps: GrowingDeps;
@@ -65,12 +68,15 @@ export class Growing {
 
   /** Shows the text so far, unless the pace of its chat allows that later. Undefined when there was nothing to do. */
   async show(markdown: string): Promise<SendResult | undefined> {
-    const [part, next] = await renderText(markdown, this.#deps.limits);
-    const link = this.#deps.links.link(this.#deps.to);
+    const { limits, links, to } = this.#deps;
+    const most = limits.text * SOURCE_PER_SHOWN;
+    const [part, next] = await renderText(markdown.slice(0, most), limits);
+    const link = links.link(to);
     if (!link || !part || part.body === this.#body) return undefined;
     const later = this.#tooEarly();
     if (later) return later;
-    const result = (await this.#grow(link, { part, markdown, isWhole: next === undefined })) ?? this.#put(link, part);
+    const isWhole = next === undefined && markdown.length <= most;
+    const result = (await this.#grow(link, { part, markdown, isWhole })) ?? this.#put(link, part);
     return this.#noted(await result, part);
   }
 

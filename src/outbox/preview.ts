@@ -27,8 +27,8 @@ export class Preview {
   readonly #deps: PreviewDeps;
   readonly #growing: Growing;
   #shown = "";
-  /** The text so far. */
-  #wanted = "";
+  /** Makes the text so far, when there is one that was not looked at. */
+  #wanted: (() => string) | undefined;
   #nextAt: number;
   #busy: Promise<void> | undefined;
   #closed = false;
@@ -56,22 +56,27 @@ export class Preview {
     return this.#growing.fades ? this.#shown : undefined;
   }
 
-  /** Shows the text so far, now or as soon as it is time. */
-  update(markdown: string): void {
-    this.#wanted = markdown;
+  /** Shows the text so far, now or as soon as it is time. A function is called only then, however many updates came before. */
+  update(markdown: string | (() => string)): void {
+    this.#wanted = typeof markdown === "string" ? () => markdown : markdown;
     this.#look();
   }
 
   /** A model that falls silent must not leave its last words unseen. */
   #look(): void {
     this.#noLook();
-    const markdown = this.#wanted;
-    if (this.#closed || this.#busy || this.#growing.isOver) return;
-    if (markdown.length < LEAST_TEXT || markdown === this.#shown) return;
+    const make = this.#wanted;
+    if (this.#closed || this.#busy || this.#growing.isOver || !make) return;
     const now = this.#deps.clock.now();
     if (now < this.#nextAt || !this.#isFree) {
       const ms = now < this.#nextAt ? this.#nextAt - now : LOOK_AGAIN_MS;
       this.#noLook = this.#deps.clock.after(ms, () => this.#look());
+      return;
+    }
+    this.#wanted = undefined;
+    const markdown = make();
+    if (markdown.length < LEAST_TEXT || markdown === this.#shown) {
+      this.#nextAt = now + LOOK_AGAIN_MS;
       return;
     }
     const before = this.#shown;
@@ -80,7 +85,9 @@ export class Preview {
     this.#run(async () => {
       const result = await this.#growing.show(markdown);
       // Whoever falls silent now must not leave it unseen.
-      if (result?.kind === "retry") this.#shown = before;
+      if (result?.kind !== "retry") return result;
+      this.#shown = before;
+      this.#wanted ??= make;
       return result;
     });
   }

@@ -33,9 +33,6 @@ export interface DirectiveFilter {
 /** A model says this instead of a reply when nothing is to be sent. */
 export const SILENT_TOKEN = "NO_REPLY";
 
-/** A model answers a heartbeat with this when nothing needs attention. */
-const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
-
 const NAMES = ["reply_to_current", "reply_to", "media", "audio_as_voice"];
 const BODIES = /^(?:(reply_to_current)|reply_to\s*:\s*(.*\S)|media\s*:\s*(.*\S)|(audio_as_voice))$/i;
 /** What may stand between the brackets while the closing ones are not there. */
@@ -70,34 +67,6 @@ export function createDirectiveFilter(): DirectiveFilter {
       return { ...(replyTo && { replyTo }), media: [...media], audioAsVoice, silent: tidy.silent() };
     },
   };
-}
-
-/**
- * Takes the heartbeat token from either end of a text, also where Markdown or HTML marks surround it. `silent` says that
- * the token was there and that at most `ackMaxChars` UTF-16 units of remark came with it, so that nothing is to be sent.
- */
-export function stripHeartbeatToken(
-  text: string,
-  ackMaxChars = 300,
-): { text: string; stripped: boolean; silent: boolean } {
-  let rest = text.trim();
-  let stripped = false;
-  for (let next = stripOnce(rest); next !== undefined; next = stripOnce(rest)) {
-    rest = next;
-    stripped = true;
-  }
-  return { text: rest, stripped, silent: stripped && rest.length <= ackMaxChars };
-}
-
-const MARKS = "(?:[*_`~\\s]|</?[a-z]{1,10}>)*";
-const HEAD = new RegExp(`^${MARKS}${HEARTBEAT_TOKEN}(?![A-Za-z0-9_])${MARKS}[.!]?`, "i");
-const TAIL = new RegExp(`(?<![A-Za-z0-9])[*_\`~]*${HEARTBEAT_TOKEN}[*_\`~]*(?:</?[a-z]{1,10}>)*[.!]?$`, "i");
-
-function stripOnce(text: string): string | undefined {
-  for (const pattern of [HEAD, TAIL]) {
-    if (pattern.test(text)) return text.replace(pattern, "").trim();
-  }
-  return undefined;
 }
 
 type Directive =

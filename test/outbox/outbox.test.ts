@@ -407,6 +407,23 @@ describe("preview", () => {
     expect(platform.messages).toEqual([]);
   });
 
+  it("makes its text once an edit is due, not at every delta", async () => {
+    const preview = outbox.preview(peer("8001"), 1)!;
+    clock.pass(800);
+    let made = 0;
+    for (let count = 10; count < 500; count += 1)
+      preview.update(() => {
+        made += 1;
+        return words(count);
+      });
+    await until(() => platform.messages.length === 1);
+    await quiet();
+    expect(made).toBe(1);
+    clock.pass(1000);
+    await until(() => platform.texts[0] === words(499));
+    expect(made).toBe(2);
+  });
+
   it("grows at the platform's pace and becomes the final", async () => {
     limits = { ...LIMITS, editEveryMs: 3000 };
     const preview = outbox.preview(peer("8001"), 1, { replyTo: "q1" })!;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { createDirectiveFilter, parseDirectives, stripHeartbeatToken } from "../../src/reply/directives.ts";
+import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
+import { stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
 import { cutInto } from "./parts.ts";
 
 describe("parseDirectives", () => {

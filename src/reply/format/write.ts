@@ -19,8 +19,8 @@ interface Part {
 export function write(styled: StyledText, range: { from: number; to: number }, dialect: Dialect): Written {
   const { from, to } = range;
   const inside = styled.spans
-    .map((span) => ({ ...span, start: Math.max(span.start, from), end: Math.min(span.end, to) }))
-    .filter((span) => span.start < span.end);
+    .filter(({ start, end }) => start < to && end > from)
+    .map((span) => ({ ...span, start: Math.max(span.start, from), end: Math.min(span.end, to) }));
   const quotes = inside.filter((span) => span.style.kind === "quote");
   const pen = new Pen({ text: styled.text.slice(0, to), at: from, quotes, dialect });
   for (const part of partsOf(inside, styled.text.slice(0, to), dialect)) pen.part(part);
@@ -52,7 +52,10 @@ function markedLine(text: string, line: Omit<Part, "marks"> & { style: InlineSty
 }
 
 function linesOf(text: string, start: number, end: number): { start: number; end: number }[] {
-  const lines = [...text.slice(start, end).matchAll(/[^\n]+/g)];
+  const whole = text.slice(start, end);
+  // The usual case; a text of thousands of marks would spend its time on the search.
+  if (/^\S[^\n]*(?<=\S)$/.test(whole)) return [{ start, end }];
+  const lines = [...whole.matchAll(/[^\n]+/g)];
   return lines.flatMap(({ 0: line, index }) => {
     const solid = line.trim();
     const at = start + index + line.indexOf(solid);

@@ -2,6 +2,7 @@ import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 
 import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
+import { boundLinkLabels } from "./link-labels.ts";
 import { markSpoilers } from "./spoilers.ts";
 import { keepWebAddresses } from "./web-address.ts";
 
@@ -10,6 +11,7 @@ const MAX_NESTING = 1000;
 
 const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 keepWebAddresses(parser);
+boundLinkLabels(parser);
 // An address that is shown is one that can be copied: its escapes stay.
 parser.normalizeLinkText = (address) => address;
 
@@ -21,26 +23,40 @@ export function parseMarkdown(text: string): MarkdownDoc {
   return { blocks: toBlocks(nest(parser.parse(text.toWellFormed(), {}))) };
 }
 
+const MARKS: Partial<Record<string, Mark>> = { em_open: "italic", strong_open: "bold", s_open: "strike" };
+
 /** A token with what stands between it and its closing token. */
 interface Node {
   readonly token: Token;
   readonly children: Node[];
 }
 
+interface Level {
+  readonly nodes: Node[];
+  /** Types of the tokens that opened the marks around it. */
+  readonly marks: ReadonlySet<string>;
+}
+
+/** A mark inside of the same mark changes nothing and is left out: thousands of them would end the stack. */
 function nest(tokens: readonly Token[]): Node[] {
-  const root: Node[] = [];
-  const lists: Node[][] = [root];
+  const root: Level = { nodes: [], marks: new Set() };
+  const levels: Level[] = [root];
   for (const token of tokens) {
+    const level = levels.at(-1) ?? root;
     if (token.nesting === -1) {
-      lists.pop();
+      levels.pop();
       continue;
     }
+    const isRepeat = level.marks.has(token.type);
     const node: Node = { token, children: [] };
-    lists.at(-1)?.push(node);
-    if (token.nesting === 1) lists.push(node.children);
+    if (!isRepeat) level.nodes.push(node);
+    if (token.nesting === 1) levels.push(isRepeat ? level : { nodes: node.children, marks: marksIn(token, level) });
   }
-  return root;
+  return root.nodes;
 }
+
+const marksIn = ({ type }: Token, { marks }: Level): ReadonlySet<string> =>
+  MARKS[type] === undefined ? marks : new Set([...marks, type]);
 
 function toBlocks(nodes: readonly Node[]): Block[] {
   return nodes.map(toBlock).filter((block) => block !== undefined);
@@ -102,8 +118,6 @@ function inlinesOf(node: Node): Inline[] {
 function toInlines(nodes: readonly Node[]): Inline[] {
   return nodes.map(toInline).filter((inline) => inline !== undefined);
 }
-
-const MARKS: Partial<Record<string, Mark>> = { em_open: "italic", strong_open: "bold", s_open: "strike" };
 
 function toInline({ token, children }: Node): Inline | undefined {
   const mark = MARKS[token.type];

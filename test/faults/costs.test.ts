@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { createBlockChunker } from "../../src/reply/chunker.ts";
+import { createDirectiveFilter, parseDirectives } from "../../src/reply/directives.ts";
+import { renderChunks } from "../../src/reply/format/chunks.ts";
+import { stripHeartbeatToken } from "../../src/reply/heartbeat-token.ts";
+import { toPlain } from "../../src/reply/markdown/plain.ts";
+import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
+import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
+import { createTagStripper } from "../../src/reply/tags.ts";
+import { neutralise } from "../../src/prompt/untrusted.ts";
+
+const LENGTH = 30_000;
+/** How many times as long as plain words of the same length a text may take. What is quadratic takes hundreds of times. */
+const MOST_TIMES = 100;
+/** Milliseconds below which nothing is measured: less is the noise of a busy machine. */
+const NOISE = 3;
+
+/** What is done to every answer, and to every message. */
+const WORK: Readonly<Record<string, (text: string) => unknown>> = {
+  "the renderers of all chats": (text) => [
+    renderTelegramChunks(text),
+    renderChunks(text, "slack-mrkdwn", { limit: 4000 }),
+    renderChunks(text, "discord", { limit: 2000 }),
+    renderChunks(text, "signal-styled", { limit: 2000 }),
+    renderChunks(text, "whatsapp", { limit: 4096 }),
+    toPlain(parseMarkdown(text)),
+  ],
+  "the filters of an answer": (text) => {
+    const tags = createTagStripper();
+    const directives = createDirectiveFilter();
+    return [directives.push(tags.push(text)), directives.push(tags.end()), directives.end(), parseDirectives(text)];
+  },
+  "the chunker": (text) => {
+    const chunker = createBlockChunker({ minChars: 800, maxChars: 4000, breakPreference: "paragraph" });
+    return [...chunker.push(text), ...chunker.flush()];
+  },
+  "the heartbeat's answer": (text) => [stripHeartbeatToken(text), stripHeartbeatToken(`a ${text} b`)],
+  "what takes the gateway's voice from foreign text": neutralise,
+};
+
+const REPEATED = [
+  ["![", "[", "[[", "[](", "[a](", "![a](", "]", "[]", '[a](b "', "[a](<b ", "[a](b (", "[a]: ", "[a]: b\n", "[^"],
+  ["[*", "*[", "![*", "<", "<a", "</", "<!--", "<br>", "<think", "<final ", "<<<", "<|", "[INST", "(", "((", ")"],
+  ["*", "**", "_", "*a ", "_a ", "**a ", "a*b_", "*_", "_*a", "~~", "~~a", "||", "|| ", "`", "``a", "`a", "```\n"],
+  ["> ", "- ", "1. ", "#", "# ", "|", "|a|\n|-|\n", "---\n", "===\n", "    a\n", "\\", "&", "&amp;", "$x$", "\\("],
+  ["\n", "a\n", "a\n\n", " ", "\t", "a ", "é", "e\u0301", "\u200b", "\u200d", "😀", "「", "**注", "\u2028"],
+  ["http://", "http://a/", "http://a)", "System", "System ", "\nSystem ", "S\u200by", "[media attached: ", "[[media:"],
+  ["HEARTBEAT_OK", "HEARTBEAT_OK ", "*HEARTBEAT_OK", "\n(untrusted ", "\n> ", "\n**", "Queued #", "[Tool Call: "],
+]
+  .flat()
+  .map((part): [name: string, text: string] => [
+    `${JSON.stringify(part)} over and over`,
+    part.repeat(Math.ceil(LENGTH / part.length)).slice(0, LENGTH),
+  ]);
+
+const HALF = LENGTH / 2;
+const CLOSED: [name: string, text: string][] = [
+  ["brackets of which one closes", `${"[".repeat(LENGTH)}](http://a.b)`],
+  ["images of which one closes", `${"![".repeat(HALF)}](http://a.b)`],
+  ["brackets that all close", `${"[".repeat(HALF)}${"]".repeat(HALF)}(http://a.b)`],
+  ["brackets after a definition", `[a]: b\n\n${"![".repeat(HALF)}]`],
+  ["bold text within bold text", `${"*".repeat(HALF)}a${"*".repeat(HALF)}`],
+  ["brackets in deep quotes", `${"> ".repeat(900)}${"[".repeat(LENGTH)}`],
+];
+
+function millisecondsOf(work: (text: string) => unknown, text: string): number {
+  const begun = performance.now();
+  work(text);
+  return performance.now() - begun;
+}
+
+/** The machine may be busy for a moment, a slow way is slow each time. */
+function leastOf(work: (text: string) => unknown, text: string, enough = 0): number {
+  let least = Infinity;
+  for (let turn = 0; turn < 4 && least > enough; turn += 1) least = Math.min(least, millisecondsOf(work, text));
+  return least;
+}
+
+describe.each(Object.entries(WORK))("the cost of %s", (_name, work) => {
+  const plain = "plain words of a message, ".repeat(LENGTH).slice(0, LENGTH);
+  const most = Math.max(NOISE, leastOf(work, plain)) * MOST_TIMES;
+
+  it.each([...REPEATED, ...CLOSED])("does not run away for %s", (_text, text) => {
+    expect(leastOf(work, text, most)).toBeLessThan(most);
+  });
+});

@@ -14,12 +14,9 @@ export function changes(room: Room): Changes {
   const { api, host } = room;
   return {
     async edit(to, messageId, part, options = {}) {
-      const { buttons } = options;
-      const body = {
-        content: part.body,
-        allowed_mentions: NO_MENTIONS,
-        ...(buttons && { components: rowsOf(buttons) }),
-      };
+      // Without an empty list the buttons of before would stay.
+      const components = rowsOf(options.buttons ?? []);
+      const body = { content: part.body, allowed_mentions: NO_MENTIONS, components };
       return changing(to, room, async (target) => {
         await api.act("PATCH", `/channels/${target}/messages/${messageId}`, { body });
         return { kind: "sent", messageId };

@@ -92,7 +92,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.noRoom && { noRoom: around.noRoom }),
-    tools: (agent, scene) => toolsFor(agent, live, { rules: journal.approvals, extra: toolsOfChat(agent, scene) }),
+    tools: (agent, acting, scene) =>
+      toolsFor(agent, live, { rules: journal.approvals, acting, extra: toolsOfChat(agent, scene) }),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

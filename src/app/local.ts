@@ -7,6 +7,7 @@ import { acquireStateLock } from "../store/lock.ts";
 import type { ChatPort } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
 import type { ModelRef, ThinkLevel, Usage } from "../types/model.ts";
+import type { Approval } from "../types/tool.ts";
 import { emptyUsage } from "../types/usage.ts";
 import { applyEnv } from "./config/env-vars.ts";
 import { loadConfig } from "./config/load.ts";
@@ -24,7 +25,7 @@ export interface LocalRequest {
   readonly timeoutMs?: number;
   readonly onText?: (delta: string) => void;
   /** May this command run? A denial when unset. */
-  readonly onApproval?: (command: string, signal: AbortSignal) => Promise<Decision>;
+  readonly onApproval?: (approval: Approval, signal: AbortSignal) => Promise<Decision>;
 }
 
 type Decision = "allow-once" | "allow-always" | "deny";
@@ -101,9 +102,8 @@ async function answerQuestions(stream: RunStream, chat: ChatPort, decide: NonNul
   void stream.done.then(() => over.abort());
   for await (const event of stream.watch()) {
     if (event.type !== "approval_request") continue;
-    const { id, command } = event.approval;
-    const decision = await decide(command, over.signal).catch(() => "deny" as const);
-    chat.approvals.resolve(id, decision);
+    const decision = await decide(event.approval, over.signal).catch(() => "deny" as const);
+    chat.approvals.resolve(event.approval.id, decision);
   }
 }
 

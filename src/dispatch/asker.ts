@@ -1,6 +1,8 @@
 import type { Run } from "../harness/run.ts";
 import type { InboundMessage } from "../types/message.ts";
-import { approvalButtons, approvalText } from "./approvals.ts";
+import type { Approval, ApprovalDecision } from "../types/tool.ts";
+import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
+import type { Asker } from "./approvals.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
 
@@ -15,27 +17,31 @@ export function addressed(message: InboundMessage): InboundMessage | undefined {
 export function askerFor(
   message: InboundMessage,
   run: () => Run,
-  { replies, log }: Pick<RunnerPorts, "replies" | "log">,
-) {
+  { replies, outbox, log }: Pick<RunnerPorts, "replies" | "outbox" | "log">,
+): Asker {
   // Whoever is at a client sees the question there; a heartbeat has nobody.
   const chat = isHeartbeat(message) || message.options?.operator !== true ? addressed(message)?.from : undefined;
+  const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
   return {
-    asked: (approval: Parameters<typeof approvalText>[0]) => {
+    fits: async (approval) => !chat || outbox.isOneMessage(approvalText(approval), chat),
+    asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (!chat) return;
-      const notice = { key: `approval:${approval.id}`, text: approvalText(approval), because: "approval" as const };
-      void replies
-        .tell(chat, { ...notice, buttons: approvalButtons(approval.id) })
-        .catch((error: unknown) => log.error("question not delivered", { approval: approval.id, error }));
+      if (chat) void replies.ask(chat, questionOf(approval)).catch(lost(approval.id));
     },
-    answered: (id: string, decision: Parameters<typeof emitAnswered>[2]) => emitAnswered(run(), id, decision),
+    answered(approval, decision) {
+      run().stream.emit({ type: "approval_end", id: approval.id, decision });
+      if (chat) void replies.answered(chat, endOf(approval, decision)).catch(lost(approval.id));
+    },
   };
 }
 
-function emitAnswered(
-  run: Run,
-  id: string,
-  decision: "allow-once" | "allow-always" | "deny" | "timeout" | "abort",
-): void {
-  run.stream.emit({ type: "approval_end", id, decision });
-}
+const questionOf = (approval: Approval) => ({
+  key: `approval:${approval.id}`,
+  text: approvalText(approval),
+  buttons: approvalButtons(approval),
+});
+
+const endOf = (approval: Approval, decision: ApprovalDecision) => ({
+  ...questionOf(approval),
+  answer: answeredText(approval, decision),
+});

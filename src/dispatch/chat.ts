@@ -40,7 +40,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Sa
     plain: (text) => parseDirectives(text).text,
     approvals: {
       list: () => dispatch.approvals.list(),
-      resolve: (id, decision) => dispatch.approvals.resolve(id, decision),
+      resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,
     },
   };
 }

@@ -4,6 +4,7 @@ import type { OneShotRequest } from "../types/chat.ts";
 import type { RunStream } from "../types/events.ts";
 import { runId, sessionKey } from "../types/ids.ts";
 import type { ChatMessage, UserMessage } from "../types/model.ts";
+import { OPERATOR } from "../types/principal.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -31,7 +32,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
   const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: "api" as const };
-  const tools = ports.tools(agent);
+  const tools = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
   const run = startRun(
     {
       facts,
@@ -54,10 +55,13 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
     {
       ...ports,
       log: ports.log.with({ run: id, session: key }),
-      approvals: dispatch.approvals.deskFor(facts, {
-        asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
-        answered: (approval, decision) => run.stream.emit({ type: "approval_end", id: approval, decision }),
-      }),
+      approvals: dispatch.approvals.deskFor(
+        { facts, principal: OPERATOR },
+        {
+          asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
+          answered: ({ id: asked }, decision) => run.stream.emit({ type: "approval_end", id: asked, decision }),
+        },
+      ),
     },
   );
   if (request.signal.aborted) run.abort("user");

@@ -10,6 +10,7 @@ import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/jou
 import type { Log } from "../types/log.ts";
 import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/message.ts";
 import type { ModelInfo, ModelRef } from "../types/model.ts";
+import type { Acting } from "../types/principal.ts";
 import type { ChatScene } from "../types/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -106,7 +107,7 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */
   noRoom?(messages: readonly InboundMessage[], error: unknown): Promise<void>;
   /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */
-  tools(agent: AgentSettings, scene?: ChatScene): readonly Tool[];
+  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[];
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
   /**
    * What goes on outside a session's transcript, a line each, as it is now. Told in each turn after a compaction, since no

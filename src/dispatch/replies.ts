@@ -1,7 +1,7 @@
 import type { RunLog } from "../harness/log.ts";
 import { NOTICE_TYPE } from "../sessions/history.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
-import type { InboxRow, Outcome, Refusal } from "../types/journal.ts";
+import type { InboxRow, Outcome, OutboxRow, Refusal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
@@ -13,6 +13,16 @@ import type { DispatchPorts } from "./ports.ts";
 import { runIdOf, turnIdOf } from "./turn.ts";
 import { leaveUnanswered } from "./unanswered.ts";
 import { pairingText } from "./words.ts";
+
+/** How long the end of a question waits for its message to have arrived: looks, and milliseconds between two. */
+const QUESTION_LOOKS = 20;
+const QUESTION_LOOK_MS = 500;
+
+interface Question {
+  readonly key: string;
+  readonly text: string;
+  readonly buttons: readonly ReplyButton[];
+}
 
 /** What the gateway itself says: answers of commands, pairing codes, errors. */
 export class Replies {
@@ -105,17 +115,38 @@ export class Replies {
     );
   }
 
-  /** A line into a chat beside any message, such as a question with buttons. */
-  async tell(
-    to: Peer,
-    notice: { key: string; text: string; because: NoticeCause; buttons?: readonly ReplyButton[] },
-  ): Promise<void> {
-    await this.#ports.outbox.deliver({
-      replyKey: notice.key,
+  /** A line into a chat beside any message. */
+  async tell(to: Peer, notice: { key: string; text: string; because: NoticeCause }): Promise<void> {
+    const blocks = [{ kind: "notice", markdown: notice.text, because: notice.because }] as const;
+    await this.#ports.outbox.deliver({ replyKey: notice.key, to, blocks });
+  }
+
+  /** A question with buttons, beside any message. */
+  async ask(to: Peer, { key, text, buttons }: Question): Promise<readonly OutboxRow[]> {
+    return this.#ports.outbox.deliver({
+      replyKey: key,
       to,
-      blocks: [{ kind: "notice", markdown: notice.text, because: notice.because }],
-      ...(notice.buttons && { buttons: notice.buttons }),
+      blocks: [{ kind: "notice", markdown: text, because: "approval" }],
+      buttons,
     });
+  }
+
+  /** Its answer takes the place of a question, and the buttons go; where a platform cannot edit, the question stays. */
+  async answered(to: Peer, { answer, ...question }: Question & { readonly answer: string }): Promise<void> {
+    if (!this.#ports.link(to)?.edit) return;
+    for (let look = 0; look < QUESTION_LOOKS; look += 1) {
+      // Asked again under the same key it is not sent again: this tells how it stands.
+      const [row] = await this.ask(to, question);
+      const isOver = row === undefined || row.state === "failed";
+      if (isOver || row.messageId !== undefined) return isOver ? undefined : this.#replace(row, answer, question.key);
+      await new Promise<void>((resolve) => this.#ports.clock.after(QUESTION_LOOK_MS, resolve));
+    }
+  }
+
+  async #replace({ to, messageId }: OutboxRow, answer: string, key: string): Promise<void> {
+    if (messageId === undefined) return;
+    const blocks = [{ kind: "notice", markdown: answer, because: "approval" }] as const;
+    await this.#ports.outbox.deliver({ replyKey: `${key}:end`, to, blocks, editOf: messageId });
   }
 
   /** Kept in the transcript for people, unseen by the model: for the web the transcript is the delivery. */

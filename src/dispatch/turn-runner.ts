@@ -20,7 +20,7 @@ import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
-import { beginRun, candidatesFor, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
+import { askedFor, beginRun, candidatesFor, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
 import { agentGone, BROKEN, QUEUE_FULL } from "./words.ts";
 
 interface Going {
@@ -105,7 +105,7 @@ export class TurnRunner {
       log: waiting.log,
       behind: this.#ports.compactions.costs.behind(prepared.facts),
       approvals: this.#ports.approvals.deskFor(
-        prepared.facts,
+        askedFor(prepared, this.#ports),
         askerFor(prepared.message, () => run, this.#ports),
       ),
     });

@@ -7,18 +7,21 @@ import { sizesOf } from "../prompt/parts.ts";
 import { isMainKey } from "../sessions/keys.ts";
 import { MESSAGE_TOOL } from "../tools/message-result.ts";
 import type { ProfileWish } from "../types/auth.ts";
-import { runId, type RunId } from "../types/ids.ts";
+import { runId, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import { hasOwnerRights, type Acting } from "../types/principal.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
+import type { AskedFor } from "./approvals.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
+import { chatName, principalOf } from "./principal.ts";
 import { claimEvents } from "./turn-events.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
@@ -113,7 +116,9 @@ function bodyFor(
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(waiting)],
     media: media.files,
     missing: media.missing,
-    hasMessageTool: ports.tools(agent, sceneOf(waiting.rows, ports)).some(isMessageTool),
+    hasMessageTool: ports
+      .tools(agent, actingOf(waiting.rows, session.key, ports), sceneOf(waiting.rows, ports))
+      .some(isMessageTool),
   });
 }
 
@@ -154,6 +159,22 @@ export function joiningTurn(waiting: Waiting, row: InboxRow, agent: AgentSetting
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
+/** For whom a run of the turn asks. */
+export function askedFor({ facts, rows, message }: PreparedTurn, ports: Pick<DispatchPorts, "settings">): AskedFor {
+  const isOperator = message.options?.operator === true;
+  return {
+    facts,
+    principal: principalOf(rows, ports.settings()),
+    ...(!isOperator && { chat: chatName(message.from) }),
+  };
+}
+
+/** What the tools of a turn may do follows from this. */
+const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: DispatchPorts): Acting => ({
+  principal: principalOf(rows, ports.settings()),
+  sessionKey,
+});
+
 /** The chat that a turn answers, if any. */
 function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | undefined {
   const [first] = rows;
@@ -161,12 +182,11 @@ function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | u
   const { options, from, id } = first.message;
   const isOperator = options?.operator === true;
   const peer = isOperator ? options.deliverTo : from;
-  const { isOwner } = ports.settings();
   return (
     peer && {
       inboxId: first.id,
       peer,
-      isOwner: rows.every(({ message }) => isOwner(message)),
+      isOwner: hasOwnerRights(principalOf(rows, ports.settings())),
       ...(!isOperator && id !== "" && { messageId: id }),
     }
   );
@@ -222,7 +242,7 @@ export function requestFor(
   { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
 ): RunRequest {
   const { facts, agent, turn, message } = prepared;
-  const tools = ports.tools(agent, sceneOf(prepared.rows, ports));
+  const tools = ports.tools(agent, actingOf(prepared.rows, session.key, ports), sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = message.options?.heartbeat?.light === true;

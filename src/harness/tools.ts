@@ -46,6 +46,9 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     description: tool.description,
     parameters: toolSchema(tool),
     prepareArguments: unlessTorn,
+    // One call that changes something makes the calls of its answer run one after the other: none overtakes a question to a
+    // person, nor changes a file that the question is about.
+    executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
       const { before, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;

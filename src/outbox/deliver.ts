@@ -12,7 +12,7 @@ import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
 import { pause } from "./pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
-import { labelled } from "./render.ts";
+import { labelled, renderText } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
@@ -75,6 +75,12 @@ export class Outbox {
     });
     for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
     return rows;
+  }
+
+  /** Whether a text is one message of the chat. True where nobody knows its limits yet: then it is cut when it is sent. */
+  async isOneMessage(markdown: string, to: Peer): Promise<boolean> {
+    const limits = this.#deps.links.limits(to);
+    return limits === undefined || (await renderText(markdown, limits)).length <= 1;
   }
 
   /** Shows a reply while it grows. Undefined where the platform cannot, or is not connected. */

@@ -3,10 +3,23 @@ import type { Approval, ApprovalDecision } from "../types/tool.ts";
 
 /** A waiting command in the protocol's words. */
 export function showApproval(approval: Approval): Record<string, unknown> {
-  const { id, command, cwd, reason, agentId, sessionKey, runId } = approval;
+  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, allowance } = approval;
   return {
     id,
-    request: { command, cwd, reason, agentId, sessionKey, runId, host: "gateway", ask: "on-miss" },
+    request: {
+      command,
+      cwd,
+      reason,
+      agentId,
+      sessionKey,
+      runId,
+      host: "gateway",
+      ask: "on-miss",
+      principal,
+      chat,
+      files,
+      allowedDecisions: ["allow-once", ...(allowance === undefined ? [] : ["allow-always"]), "deny"],
+    },
     createdAtMs: approval.createdAt,
     expiresAtMs: approval.expiresAt,
   };

@@ -3,7 +3,7 @@ import { runId, sessionKey } from "../types/ids.ts";
 import type { ApprovalRules, KeyValue, RunFilter, RunLedger, RunRecord } from "../types/journal.ts";
 import type { Receipt } from "../types/run.ts";
 import { maskStrings } from "../utils/mask-strings.ts";
-import { count, json, text } from "./columns.ts";
+import { count, given, json, text, textOr } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Params, Row } from "./sqlite.ts";
 
@@ -65,13 +65,15 @@ export function createLedger(commits: Commits): RunLedger {
 
 export function createApprovals(commits: Commits, clock: Clock): ApprovalRules {
   return {
-    isAllowed: (agent, command) =>
-      commits.read(
-        (sql) => sql.one("SELECT 1 AS yes FROM allowed WHERE agent = ? AND command = ?", agent, command) !== undefined,
-      ),
-    allow: (agent, command) =>
+    allowance: (agent, command) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT given_by FROM allowed WHERE agent = ? AND command = ?", agent, command);
+        return row && given({ givenBy: textOr(row, "given_by") });
+      }),
+    allow: (agent, command, by) =>
       commits.write((sql) => {
-        sql.run("INSERT OR IGNORE INTO allowed (agent, command, at) VALUES (?, ?, ?)", agent, command, clock.now());
+        const add = "INSERT OR REPLACE INTO allowed (agent, command, at, given_by) VALUES (?, ?, ?, ?)";
+        sql.run(add, agent, command, clock.now(), by);
       }),
   };
 }

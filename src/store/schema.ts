@@ -127,6 +127,9 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX system_events_of ON system_events (session_key, id);
   `,
+  `
+  ALTER TABLE allowed ADD COLUMN given_by TEXT;
+  `,
 ];
 
 /** The version that this program writes. */

@@ -24,6 +24,9 @@ const NEVER_SAFE = new Set(
 // What changes the place or the meaning of the commands behind it.
 const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set unset hash umask .".split(" "));
 
+/** A builtin that changes the place or the meaning of the commands behind it. */
+export const changesTheRest = (program: string): boolean => CHANGES_THE_REST.has(program);
+
 // A program of the operator's list may read its standard input: flags and numbers, but nothing that could name a file,
 // as `-ofile` and `-f/file` would.
 const PLAIN_ARGUMENT = /^(?:-[A-Za-z]\d*|--[A-Za-z][A-Za-z-]*(?:=\d+)?|[+-]?\d+)$/;
@@ -74,9 +77,4 @@ export function decideExec(
 /** The texts that an allowance for good may be stored under: the whole command and each simple one in it. */
 export function allowanceTexts(command: string): readonly string[] {
   return [...new Set([trimCommand(command), ...(splitCommand(command) ?? []).map((part) => part.source)])];
-}
-
-/** The text that an allowance for good is kept under: the same command in another directory is another one. */
-export function allowanceFor(command: string, cwd: string): string {
-  return JSON.stringify([cwd, command]);
 }

@@ -2,22 +2,30 @@ import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { ApprovalRules } from "../types/journal.ts";
 import type { ExecSettings } from "../types/settings.ts";
-import type { ApprovalDecision, Tool, ToolContext, ToolResult } from "../types/tool.ts";
+import type { ApprovalDesk, ApprovalQuestion, BoundFile, Tool, ToolContext, ToolResult } from "../types/tool.ts";
 import { defineTool, errorResult, textResult } from "./define.ts";
 import { commandEnvironment } from "./exec-env.ts";
-import { allowanceFor, allowanceTexts, decideExec } from "./exec-policy.ts";
+import { allowanceFor } from "./exec-allowance.ts";
+import { bindFiles, changedIn, MOST_FILES, pathDirs } from "./exec-files.ts";
+import { allowanceTexts, decideExec } from "./exec-policy.ts";
 import { runCommand, type CommandEnd } from "./exec-run.ts";
 import { whyUnreadable } from "./hidden.ts";
-import type { FileAccess } from "./paths.ts";
+import { shownPath, type FileAccess } from "./paths.ts";
 import { trimCommand } from "./shell-words.ts";
+
+/** What owners allowed for good. */
+export interface Allowances {
+  isAllowed(agent: string, allowance: string): Promise<boolean>;
+}
 
 export interface ExecOptions {
   readonly settings: ExecSettings;
-  readonly rules: ApprovalRules;
+  readonly rules: Allowances;
   /** For the working directory: never one of the gateway's own, but not bound to the workspace. */
   readonly access: FileAccess;
+  /** The turn acts for an owner: what was allowed for good counts. */
+  readonly hasOwnerRights: boolean;
   /** Where long outputs are kept. */
   readonly outputDir: string;
 }
@@ -28,35 +36,55 @@ const input = z.object({
   cwd: z.string().optional().describe("Directory to run in; the workspace when left out"),
 });
 
-const REFUSALS: Readonly<Record<Exclude<ApprovalDecision, "allow-once" | "allow-always">, string>> = {
+const REFUSALS: Readonly<Record<Refused, string>> = {
   deny: "A person refused this command. Do not try it in another form; ask the user what to do instead.",
   timeout:
     "Nobody answered the question whether this command may run, so it was not run. Tell the user that it waits for approval.",
   abort: "The run was stopped before anybody allowed this command; it was not run.",
+  unshown:
+    "The command was not run, and nobody can be asked about it: the question does not fit into one message of this chat. " +
+    "Put the command into a script file and run that.",
 };
+type Refused = Exclude<Awaited<ReturnType<ApprovalDesk["ask"]>>, "allow-once" | "allow-always">;
 
 const REASON = "It is not on the list of commands that run without asking.";
 
+/** How often a command is asked about whose files change while the question waits. */
+const MOST_QUESTIONS = 3;
+
+interface Wanted {
+  readonly command: string;
+  readonly cwd: string;
+}
+
+/** The files that a command names, as they are now. */
+function bound({ command, cwd }: Wanted, { settings }: ExecOptions, { workspace }: ToolContext) {
+  const path = [...settings.pathPrepend, ...pathDirs(process.env["PATH"])];
+  return bindFiles(command, { cwd, workspace, path });
+}
+
+/** Parts of the command that were allowed for good, with the content that their files have now. Guests have no allowances. */
 async function allowedTexts(
-  { command, cwd }: { command: string; cwd: string },
-  rules: ApprovalRules,
-  agent: string,
+  { command, cwd }: Wanted,
+  options: ExecOptions,
+  context: ToolContext,
 ): Promise<ReadonlySet<string>> {
+  if (!options.hasOwnerRights) return new Set();
+  const isAllowed = async (text: string) => {
+    const files = await bound({ command: text, cwd }, options, context);
+    const allowance = allowanceFor({ command: text, cwd, files });
+    return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
+  };
   const texts = allowanceTexts(command);
-  const answers = await Promise.all(texts.map((text) => rules.isAllowed(agent, allowanceFor(text, cwd))));
+  const answers = await Promise.all(texts.map(isAllowed));
   return new Set(texts.filter((_text, index) => answers[index] === true));
 }
 
-/** The refusal, or undefined when the command may run. */
-async function refusal(
-  command: string,
-  cwd: string,
-  options: ExecOptions,
-  context: ToolContext,
-): Promise<string | undefined> {
+/** The refusal, or undefined when the command may run. Nothing may come between it and the run. */
+async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
   const { settings } = options;
-  const allowed = await allowedTexts({ command, cwd }, options.rules, context.agentId);
-  const decision = decideExec(command, settings, { isAllowed: (text) => allowed.has(text) });
+  const allowed = await allowedTexts(wanted, options, context);
+  const decision = decideExec(wanted.command, settings, { isAllowed: (text) => allowed.has(text) });
   if (decision === "run") {
     return undefined;
   }
@@ -64,14 +92,43 @@ async function refusal(
     const why = settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
     return `The command was not run: ${why} (tools.exec).`;
   }
-  const unreadable = whyUnreadable(command, cwd);
-  if (unreadable !== undefined) {
-    return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
+  return askUntilSame(wanted, options, context);
+}
+
+/** Asks; when the files that the command names changed in the meantime, asks about what they are now. */
+async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
+  let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
+  let files = await bound(wanted, options, context);
+  for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
+    const unreadable = whyUnaskable(wanted, files);
+    if (unreadable !== undefined) {
+      return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
+    }
+    const answer = await context.approvals.ask(questionFor(wanted, files, { reason, options }), context.signal);
+    if (answer !== "allow-once" && answer !== "allow-always") return REFUSALS[answer];
+    const now = await bound(wanted, options, context);
+    const changed = changedIn(files, now);
+    if (changed.length === 0) return undefined;
+    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
+    files = now;
   }
-  const reason = settings.ask === "always" ? "Every command is asked about." : REASON;
-  // The desk itself remembers what is allowed for good.
-  const answer = await context.approvals.ask({ command: trimCommand(command), cwd, reason }, context.signal);
-  return answer === "allow-once" || answer === "allow-always" ? undefined : REFUSALS[answer];
+  return "The command was not run: the files that it names changed each time while a person was asked about it.";
+}
+
+function whyUnaskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
+  if (files.length > MOST_FILES)
+    return `it names ${files.length} files, more than the ${MOST_FILES} that a question can show; name fewer at a time`;
+  return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
+}
+
+/** The desk itself remembers what is allowed for good; in a guest's turn nothing is. */
+function questionFor(
+  { command, cwd }: Wanted,
+  files: readonly BoundFile[],
+  { reason, options }: { reason: string; options: ExecOptions },
+): ApprovalQuestion {
+  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files }) : undefined;
+  return { command: trimCommand(command), cwd, reason, files, ...(allowance !== undefined && { allowance }) };
 }
 
 function describe({ output, code, because }: CommandEnd, timeoutMs: number): string {
@@ -122,7 +179,7 @@ export function execTool(options: ExecOptions): Tool {
       if (!(await stat(cwd)).isDirectory()) {
         throw new Error(`${wanted.cwd ?? "."} is not a directory.`);
       }
-      const refused = await refusal(wanted.command, cwd, options, context);
+      const refused = await refusal({ command: wanted.command, cwd }, options, context);
       return refused === undefined
         ? runAllowed(wanted, cwd, options, context)
         : errorResult(refused, { refused: true });

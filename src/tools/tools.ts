@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { ApprovalRules } from "../types/journal.ts";
+import { hasOwnerRights, type Principal } from "../types/principal.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
 import { editTool } from "./edit.ts";
-import { execTool } from "./exec.ts";
+import { execTool, type Allowances } from "./exec.ts";
 import { findTool } from "./find.ts";
 import { grepTool } from "./grep.ts";
 import { lsTool } from "./ls.ts";
@@ -14,7 +14,9 @@ import { writeTool } from "./write.ts";
 
 export interface ToolOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
-  readonly rules: ApprovalRules;
+  readonly rules: Allowances;
+  /** For whom the turn acts. */
+  readonly principal: Principal;
   /** Absolute paths of the gateway's own that no file tool may touch. */
   readonly deniedPaths: readonly string[];
   /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
@@ -39,7 +41,13 @@ export function createTools(options: ToolOptions): Tool[] {
     grepTool(access),
     findTool(access),
     lsTool(access),
-    execTool({ settings: settings.exec, rules, access: anywhere, outputDir }),
+    execTool({
+      settings: settings.exec,
+      rules,
+      access: anywhere,
+      outputDir,
+      hasOwnerRights: hasOwnerRights(options.principal),
+    }),
   ];
   const names = new Set(builtIn.map((tool) => tool.name));
   const extra = (options.extra ?? []).filter((tool) => !names.has(tool.name));

@@ -209,9 +209,12 @@ export interface RunLedger {
 }
 
 export interface ApprovalRules {
-  /** Commands that a person allowed for good, per agent. */
-  isAllowed(agent: string, command: string): Promise<boolean>;
-  allow(agent: string, command: string): Promise<void>;
+  /**
+   * The allowance for good of a command of an agent, if any, with who gave it: an owner (`channel:id`) or `operator`; rows of
+   * older versions do not say.
+   */
+  allowance(agent: string, command: string): Promise<{ readonly givenBy?: string } | undefined>;
+  allow(agent: string, command: string, by: string): Promise<void>;
 }
 
 /** Something that happened in the gateway, for the next turn of a session. */

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { AgentId, RunId, SessionKey } from "./ids.ts";
 import type { ImageContent, TextContent } from "./model.ts";
+import type { Principal } from "./principal.ts";
 
 export interface ToolResult {
   readonly content: (TextContent | ImageContent)[];
@@ -20,12 +21,35 @@ export interface Approval {
   readonly reason: string;
   readonly createdAt: number;
   readonly expiresAt: number;
+  /** For whom the turn acts that wants to run it, and in which chat they wrote. */
+  readonly principal?: Principal;
+  readonly chat?: string;
+  /** The files that the command names: the answer is for their content as it is now. */
+  readonly files?: readonly BoundFile[];
+  /** What is kept when it is allowed for good; it can only be allowed once when unset. */
+  readonly allowance?: string;
 }
+
+/** A file that a command names, with what was in it when a person was asked. */
+export interface BoundFile {
+  /** Absolute, as the command leads to it. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** `sha256:` with 64 hex digits; `stat:` with identity and times of a file that is too large to be hashed. */
+  readonly content: string;
+}
+
 export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
 
-/** Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. */
+export type ApprovalQuestion = Pick<Approval, "command" | "cwd" | "reason" | "files" | "allowance">;
+
+/**
+ * Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. `unshown`: the question does not fit
+ * into one message of its chat, so nobody was asked.
+ */
 export interface ApprovalDesk {
-  ask(question: Pick<Approval, "command" | "cwd" | "reason">, signal: AbortSignal): Promise<ApprovalDecision>;
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalDecision | "unshown">;
 }
 
 export interface ToolContext {

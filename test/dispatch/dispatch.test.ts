@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { allowanceFor } from "../../src/tools/exec-policy.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
@@ -506,11 +505,13 @@ describe("commands", () => {
 
 describe("asking before a command is run", () => {
   const answers: string[] = [];
+  let asks: { allowance?: string };
   beforeEach(() => {
     answers.length = 0;
+    asks = { allowance: "rm in /w" };
     const ask = makeTool("ask", async ({ text }, context) => {
       const decision = await context.approvals.ask(
-        { command: text, cwd: "/w", reason: "not on the list" },
+        { command: text, cwd: "/w", reason: "not on the list", ...asks },
         context.signal,
       );
       answers.push(decision);
@@ -537,7 +538,7 @@ describe("asking before a command is run", () => {
     expect(await boot.ask(`/approve ${id} once`, "owner")).toEqual({ kind: "command", name: "approve" });
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(hall.platform.texts.at(-1)).toBe("it was allow-once");
-    expect(await boot.journal.approvals.isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(false);
+    expect(await boot.journal.approvals.allowance("main", "rm in /w")).toBeUndefined();
     expect(boot.chat.approvals.list()).toEqual([]);
   });
 
@@ -556,9 +557,33 @@ describe("asking before a command is run", () => {
     const row = await boot.tell("do it", "owner");
     await boot.ask(`/approve ${(await question()).id} always`, "owner");
     await boot.outcome(row);
-    const { isAllowed } = boot.journal.approvals;
-    expect(await isAllowed("main", allowanceFor("rm -rf x", "/w"))).toBe(true);
-    expect(await isAllowed("main", allowanceFor("rm -rf x", "/elsewhere"))).toBe(false);
+    expect(hall.platform.texts.join("\n")).toContain("Allowed.");
+    expect(await boot.journal.approvals.allowance("main", "rm in /w")).toEqual({ givenBy: "telegram:owner" });
+  });
+
+  it("allows once what cannot be kept, and offers no more", async () => {
+    asks = {};
+    const row = await boot.tell("do it", "owner");
+    const { id } = await question();
+    expect(hall.platform.messages[0]!.buttons).toEqual([`/approve ${id} once`, `/approve ${id} deny`]);
+    await boot.ask(`/approve ${id} always`, "owner");
+    await boot.outcome(row);
+    expect(answers).toEqual(["allow-once"]);
+    expect(hall.platform.texts.join("\n")).toContain("Allowed once: this command cannot be allowed for good.");
+  });
+
+  it("says for whom the command is", async () => {
+    hall.gate = async () => ({ kind: "pass" });
+    await boot.tell("do it", "7", { sender: { id: "7", name: "Owner`\u202e\nSystem: yes" } });
+    await question();
+    const text = hall.platform.texts.find((one) => one.includes("rm -rf x"))!;
+    expect(text).toContain("for Owner' System: yes (telegram:7), who is no owner in telegram:7:");
+  });
+
+  it("asks nobody what does not fit into one message", async () => {
+    hall.limits = { ...hall.limits, text: 120 };
+    await boot.ask("do it", "owner");
+    expect(answers).toEqual(["unshown"]);
   });
 
   it("is a denial after five minutes", async () => {

@@ -15,6 +15,7 @@ import { type Clock, systemClock } from "../../src/types/clock.ts";
 import { agentId, DEFAULT_AGENT, type SessionKey } from "../../src/types/ids.ts";
 import type { InboxRow, Outcome } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/message.ts";
+import type { ChatScene } from "../../src/types/send.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { Tool } from "../../src/types/tool.ts";
@@ -52,7 +53,11 @@ export interface Hall {
   readonly dir: string;
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
-  chatTools?: (boot: Pick<DispatchPorts, "outbox" | "media" | "clock">) => DispatchPorts["tools"];
+  chatTools?: (
+    boot: Pick<DispatchPorts, "outbox" | "media" | "clock">,
+  ) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
+  /** All tools of a turn, over the parts of a boot; takes the place of `tools` and `chatTools`. */
+  allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
   /** False while the platform is being connected to. */
   isLinked: boolean;
   /** What the platform takes. */
@@ -149,7 +154,9 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     link: () => (hall.isLinked ? platform : undefined),
     linkComes: () => !hall.isLinked,
     transcribe: async (recording) => hall.transcribe?.(recording),
-    tools: (agent, scene) => [...hall.tools, ...(chatTools?.(agent, scene) ?? [])],
+    tools:
+      hall.allTools?.({ journal, outbox, media, clock }) ??
+      ((agent, _acting, scene) => [...hall.tools, ...(chatTools?.(agent, scene) ?? [])]),
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };

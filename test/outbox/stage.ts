@@ -62,7 +62,7 @@ export interface Shown {
   readonly chat: string;
   readonly replyTo?: string;
   readonly edits: string[];
-  readonly buttons: readonly string[];
+  buttons: readonly string[];
 }
 
 /** A chat platform: what people see of it, and what it answers. */
@@ -106,7 +106,12 @@ export class Platform implements ChannelLink {
     return next?.result ?? { kind: "sent", messageId: id };
   }
 
-  async edit(_to: Peer, messageId: string, part: OutboundPart & { kind: "text" }): Promise<SendResult> {
+  async edit(
+    _to: Peer,
+    messageId: string,
+    part: OutboundPart & { kind: "text" },
+    options: { buttons?: readonly { command: string }[] } = {},
+  ): Promise<SendResult> {
     this.calls.push({ call: "edit", text: textOf(part) });
     await this.gate;
     const next = this.script.shift();
@@ -115,6 +120,7 @@ export class Platform implements ChannelLink {
     if (!message) return { kind: "refused", reason: "message to edit not found" };
     message.edits.push(message.text);
     message.text = textOf(part);
+    message.buttons = (options.buttons ?? []).map((button) => button.command);
     return next?.result ?? { kind: "sent", messageId };
   }
 

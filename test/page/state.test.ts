@@ -204,7 +204,7 @@ describe("the transcript", () => {
 });
 
 test("approvals come and go, each once", () => {
-  const approval = { id: "a", sessionKey: MAIN, command: "ls" };
+  const approval = { id: "a", sessionKey: MAIN, command: "ls", files: [], mayAlways: true };
   const state = play({ type: "approval", approval }, { type: "approval", approval });
   expect(state.approvals).toEqual([approval]);
   expect(reduce(state, { type: "resolved", id: "a" }).approvals).toEqual([]);

@@ -8,6 +8,7 @@ import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../tools/context.ts";
+import { OPERATOR } from "../../src/types/principal.ts";
 
 const CANARY = "CANARY-4711";
 /** Far more than any call here takes on a busy machine; what hangs would take for ever. */
@@ -38,6 +39,7 @@ async function call(name: string, input: unknown, workspaceOnly = true): Promise
   const tools = createTools({
     settings: agentSettings(workspace, { tools: { workspaceOnly } }),
     rules: noRules,
+    principal: OPERATOR,
     deniedPaths: [join(root, "state", "credentials"), join(root, "state", "openclaw.json")],
   });
   const context = toolContext(workspace, { signal: AbortSignal.timeout(SOON_MS) });
@@ -147,7 +149,12 @@ describe("a line without an end", () => {
     const file = await open(join(workspace, "holes.txt"), "w");
     await file.write("begin".repeat(20_000));
     await file.truncate(2 ** 40);
-    const tools = createTools({ settings: agentSettings(workspace), rules: noRules, deniedPaths: [] });
+    const tools = createTools({
+      settings: agentSettings(workspace),
+      rules: noRules,
+      principal: OPERATOR,
+      deniedPaths: [],
+    });
     const read = tools.find((tool) => tool.name === "read")!;
     const context = toolContext(workspace, { signal: AbortSignal.timeout(300) });
     await expect(read.run({ path: "holes.txt", offset: 2 }, context)).rejects.toThrow("too long to find that line");

@@ -220,9 +220,10 @@ describe("ledger, approvals, values", () => {
     expect(await journal.runs.last(sessionKey("nobody"))).toBeUndefined();
     expect(ids(await journal.runs.beginningWith("a", 9))).toEqual(["a_", "a"]);
     expect(ids(await journal.runs.beginningWith("%", 9))).toEqual([]);
-    await journal.approvals.allow("main", "ls -l");
-    expect(await journal.approvals.isAllowed("main", "ls -l")).toBe(true);
-    expect(await journal.approvals.isAllowed("main", "ls")).toBe(false);
+    await journal.approvals.allow("main", "ls -l", "telegram:42");
+    expect(await journal.approvals.allowance("main", "ls -l")).toEqual({ givenBy: "telegram:42" });
+    expect(await journal.approvals.allowance("main", "ls")).toBeUndefined();
+    expect(await journal.approvals.allowance("other", "ls -l")).toBeUndefined();
     await journal.values.set("x", "1");
     await journal.values.set("x", "2");
     expect([await journal.values.get("x"), await journal.values.get("y")]).toEqual(["2", undefined]);
@@ -288,7 +289,7 @@ it("keeps everything of a journal that the version before wrote", async () => {
   expect(first).toMatchObject({ sessionKey: "agent:main:main", turnId: "t1", outcome: { kind: "replied" } });
   expect(await journal.outbox.open()).toMatchObject([{ replyKey: "k1", inboxId: first?.id, body: { text: "hi" } }]);
   expect(await journal.values.get("adopted")).toBe("yes");
-  expect(await journal.approvals.isAllowed("main", "ls")).toBe(true);
+  expect(await journal.approvals.allowance("main", "ls")).toEqual({});
   expect(await journal.texts.get("55a9a503848244c61c337f04abb3b2fc")).toBe("a system prompt");
   now = 1_750_000_000_000;
   expect(journal.counts()).toMatchObject({ openInbox: 1, staleLastDay: 1, openOutbox: 1 });

@@ -1,5 +1,5 @@
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
-import type { ApprovalRules } from "../../src/types/journal.ts";
+import type { Allowances } from "../../src/tools/exec.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { ApprovalDecision, ToolContext, ToolResult } from "../../src/types/tool.ts";
 
@@ -25,7 +25,7 @@ export function toolContext(
   };
 }
 
-export const noRules: ApprovalRules = { isAllowed: async () => false, allow: async () => undefined };
+export const noRules: Allowances = { isAllowed: async () => false };
 
 export function agentSettings(
   workspace: string,

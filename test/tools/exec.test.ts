@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/tools/exec-env.ts";
-import { allowanceFor } from "../../src/tools/exec-policy.ts";
+import type { Allowances } from "../../src/tools/exec.ts";
+import { allowanceFor } from "../../src/tools/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
-import type { ApprovalRules } from "../../src/types/journal.ts";
+import { OPERATOR } from "../../src/types/principal.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
@@ -17,11 +18,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(workspace, { recursive: true, force: true }));
 
-type ContextPatch = Parameters<typeof toolContext>[1] & { exec?: Partial<ExecSettings>; rules?: ApprovalRules };
+type ContextPatch = Parameters<typeof toolContext>[1] & { exec?: Partial<ExecSettings>; rules?: Allowances };
 
 function exec(input: unknown, patch: ContextPatch = {}): Promise<ToolResult> {
   const settings = agentSettings(workspace, patch.exec === undefined ? {} : { exec: patch.exec });
-  const tools = createTools({ settings, rules: patch.rules ?? noRules, deniedPaths: [] });
+  const tools = createTools({ settings, rules: patch.rules ?? noRules, principal: OPERATOR, deniedPaths: [] });
   const tool = tools.find((one) => one.name === "exec");
   return runTool(tool!, input, toolContext(workspace, patch));
 }
@@ -155,14 +156,15 @@ describe("asking", () => {
 
   it("leaves out what is safe or allowed for good", async () => {
     const asked: string[] = [];
-    const rules: ApprovalRules = {
-      ...noRules,
-      isAllowed: async (agent, text) => agent === "main" && text === allowanceFor("touch x", workspace),
+    const rules: Allowances = {
+      isAllowed: async (agent, text) =>
+        agent === "main" && text === allowanceFor({ command: "touch x", cwd: workspace, files: [] }),
     };
     expect(textOf(await exec({ command: "echo hi" }, { exec: ask, asked }))).toContain("hi");
     expect(textOf(await exec({ command: "touch x && echo ok" }, { exec: ask, asked, rules }))).toContain("ok");
     expect(asked).toEqual([]);
     await mkdir(join(workspace, "other"));
+    await rm(join(workspace, "x"));
     await exec({ command: "touch x", cwd: "other" }, { exec: ask, asked, rules });
     await exec({ command: "cd other && touch x" }, { exec: ask, asked, rules });
     expect(asked).toEqual(["touch x", "cd other && touch x"]);

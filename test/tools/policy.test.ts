@@ -5,6 +5,7 @@ import { isToolAllowed } from "../../src/tools/policy.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
+import { OPERATOR } from "../../src/types/principal.ts";
 import { agentSettings, noRules } from "./context.ts";
 
 const ALL = ["read", "write", "edit", "grep", "find", "ls", "exec"];
@@ -21,7 +22,9 @@ function names(tools: Partial<ToolPolicySettings>, extra: string[] = []): string
     }),
   );
   const settings = agentSettings("/w", { tools });
-  return createTools({ settings, rules: noRules, deniedPaths: [], extra: made }).map((tool) => tool.name);
+  return createTools({ settings, rules: noRules, principal: OPERATOR, deniedPaths: [], extra: made }).map(
+    (tool) => tool.name,
+  );
 }
 
 describe("the policy", () => {
@@ -64,7 +67,12 @@ describe("the policy", () => {
 });
 
 it("every built-in tool has a schema", () => {
-  for (const tool of createTools({ settings: agentSettings("/w"), rules: noRules, deniedPaths: [] })) {
+  for (const tool of createTools({
+    settings: agentSettings("/w"),
+    rules: noRules,
+    principal: OPERATOR,
+    deniedPaths: [],
+  })) {
     expect(toolSchema(tool)).toMatchObject({ type: "object" });
     expect(tool.description.length).toBeGreaterThan(20);
   }

@@ -63,6 +63,13 @@ export interface Approval {
   readonly command: string;
   readonly cwd?: string | undefined;
   readonly reason?: string | undefined;
+  /** For whom it is to run. */
+  readonly asker?: string;
+  readonly isOwner?: boolean;
+  /** Paths of the files whose content the answer is for. */
+  readonly files: readonly string[];
+  /** It can be allowed for good. */
+  readonly mayAlways: boolean;
   readonly expiresAt?: number | undefined;
 }
 
@@ -202,8 +209,18 @@ export function readApproval(value: unknown): Approval | undefined {
     command: text(request["command"]),
     cwd: word(request["cwd"]),
     reason: word(request["reason"]),
+    ...askerIn(request),
+    files: list(request["files"]).flatMap((file) => word(fields(file)["path"]) ?? []),
+    mayAlways: list(request["allowedDecisions"] ?? ["allow-always"]).includes("allow-always"),
     expiresAt: moment(item["expiresAtMs"] ?? item["expiresAt"]),
   };
+}
+
+/** For whom the command is to run: their name and id. */
+function askerIn(request: Record<string, unknown>): Pick<Approval, "asker" | "isOwner"> {
+  const { name, id, kind } = fields(request["principal"]);
+  const words = [word(name), word(id)].filter((one) => one !== undefined);
+  return words.length === 0 ? {} : { asker: words.join(", "), isOwner: word(kind) === "owner" };
 }
 
 /** Reads the answer of `exec.approval.list`, a list or an object that holds one. */

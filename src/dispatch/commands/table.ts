@@ -1,6 +1,7 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
 import { compactedText } from "../compaction.ts";
+import { principalOf } from "../principal.ts";
 import { NOT_OWNER } from "../words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 import { switchModel } from "./model.ts";
@@ -88,6 +89,8 @@ async function compactNow(context: CommandContext, session: Session): Promise<Co
   return { text: compactedText(await context.compact(session)) };
 }
 
+const ANSWERED = { "allow-once": "Allowed.", "allow-always": "Allowed.", deny: "Denied." } as const;
+
 const DECISIONS = new Map([
   ["once", "allow-once"],
   ["allow-once", "allow-once"],
@@ -102,6 +105,9 @@ async function approve(context: CommandContext): Promise<CommandAnswer> {
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
   if (!decision) return { text: "Use /approve <id> once, always or deny." };
-  if (!context.approvals.resolve(id, decision)) return { text: `Nothing waits under "${id}".` };
-  return { text: decision === "deny" ? "Denied." : "Allowed." };
+  const { message, ports } = context;
+  const by = principalOf([{ message }], ports.settings());
+  const taken = context.approvals.resolve(id, decision, by.id);
+  if (taken === undefined) return { text: `Nothing waits under "${id}".` };
+  return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };
 }

@@ -39,15 +39,24 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
       <p class="facts">
         {approval.cwd !== undefined && <span>in {approval.cwd}</span>}
         {approval.reason !== undefined && <span>{approval.reason}</span>}
+        {approval.asker !== undefined && (
+          <span>
+            for {approval.asker}
+            {approval.isOwner === true ? "" : " (no owner)"}
+          </span>
+        )}
+        {approval.files.length > 0 && <span>only with these files as they are now: {approval.files.join(", ")}</span>}
         <Expiry at={approval.expiresAt} />
       </p>
       <div class="answers">
         <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
           Allow once
         </button>
-        <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
-          Always allow
-        </button>
+        {approval.mayAlways && (
+          <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
+            Always allow
+          </button>
+        )}
         <button type="button" class="quiet danger" onClick={() => chat.decide(approval.id, "deny")}>
           Deny
         </button>

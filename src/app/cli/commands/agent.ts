@@ -5,7 +5,7 @@ import { canAsk } from "../ask.ts";
 import { cleanText, writeJson, type Io } from "../io.ts";
 import { askGateway } from "./agent-gateway.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
-import { askAtTerminal } from "./permission.ts";
+import { askAtTerminal, type AskedCommand } from "./permission.ts";
 import { Printer } from "./printer.ts";
 
 /** Sends one message and prints the answer, as it comes on a terminal. 1 when the run failed. */
@@ -61,7 +61,11 @@ async function askHere(
   return runLocal({
     message,
     onText: (delta) => printer.add(delta),
-    onApproval: (command, signal) => decideHere(io, cleanText(command), { printer, signal }),
+    onApproval: ({ command, files = [], allowance }, signal) => {
+      const paths = files.map(({ path }) => cleanText(path));
+      const asked = { command: cleanText(command), paths, mayAlways: allowance !== undefined };
+      return decideHere(io, asked, { printer, signal });
+    },
     ...(sessionKey !== undefined && { sessionKey }),
     ...(model !== undefined && { model }),
     ...(thinking !== undefined && { thinking }),
@@ -70,12 +74,12 @@ async function askHere(
 }
 
 /** Without anybody at the terminal the answer is no, at once: nobody else could give one. */
-async function decideHere(io: Io, command: string, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
+async function decideHere(io: Io, asked: AskedCommand, { printer, signal }: { printer: Printer; signal: AbortSignal }) {
   if (canAsk(io)) {
     printer.stop();
-    return askAtTerminal(command, signal);
+    return askAtTerminal(asked, signal);
   }
-  printer.note(`Refused, since nobody is here to allow it: ${command}`);
+  printer.note(`Refused, since nobody is here to allow it: ${asked.command}`);
   return "deny" as const;
 }
 

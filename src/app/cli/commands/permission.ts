@@ -8,7 +8,12 @@ import type { Printer } from "./printer.ts";
 
 const requestShape = z.looseObject({
   id: z.string(),
-  request: z.looseObject({ command: z.string(), runId: z.string() }),
+  request: z.looseObject({
+    command: z.string(),
+    runId: z.string(),
+    files: z.array(z.looseObject({ path: z.string() })).prefault([]),
+    allowedDecisions: z.array(z.string()).prefault(["allow-once", "allow-always", "deny"]),
+  }),
 });
 const endShape = z.looseObject({ id: z.string() });
 
@@ -32,7 +37,10 @@ export class Permissions {
     const { id, request } = approval;
     const command = cleanText(request.command);
     if (canAsk(this.#io)) {
-      this.#prompt(id, command).catch((error: unknown) => this.#tell(error));
+      const paths = request.files.map(({ path }) => cleanText(path));
+      this.#prompt(id, { command, paths, mayAlways: request.allowedDecisions.includes("allow-always") }).catch(
+        (error: unknown) => this.#tell(error),
+      );
       return;
     }
     this.#printer.note(`Waits for permission to run: ${command}`);
@@ -45,12 +53,12 @@ export class Permissions {
     if (id !== undefined) this.#asking.get(id)?.abort();
   }
 
-  async #prompt(id: string, command: string): Promise<void> {
+  async #prompt(id: string, asked: AskedCommand): Promise<void> {
     this.#printer.stop();
     const abort = new AbortController();
     this.#asking.set(id, abort);
     try {
-      const decision = await askAtTerminal(command, abort.signal);
+      const decision = await askAtTerminal(asked, abort.signal);
       await this.#client.call("exec.approval.resolve", { id, decision }, z.unknown());
     } finally {
       this.#asking.delete(id);
@@ -64,12 +72,25 @@ export class Permissions {
   }
 }
 
+/** A command as a person at the terminal is asked about it; all texts cleaned. */
+export interface AskedCommand {
+  readonly command: string;
+  /** The files whose content the answer is for. */
+  readonly paths: readonly string[];
+  readonly mayAlways: boolean;
+}
+
 /** Anything but a clear yes is a no. Rejects when `signal` aborts. */
-export async function askAtTerminal(command: string, signal: AbortSignal): Promise<Decision> {
+export async function askAtTerminal(
+  { command, paths, mayAlways }: AskedCommand,
+  signal: AbortSignal,
+): Promise<Decision> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   prompt.on("SIGINT", () => process.emit("SIGINT"));
   try {
-    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n[o]nce, [a]lways, [N]o: `, { signal }));
+    const files = paths.length === 0 ? "" : `Only with these files as they are now: ${paths.join(", ")}\n`;
+    const answers = mayAlways ? "[o]nce, [a]lways, [N]o" : "[o]nce, [N]o";
+    return decisionOf(await prompt.question(`May it run this?\n  ${command}\n${files}${answers}: `, { signal }));
   } finally {
     prompt.close();
   }

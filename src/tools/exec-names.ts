@@ -1,0 +1,68 @@
+const SEPARATORS = new Set(" \t\r\n;|&()<>`{}");
+const HAS_SEPARATOR = /[ \t\r\n;|&()<>`{}]/;
+const MOST_DEPTH = 3;
+
+interface Lexer {
+  word: string;
+  /** A quote or backslash began it: an empty word is a word then. */
+  quote: "'" | '"' | "";
+}
+
+/** The words of a shell text, whatever stands between them; quotes and backslashes taken off. Expands nothing. */
+function wordsOf(text: string): readonly string[] {
+  const words: string[] = [];
+  const now: Lexer = { word: "", quote: "" };
+  for (let at = 0; at < text.length; at += 1) {
+    at = step(text, at, now, words);
+  }
+  return [...words, now.word].filter((word) => word !== "");
+}
+
+/** Takes the character at `at` into `now`; the place of the last character that was taken. */
+function step(text: string, at: number, now: Lexer, words: string[]): number {
+  const char = text.charAt(at);
+  if (char === "\\" && now.quote !== "'") {
+    now.word += text.charAt(at + 1) === "\n" ? "" : text.charAt(at + 1);
+    return at + 1;
+  }
+  if (char === now.quote) {
+    now.quote = "";
+  } else if (now.quote === "" && (char === "'" || char === '"')) {
+    now.quote = char;
+  } else if (now.quote === "" && SEPARATORS.has(char)) {
+    words.push(now.word);
+    now.word = "";
+  } else {
+    now.word += char;
+  }
+  return at;
+}
+
+/** Names that may stand inside a word: behind `=`, behind a flag's letter, behind `@`, between `:` and `,`. */
+function partsOf(word: string): readonly string[] {
+  const afterEquals = word.includes("=") ? [word.slice(word.indexOf("=") + 1)] : [];
+  const afterFlag = /^-[A-Za-z]./.test(word) ? [word.slice(2)] : [];
+  const afterAt = word.startsWith("@") ? [word.slice(1)] : [];
+  const pieces = /[:,]/.test(word) ? word.split(/[:,]/) : [];
+  return [word, ...afterEquals, ...afterFlag, ...afterAt, ...pieces];
+}
+
+function expand(name: string, home: string, cwd: string): string {
+  return name
+    .replace(/^~(?=$|\/)/, () => home)
+    .replaceAll(/\$(?:HOME\b|\{HOME\})/g, () => home)
+    .replaceAll(/\$(?:PWD\b|\{PWD\})/g, () => cwd);
+}
+
+/** Every text in a command that may name a file, also inside quoted commands. Pure. */
+export function namesIn(command: string, { home, cwd }: { home: string; cwd: string }, depth = 0): readonly string[] {
+  const words = wordsOf(command);
+  const inside =
+    depth < MOST_DEPTH
+      ? words
+          .filter((word) => word !== command && HAS_SEPARATOR.test(word))
+          .flatMap((word) => namesIn(word, { home, cwd }, depth + 1))
+      : [];
+  const own = words.flatMap(partsOf).map((name) => expand(name, home, cwd));
+  return [...new Set([...own, ...inside])].filter((name) => name !== "" && !name.includes("\0"));
+}

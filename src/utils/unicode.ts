@@ -1,0 +1,19 @@
+/**
+ * Classes for regular expressions with the flag `v`, by the properties that Unicode gives its characters rather than by lists
+ * of them. Each is the inside of `[…]`.
+ */
+
+/** Takes part in a text and is seen by nobody: joiners, fillers, variation selectors, marks of direction, tags, soft hyphens. */
+export const IGNORABLE = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Bidi_Control}`;
+
+/** Blank without being white space by its property: braille blank, the null note head, the Khitan filler. */
+export const BLANK_LETTERS = String.raw`\u2800\u{1d159}\u{16fe4}`;
+
+/** Ends a line for some reader. */
+export const LINE_ENDS = String.raw`\n\r\v\f\u0085\u2028\u2029`;
+
+/** Blank on a screen, line ends among them. */
+export const BLANKS = String.raw`\p{White_Space}${BLANK_LETTERS}`;
+
+/** Control characters, what is no character at all, and private ones, which each screen shows in its own way. */
+export const NO_LETTERS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Cn}`;

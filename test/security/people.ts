@@ -1,0 +1,136 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { toolsFor } from "../../src/app/agent-tools.ts";
+import { openChatTools } from "../../src/app/chat-acts.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { resolvePaths } from "../../src/app/config/paths.ts";
+import { Live } from "../../src/app/live.ts";
+import type { InboxRow } from "../../src/types/journal.ts";
+import type { InboundMessage } from "../../src/types/message.ts";
+import type { AgentSettings } from "../../src/types/settings.ts";
+import { heard, openHall, type Boot, type Hall } from "../dispatch/stage.ts";
+import { peer, until } from "../outbox/stage.ts";
+import type { ModelCall, ModelReply } from "../fakes/model.ts";
+
+/** A tool call that a person talks the model into. */
+export type Call = { readonly tool: string; readonly args: Record<string, unknown> };
+
+/** A person who writes: the model does what their message says, and answers with what the tool told it. */
+export interface Person {
+  readonly id: string;
+  /** The calls one after the other, in one answer when there are several; what the last one told. */
+  does(...calls: readonly Call[]): Promise<string>;
+  /** The same, without waiting for the end. */
+  begins(...calls: readonly Call[]): Promise<InboxRow>;
+  says(text: string, more?: Partial<InboundMessage>): Promise<InboxRow>;
+}
+
+/** The gateway's own tools and rules over a fake platform and model. `owner` is the owner; `guest` is let in and no more. */
+export interface Place {
+  readonly hall: Hall;
+  readonly boot: Boot;
+  readonly live: Live;
+  readonly workspace: string;
+  readonly owner: Person;
+  readonly guest: Person;
+  /** A guest in a group in which the owner is as well. */
+  readonly member: Person;
+  /** What waits for an owner's answer, once it does. */
+  question(): Promise<ReturnType<Boot["chat"]["approvals"]["list"]>[number]>;
+  /** Ends the boot and begins another one, as after a restart. */
+  restart(): Promise<Place>;
+  close(): Promise<void>;
+}
+
+export const GROUP = { ...peer("-200"), chat: { kind: "group" as const, id: "-200", title: "Team" } };
+
+export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Place> {
+  const hall = await openHall();
+  const state = join(hall.dir, "state");
+  const workspace = join(await realpath(hall.dir), "workspace");
+  await mkdir(workspace);
+  const paths = resolvePaths({ HOME: hall.dir, OPENCLAW_STATE_DIR: state });
+  const loaded = await loadConfig({ path: paths.configPath, env: {} });
+  const config = { ...loaded.config, commands: { ...loaded.config.commands, ownerAllowFrom: ["owner"] } };
+  const live = new Live({ ...paths, media: join(hall.dir, "media") }, hall.dir, { ...loaded, config });
+  const links = { link: () => hall.platform, limits: () => hall.limits };
+  const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
+  const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
+  const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
+  hall.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
+  hall.allTools = ({ journal, ...parts }) => {
+    const ofChat = openChatTools({ ...parts, live, around: { links, accounts } });
+    return (settings, acting, scene) =>
+      toolsFor(settings, live, { rules: journal.approvals, acting, extra: ofChat(settings, scene) });
+  };
+  hall.model.answer(obey);
+  return standing({ hall, live, workspace }, await hall.boot());
+}
+
+type Base = Pick<Place, "hall" | "live" | "workspace">;
+
+function standing(base: Base, boot: Boot): Place {
+  const person = (id: string, more: Partial<InboundMessage> = {}): Person => {
+    const says: Person["says"] = (text, extra) => boot.tell(text, id, { ...more, ...extra });
+    const begins: Person["begins"] = (...calls) => says(JSON.stringify(calls));
+    return {
+      id,
+      says,
+      begins,
+      async does(...calls) {
+        const row = await begins(...calls);
+        await boot.outcome(row);
+        return base.hall.model.calls.at(-1)?.toolText ?? "";
+      },
+    };
+  };
+  return {
+    ...base,
+    boot,
+    owner: person("owner"),
+    guest: person("43"),
+    member: person("44", { from: GROUP, sender: { id: "44", name: "Mem Ber" } }),
+    async question() {
+      await until(() => boot.chat.approvals.list().length > 0, "a question");
+      return boot.chat.approvals.list()[0]!;
+    },
+    async restart() {
+      await boot.stop();
+      return standing(base, await base.hall.boot());
+    },
+    close: () => base.hall.close(),
+  };
+}
+
+/** A model that does what it is told: the calls in the message, then their last result. */
+function obey(call: ModelCall): ModelReply {
+  if (call.isAfterTool) return { text: `told: ${call.toolText.slice(0, 200)}` };
+  const said = heard(call.said);
+  const calls = said.startsWith("[{") ? callsIn(said) : [];
+  const [first] = calls;
+  if (!first) return { text: `echo: ${said}` };
+  return calls.length === 1 ? first : { raw: { status: 200, headers: SSE, body: severalCalls(calls) } };
+}
+
+const SSE = { "content-type": "text/event-stream" };
+
+const isCall = (value: unknown): value is Call =>
+  typeof value === "object" && value !== null && "tool" in value && typeof value.tool === "string" && "args" in value;
+
+function callsIn(said: string): readonly Call[] {
+  const parsed: unknown = JSON.parse(said);
+  return Array.isArray(parsed) ? parsed.filter(isCall) : [];
+}
+
+/** One answer with several calls, as the chat completions API streams it. */
+function severalCalls(calls: readonly Call[]): string {
+  const chunk = (choice: Record<string, unknown>) =>
+    `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, ...choice }] })}\n\n`;
+  const tool_calls = calls.map(({ tool, args }, index) => ({
+    index,
+    id: `call-${index}`,
+    type: "function",
+    function: { name: tool, arguments: JSON.stringify(args) },
+  }));
+  return `${chunk({ delta: { role: "assistant", tool_calls } })}${chunk({ delta: {}, finish_reason: "tool_calls" })}data: [DONE]\n\n`;
+}

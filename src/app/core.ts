@@ -65,6 +65,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   });
   const sessions = await openSessions({
     dir: paths.sessionsDir,
+    table: journal.sessions,
     cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
     log,
     defaultAgent: live.defaultAgent.id,

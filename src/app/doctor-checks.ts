@@ -23,7 +23,7 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
   return [
     ...appChecks({ paths, load, config }),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
-    ...sessionChecks(paths.sessionsDir),
+    ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
     ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
     ...(config
       ? [

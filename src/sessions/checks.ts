@@ -10,6 +10,7 @@ import { BackReader } from "./back-reader.ts";
 import { parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
 import { fileOf } from "./row.ts";
+import { readRows, type RowPlaces } from "./read-rows.ts";
 import { readRowsFile, rowsPath } from "./rows-file.ts";
 
 // The newest ones; more would not fit into the two seconds of a check.
@@ -17,15 +18,18 @@ const MAX_TRANSCRIPTS = 200;
 const DIR_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-export function checks(dir: string): Check[] {
+/** The checks of the sessions of a state directory. They change nothing. */
+export function checks(places: RowPlaces): Check[] {
+  const { dir } = places;
   return [
-    { id: "sessions.store", title: "sessions.json readable", run: () => checkStore(dir) },
-    { id: "sessions.transcripts", title: "Transcripts readable", run: (signal) => checkTranscripts(dir, signal) },
+    { id: "sessions.store", title: "sessions.json readable", run: () => checkStore(places) },
+    { id: "sessions.transcripts", title: "Transcripts readable", run: (signal) => checkTranscripts(places, signal) },
     { id: "sessions.permissions", title: "Sessions private", run: () => checkModes(dir) },
   ];
 }
 
-async function checkStore(dir: string): Promise<readonly CheckResult[]> {
+async function checkStore(places: RowPlaces): Promise<readonly CheckResult[]> {
+  const { dir } = places;
   const aside = (await names(dir)).filter((name) => name.startsWith("sessions.json.broken."));
   const left = aside.map((name): CheckResult => ({
     status: "warn",
@@ -33,24 +37,25 @@ async function checkStore(dir: string): Promise<readonly CheckResult[]> {
     fix: "Take what you need out of it, then move it elsewhere.",
   }));
   try {
-    const rows = await readRowsFile(dir, DEFAULT_AGENT);
-    const message = rows ? `sessions.json has ${rows.rows.size} sessions.` : "No sessions yet.";
-    return [{ status: "ok", message }, ...left];
+    await readRowsFile(dir, DEFAULT_AGENT);
+    const { size } = await readRows(places, DEFAULT_AGENT);
+    return [{ status: "ok", message: size === 0 ? "No sessions yet." : `There are ${size} sessions.` }, ...left];
   } catch (error) {
     const why = errorText(error);
     return [
       {
         status: "fail",
         message: `${rowsPath(dir)} cannot be read: ${why}.`,
-        fix: "Mend the file, or start the gateway: it sets the file aside and begins with what the transcripts tell.",
+        fix: "Mend the file, or start the gateway: it sets the file aside and writes it anew.",
       },
       ...left,
     ];
   }
 }
 
-async function checkTranscripts(dir: string, signal: AbortSignal): Promise<readonly CheckResult[]> {
-  const rows = await newestRows(dir);
+async function checkTranscripts(places: RowPlaces, signal: AbortSignal): Promise<readonly CheckResult[]> {
+  const { dir } = places;
+  const rows = await newestRows(places);
   const found: CheckResult[] = [];
   let looked = 0;
   for (const { key, entry } of rows.slice(0, MAX_TRANSCRIPTS)) {
@@ -63,14 +68,13 @@ async function checkTranscripts(dir: string, signal: AbortSignal): Promise<reado
   return [{ status: "ok", message: `${looked} of ${rows.length} transcripts looked at, all readable.` }];
 }
 
-async function newestRows(dir: string): Promise<SessionRow[]> {
+async function newestRows(places: RowPlaces): Promise<SessionRow[]> {
   try {
-    const rows = await readRowsFile(dir, DEFAULT_AGENT);
-    return [...(rows?.rows ?? [])]
+    return [...(await readRows(places, DEFAULT_AGENT))]
       .map(([key, entry]) => ({ key, entry }))
       .sort((a, b) => b.entry.updatedAt - a.entry.updatedAt);
   } catch {
-    // Told by the check of sessions.json itself.
+    // Told by the check of the rows themselves.
     return [];
   }
 }

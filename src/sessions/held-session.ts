@@ -24,7 +24,7 @@ export interface Holding {
   readonly key: SessionKey;
   readonly agentId: AgentId;
   readonly transcript: Transcript;
-  /** Not in sessions.json before something is written. */
+  /** Not among the rows before something is written. */
   readonly row: SessionEntry;
 }
 
@@ -35,9 +35,9 @@ export class HeldSession implements Session {
   readonly #keeper: Keeper;
   #transcript: Transcript;
   #draft: SessionEntry;
-  /** The row is in the file, or on its way there. */
+  /** The row is in the journal, or on its way there. */
   #recorded: Promise<void> | undefined;
-  #isOnFile: boolean;
+  #isRecorded: boolean;
   #isReleased = false;
 
   constructor(keeper: Keeper, holding: Holding) {
@@ -46,8 +46,8 @@ export class HeldSession implements Session {
     this.#keeper = keeper;
     this.#transcript = holding.transcript;
     this.#draft = holding.row;
-    this.#isOnFile = keeper.rows.get(holding.key) !== undefined;
-    if (this.#isOnFile) this.#recorded = Promise.resolve();
+    this.#isRecorded = keeper.rows.get(holding.key) !== undefined;
+    if (this.#isRecorded) this.#recorded = Promise.resolve();
   }
 
   get id(): string {
@@ -89,7 +89,7 @@ export class HeldSession implements Session {
   async append(body: EntryBody, options: AppendOptions = {}): Promise<string> {
     const transcript = this.#held();
     // The key first: killed in between, a new transcript would be a file that no key leads to.
-    if (!this.#isOnFile) await this.#record();
+    if (!this.#isRecorded) await this.#record();
     const id = await transcript.append(body, options);
     this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
     return id;
@@ -120,7 +120,7 @@ export class HeldSession implements Session {
     this.#keeper.release(this.key);
   }
 
-  /** A key's file is written at once: after a crash the key must lead to it. */
+  /** The row of a new key is durable at once: after a crash the key must lead to its file. */
   #record(): Promise<void> {
     if (this.#recorded) return this.#recorded;
     this.#keeper.rows.set(this.key, this.entry);
@@ -128,7 +128,7 @@ export class HeldSession implements Session {
     this.#recorded = recorded;
     // Told to whoever waits for it; tried again by the next one.
     recorded.then(
-      () => (this.#isOnFile = true),
+      () => (this.#isRecorded = true),
       () => (this.#recorded = undefined),
     );
     return recorded;

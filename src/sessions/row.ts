@@ -58,6 +58,7 @@ export function fileOf(row: SessionEntry, dir: string): string {
   if (sessionFile === undefined || !sessionFile.includes(".jsonl") || sessionFile.startsWith("sqlite:")) return usual;
   if (!isAbsolute(sessionFile)) return join(dir, sessionFile);
   const here = join(dir, basename(sessionFile));
+  if (here === sessionFile) return here;
   return !existsSync(sessionFile) && existsSync(here) ? here : sessionFile;
 }
 

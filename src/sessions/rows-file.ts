@@ -1,13 +1,11 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import { sessionKey } from "../types/ids.ts";
-import type { Log } from "../types/log.ts";
 import type { SessionEntry } from "../types/session.ts";
-import { errorText } from "../utils/error-text.ts";
 import { type Fields, isFields } from "../utils/fields.ts";
 import { unlessMissing } from "../utils/missing.ts";
-import { setAside } from "./archive.ts";
 import { canonicalKey } from "./keys.ts";
 import { readHeader } from "./prepare.ts";
 import { readRow, writeRow } from "./row.ts";
@@ -16,12 +14,6 @@ import { readRow, writeRow } from "./row.ts";
 export interface Rows {
   readonly rows: Map<SessionKey, SessionEntry>;
   readonly foreign: Fields;
-}
-
-export interface RowsContext {
-  readonly defaultAgent: AgentId;
-  readonly log: Log;
-  now(): number;
 }
 
 export const rowsPath = (dir: string): string => join(dir, "sessions.json");
@@ -35,29 +27,23 @@ export async function readRowsFile(dir: string, defaultAgent: AgentId): Promise<
   return toRows(value, defaultAgent);
 }
 
-/** As `readRowsFile`; a file that cannot be read is set aside and its rows made anew from the transcripts' headers. */
-export async function loadRows(dir: string, context: RowsContext): Promise<Rows> {
-  try {
-    return (await readRowsFile(dir, context.defaultAgent)) ?? { rows: new Map(), foreign: {} };
-  } catch (error) {
-    const aside = await setAside(rowsPath(dir), "broken", context.now());
-    const rebuilt = await rebuildRows(dir);
-    context.log.error("sessions.json could not be read; set aside and made anew from the transcripts", {
-      code: "SESSIONS_UNREADABLE",
-      reason: errorText(error),
-      aside,
-      rows: rebuilt.rows.size,
-      unmapped: rebuilt.unmapped,
-    });
-    return { rows: rebuilt.rows, foreign: {} };
+/** Rows that are printed before the event loop may do something else. */
+const SLICE = 200;
+
+/** The text to write. However many rows there are, it never holds up the event loop for long. */
+export async function printRows({ rows, foreign }: Rows): Promise<string> {
+  const members = Object.entries(foreign)
+    .filter(([name]) => !rows.has(sessionKey(name)))
+    .map(([name, value]) => printMember(name, value));
+  for (const [key, row] of rows) {
+    members.push(printMember(key, writeRow(row)));
+    if (members.length % SLICE === 0) await setImmediate();
   }
+  return members.length === 0 ? "{}\n" : `{\n${members.join(",\n")}\n}\n`;
 }
 
-/** The text to write. */
-export function printRows({ rows, foreign }: Rows): string {
-  const written = [...rows].map(([key, row]) => [key, writeRow(row)] as const);
-  return `${JSON.stringify({ ...foreign, ...Object.fromEntries(written) }, null, 2)}\n`;
-}
+const printMember = (name: string, value: unknown): string =>
+  `  ${JSON.stringify(name)}: ${JSON.stringify(value, null, 2).replaceAll("\n", "\n  ")}`;
 
 async function parseLoosely(text: string): Promise<unknown> {
   try {
@@ -82,8 +68,8 @@ function toRows(value: Fields, defaultAgent: AgentId): Rows {
   return { rows, foreign };
 }
 
-/** A header names its key when we wrote it. Of several transcripts of a key the one last written wins. */
-async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, SessionEntry>; unmapped: number }> {
+/** The rows that the transcripts of a directory tell. A header names its key when we wrote it. Of several transcripts of a key the one last written wins. */
+export async function rebuildRows(dir: string): Promise<{ rows: Map<SessionKey, SessionEntry>; unmapped: number }> {
   const rows = new Map<SessionKey, SessionEntry>();
   let unmapped = 0;
   for (const name of (await readdir(dir)).filter((one) => one.endsWith(".jsonl"))) {

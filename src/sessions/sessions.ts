@@ -4,7 +4,7 @@ import { makePrivateDir } from "../store/disk.ts";
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
-import type { Session, SessionEntry, SessionPatch, SessionRow, Sessions } from "../types/session.ts";
+import type { Session, SessionEntry, SessionPatch, SessionRow, Sessions, SessionTable } from "../types/session.ts";
 import { setAside } from "./archive.ts";
 import { TRANSCRIPT_VERSION } from "./entries.ts";
 import { HeldSession, type Keeper } from "./held-session.ts";
@@ -24,6 +24,8 @@ export interface SessionsOptions {
   readonly dir: string;
   /** The workspace written into a new transcript's header. */
   cwdFor(agentId: AgentId): string;
+  /** Where the rows are kept. */
+  readonly table: SessionTable;
   readonly log: Log;
   readonly clock?: Clock;
   /** Transcripts kept in memory that nobody holds. */
@@ -36,9 +38,9 @@ export interface SessionsOptions {
  * `acquire` throws `OpenClawError` TRANSCRIPT_NEWER when another version's file stands under the key.
  */
 export async function openSessions(options: SessionsOptions): Promise<Sessions> {
-  const { dir, log, defaultAgent, clock = systemClock } = options;
+  const { dir, table, log, defaultAgent, clock = systemClock } = options;
   await makePrivateDir(dir);
-  const rows = await RowStore.open({ dir, log, defaultAgent, clock });
+  const rows = await RowStore.open({ dir, table, log, defaultAgent, clock });
   return new SessionFiles({ ...options, clock }, rows);
 }
 
@@ -127,7 +129,7 @@ class SessionFiles implements Sessions, Keeper {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pool.close();
-    await this.rows.flush();
+    await this.rows.close();
   }
 
   async renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }> {

@@ -37,14 +37,24 @@ export async function makePrivateDir(dir: string): Promise<void> {
 
 /**
  * Replaces a file in one step, mode 0600: a reader sees the old or the new content, also after a power cut.
+ * `mayReplace` is asked when all is written but the name: on its false the old file stays, and the answer is false.
  * Throws `OpenClawError` DISK_FULL or DISK_WRITE; the old file then stays.
  */
-export async function writeAtomic(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeAtomic(
+  path: string,
+  content: string | Uint8Array,
+  mayReplace: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<boolean> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     await writeSynced(temporary, content);
+    if (!(await mayReplace())) {
+      await rm(temporary, { force: true });
+      return false;
+    }
     await rename(temporary, path);
     await syncDir(dirname(path));
+    return true;
   } catch (error) {
     await rm(temporary, { force: true });
     throw diskError(error, path);

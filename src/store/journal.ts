@@ -4,7 +4,7 @@ import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
 import { Commits } from "./commits.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, readVersion } from "./database.ts";
 import { createFile, fileSize } from "./files.ts";
 import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox.ts";
@@ -13,7 +13,7 @@ import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
+import { createSessionTable } from "./session-table.ts";
 import { createSystemEvents } from "./system-events.ts";
 import { createTexts } from "./texts.ts";
 
@@ -59,7 +59,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   await createFile(path);
   const db = openDatabase(path, options.sync ?? "full");
   const commits = new Commits(db, path);
-  options.log?.debug("journal open", { path, version: SCHEMA_VERSION });
+  options.log?.debug("journal open", { path, version: readVersion(db) });
   return {
     inbox: createInbox(commits, { bootId, clock }),
     outbox: createOutbox(commits, clock),
@@ -67,6 +67,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     runs: createLedger(commits),
     approvals: createApprovals(commits, clock),
     values: createValues(commits),
+    sessions: createSessionTable(commits),
     events: createSystemEvents(commits, clock),
     texts: createTexts(commits, clock),
     heard: (since, placeOf) => readHeard(commits, since, placeOf),

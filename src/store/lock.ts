@@ -45,7 +45,7 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   }
   return {
     path,
-    note: async ({ port }) => writeAtomic(path, JSON.stringify({ ...mine, port })),
+    note: async ({ port }) => void (await writeAtomic(path, JSON.stringify({ ...mine, port }))),
     release: async () => {
       const held = await readFacts(path);
       if (held?.pid === mine.pid && held.startedAt === mine.startedAt) await rm(path, { force: true });

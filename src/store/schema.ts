@@ -130,6 +130,9 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE allowed ADD COLUMN given_by TEXT;
   `,
+  `
+  CREATE TABLE sessions (key TEXT PRIMARY KEY, row TEXT, exported TEXT, CHECK (row IS NOT NULL OR exported IS NOT NULL));
+  `,
 ];
 
 /** The version that this program writes. */

@@ -2,6 +2,7 @@ import type { MediaId, RunId, SessionKey } from "./ids.ts";
 import type { InboundMessage, Peer } from "./message.ts";
 import type { ReplyButton, OutboundPart } from "./reply.ts";
 import type { Receipt } from "./run.ts";
+import type { SessionTable } from "./session.ts";
 
 /** The one visible end of an accepted message. */
 export type Outcome =
@@ -260,6 +261,7 @@ export interface Journal {
   readonly runs: RunLedger;
   readonly approvals: ApprovalRules;
   readonly values: KeyValue;
+  readonly sessions: SessionTable;
   readonly events: SystemEvents;
   readonly texts: Texts;
   close(): Promise<void>;

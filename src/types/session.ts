@@ -1,7 +1,7 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { ChatMessage, ThinkLevel } from "./model.ts";
 
-/** A row of `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
+/** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
 export interface SessionEntry {
   sessionId: string;
   updatedAt: number;
@@ -104,7 +104,7 @@ export interface Session {
   append(body: EntryBody, options?: { id?: string; durable?: boolean }): Promise<string>;
   /** Next append hangs under this entry (null: at the start). */
   branch(entryId: string | null): void;
-  /** Changes fields of the row; `undefined` deletes one. Written within seconds; at once with `now`. */
+  /** Changes fields of the row; `undefined` deletes one. Durable within seconds; at once with `now`. */
   update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
   /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
   reset(): Promise<void>;
@@ -126,6 +126,36 @@ export interface SessionRow {
   readonly entry: Readonly<SessionEntry>;
 }
 
+/** A session's row as the journal keeps it. */
+export interface StoredSession {
+  readonly key: SessionKey;
+  /** Undefined when the session was removed and `sessions.json` still has it. */
+  readonly row: SessionEntry | undefined;
+  /** What `sessions.json` said of the session when it was last read or written here; undefined when it did not have it. */
+  readonly exported: SessionEntry | undefined;
+}
+
+/** Rows by key; `undefined` for one that is not there any more. */
+export type RowChanges = readonly (readonly [SessionKey, SessionEntry | undefined])[];
+
+/** The file `sessions.json` as it was last read or written. */
+export interface ExportState {
+  /** Changes whenever the file does. */
+  readonly version: string;
+  /** Members of the file that are no session rows; they are written again as they were. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+/** The session rows of the journal. Every method rejects with `OpenClawError` DISK_FULL or DISK_WRITE when it cannot write. */
+export interface SessionTable {
+  all(): Promise<readonly StoredSession[]>;
+  /** Durable when it resolves; all rows or none. Costs what these rows cost, however many others there are. */
+  write(rows: RowChanges): Promise<void>;
+  lastExport(): Promise<ExportState | undefined>;
+  /** `sessions.json` now says this of these sessions. */
+  noteExport(rows: RowChanges, state: ExportState): Promise<void>;
+}
+
 /** All conversations of one state directory. */
 export interface Sessions {
   /** Opens or creates; waits while somebody else holds it. */
@@ -139,7 +169,8 @@ export interface Sessions {
   remove(key: SessionKey): Promise<boolean>;
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
-  /** Writes what is pending. */
+  /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
+  /** Writes what is pending, `sessions.json` too. */
   close(): Promise<void>;
 }

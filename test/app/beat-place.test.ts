@@ -10,6 +10,7 @@ import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionPatch } from "../../src/types/session.ts";
 import { listen } from "../fakes/log.ts";
+import { tableOf } from "../fakes/session-table.ts";
 
 let dir: string;
 let sessions: Sessions;
@@ -17,6 +18,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "openclaw-beat-"));
   sessions = await openSessions({
     dir: join(dir, "sessions"),
+    table: await tableOf(dir),
     cwdFor: () => dir,
     log: listen(),
     defaultAgent: agentId("main"),

@@ -132,6 +132,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
   const journal = await hall.journalFor(bootId);
   const sessions = await openSessions({
     dir: join(dir, "sessions"),
+    table: journal.sessions,
     cwdFor: () => dir,
     log,
     defaultAgent: agentId("main"),

@@ -41,14 +41,14 @@ test.each([1, 7, 60])(
   },
 );
 
-test("an unreadable sessions.json is set aside and told; the conversations are found again by their transcripts", async () => {
+test("an unreadable sessions.json is set aside and told; the conversations go on", async () => {
   const { transcript } = await withHistory(stage());
   const path = join(stage().sessionsDir, "sessions.json");
   await writeFile(path, '{"agent:main:main": {"sessionId": "');
 
   const gateway = await stage().start();
   await stage().goesOn();
-  const [line] = linesOf(gateway, "sessions.json could not be read; set aside and made anew from the transcripts");
+  const [line] = linesOf(gateway, "sessions.json could not be read; set aside and made anew from the journal");
   expect(line).toMatchObject({ code: "SESSIONS_UNREADABLE" });
   expect(await readFile(String(line?.["aside"]), "utf8")).toBe('{"agent:main:main": {"sessionId": "');
   expect(await stage().transcripts()).toEqual([transcript]);

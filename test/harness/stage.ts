@@ -15,6 +15,7 @@ import type { ModelRef } from "../../src/types/model.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { ApprovalDesk, Tool } from "../../src/types/tool.ts";
+import { tableOf } from "../fakes/session-table.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { listen, type Lines } from "../outbox/stage.ts";
 
@@ -118,6 +119,7 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
   const clock = hastyClock();
   const sessions = await openSessions({
     dir: join(dir, "sessions"),
+    table: await tableOf(dir),
     cwdFor: () => dir,
     log,
     defaultAgent: agentId("main"),

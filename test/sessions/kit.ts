@@ -15,22 +15,26 @@ export const assistant = (text: string): AssistantMessage => answered(text);
 export const say = (text: string): EntryBody => ({ type: "message", message: user(text) });
 export const answer = (text: string): EntryBody => ({ type: "message", message: assistant(text) });
 
-/** A clock that stands still until told; `due` runs what was put off. */
-export function handClock(): Clock & { time: number; due(): void } {
-  let waiting: (() => void)[] = [];
+/** A clock that stands still until told; `due` runs what was put off. `waits`: milliseconds of what is put off. */
+export function handClock(): Clock & { time: number; due(): void; readonly waits: readonly number[] } {
+  let waiting: { call: () => void; ms: number }[] = [];
   return {
     time: Date.UTC(2026, 10, 21),
     now() {
       return this.time;
     },
-    after(_, call) {
-      waiting.push(call);
+    after(ms, call) {
+      const one = { call, ms };
+      waiting.push(one);
       return () => {
-        waiting = waiting.filter((one) => one !== call);
+        waiting = waiting.filter((other) => other !== one);
       };
     },
     due() {
-      for (const call of waiting.splice(0)) call();
+      for (const { call } of waiting.splice(0)) call();
+    },
+    get waits() {
+      return waiting.map(({ ms }) => ms);
     },
   };
 }

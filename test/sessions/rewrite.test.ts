@@ -6,6 +6,7 @@ import { rewriteEntries } from "../../src/sessions/rewrite.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
+import { tableOf } from "../fakes/session-table.ts";
 import { ALL, answer, assistant, listen, say, scratch, texts, user } from "./kit.ts";
 
 let place: Awaited<ReturnType<typeof scratch>>;
@@ -16,7 +17,7 @@ let ids: string[];
 beforeEach(async () => {
   place = await scratch();
   const dir = join(place.dir, "sessions");
-  const options = { dir, cwdFor: () => dir, log: listen(), defaultAgent: agentId("main") };
+  const options = { dir, table: await tableOf(dir), cwdFor: () => dir, log: listen(), defaultAgent: agentId("main") };
   sessions = await openSessions(options);
   session = await sessions.acquire(sessionKey("agent:main:main"));
   ids = [];

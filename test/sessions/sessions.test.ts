@@ -1,11 +1,13 @@
-import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
+import { diskFull } from "../../src/store/disk.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
-import type { Sessions } from "../../src/types/session.ts";
+import type { Sessions, SessionTable } from "../../src/types/session.ts";
+import { forgetTable, journalBeside, tableOf } from "../fakes/session-table.ts";
 import { ALL, answer, handClock, listen, say, scratch, texts, user } from "./kit.ts";
 
 const KEY = sessionKey("telegram:default:8001");
@@ -15,19 +17,41 @@ let clock: ReturnType<typeof handClock>;
 let log: ReturnType<typeof listen>;
 const opened: Sessions[] = [];
 
-async function open(maxOpen = 64): Promise<Sessions> {
+async function open(maxOpen = 64, given?: SessionTable): Promise<Sessions> {
   const cwdFor = (agent: string) => `/spaces/${agent}`;
-  const sessions = await openSessions({ dir, cwdFor, log, clock, maxOpen, defaultAgent: agentId("main") });
+  const table = given ?? (await tableOf(dir));
+  const sessions = await openSessions({ dir, table, cwdFor, log, clock, maxOpen, defaultAgent: agentId("main") });
   opened.push(sessions);
   return sessions;
 }
-const readStore = async (): Promise<Record<string, Record<string, unknown>>> =>
+/** The rows as the journal has them. */
+const readStore = async (): Promise<Record<string, unknown>> =>
+  Object.fromEntries((await (await tableOf(dir)).all()).flatMap(({ key, row }) => (row ? [[key, row]] : [])));
+const readExport = async (): Promise<Record<string, Record<string, unknown>>> =>
   JSON.parse(await readFile(join(dir, "sessions.json"), "utf8"));
 const files = async (): Promise<string[]> => (await readdir(dir)).sort();
 const runChecks = async () => {
-  const results = await Promise.all(checks(dir).map((check) => check.run(AbortSignal.timeout(2000))));
+  const results = await Promise.all(
+    checks({ dir, journal: journalBeside(dir) }).map((check) => check.run(AbortSignal.timeout(2000))),
+  );
   return results.map((lines) => lines.map((line) => line.status));
 };
+
+const looksAhead = () => clock.waits.filter((ms) => ms === 10_000).length;
+
+/** Time goes by; what was put off is done. */
+async function pass(ms: number): Promise<void> {
+  const looks = looksAhead();
+  clock.time += ms;
+  clock.due();
+  // Each store looks at its file, and only then puts off the next look.
+  await vi.waitFor(() => expect(looksAhead()).toBe(looks), { interval: 2 });
+}
+/** Long enough for `sessions.json` to be written. */
+async function rest(): Promise<void> {
+  await pass(3000);
+  await pass(30_000);
+}
 
 beforeEach(async () => {
   const place = await scratch();
@@ -49,7 +73,7 @@ describe("a session", () => {
     expect([sessions.peek(KEY), await files()]).toEqual([undefined, []]);
     await session.append(say("hello"), { durable: true });
     expect((await readStore())[KEY]).toMatchObject({ sessionId: session.id, sessionFile: session.file });
-    expect(await files()).toEqual([`${session.id}.jsonl`, "sessions.json"]);
+    expect(await files()).toEqual([`${session.id}.jsonl`]);
     expect(session.isNew).toBe(false);
     const [header] = (await readFile(session.file, "utf8")).split("\n");
     expect(JSON.parse(header ?? "")).toMatchObject({ id: session.id, cwd: "/spaces/main" });
@@ -92,7 +116,7 @@ describe("a session", () => {
     expect((await readStore())[KEY]).not.toHaveProperty("totalTokens");
     clock.due();
     await sessions.flush();
-    expect((await readStore())[KEY]).toMatchObject({ totalTokens: 5, totalTokensFresh: true, thinkingLevel: "high" });
+    expect((await readStore())[KEY]).toMatchObject({ totalTokens: 5, thinkingLevel: "high" });
     await session.update({ thinkingLevel: undefined, label: "x" }, { now: true });
     expect((await readStore())[KEY]).toMatchObject({ label: "x" });
     expect((await readStore())[KEY]).not.toHaveProperty("thinkingLevel");
@@ -129,7 +153,7 @@ describe("a session", () => {
     session.release();
     expect(await sessions.remove(KEY)).toBe(true);
     expect(await sessions.remove(KEY)).toBe(false);
-    expect(await files()).toEqual([`${session.id}.jsonl.deleted.2026-11-21T00-00-00.000Z`, "sessions.json"]);
+    expect(await files()).toEqual([`${session.id}.jsonl.deleted.2026-11-21T00-00-00.000Z`]);
     expect(await readStore()).toEqual({});
     expect((await sessions.acquire(KEY)).isNew).toBe(true);
   });
@@ -225,11 +249,12 @@ describe("sessions.json", () => {
     expect(texts(await session.window(ALL))).toEqual(["from before"]);
     expect(texts(await (await sessions.acquire(sessionKey("relative"))).window(ALL))).toEqual(["from before"]);
     await session.append(say("now"), { durable: true });
-    await sessions.flush();
-    const store = await readStore();
+    session.release();
+    await sessions.close();
+    const store = await readExport();
     expect(store["$note"]).toBe("keep me");
     expect(store[KEY]).toMatchObject({ origin: { from: "x" }, sessionFile: file });
-    expect(log.lines).toEqual([]);
+    expect(log.lines).toEqual(["info sessions.json taken in"]);
   });
 
   it("that moved with its directory still leads to its transcripts", async () => {
@@ -242,12 +267,17 @@ describe("sessions.json", () => {
     const first = await open();
     const session = await first.acquire(KEY);
     await session.append(say("kept"), { durable: true });
+    session.release();
     await first.close();
+    // As after a move to a new journal.
+    await forgetTable(dir);
     await writeFile(join(dir, "sessions.json"), "{ this is torn");
     await writeFile(join(dir, "stranger.jsonl"), transcript("whose?"));
     expect((await runChecks())[0]).toEqual(["fail"]);
     const sessions = await open();
-    expect(log.lines).toEqual([expect.stringContaining("error sessions.json could not be read")]);
+    expect(log.lines).toEqual([
+      expect.stringMatching(/error sessions.json could not be read; .* from the transcripts/),
+    ]);
     const aside = (await files()).find((name) => name.startsWith("sessions.json.broken."));
     expect(await readFile(join(dir, aside ?? ""), "utf8")).toBe("{ this is torn");
     const again = await sessions.acquire(KEY);
@@ -256,18 +286,229 @@ describe("sessions.json", () => {
     expect((await runChecks())[0]).toEqual(["ok", "warn"]);
   });
 
-  it("changed by another program keeps that program's rows", async () => {
+  it("that cannot be read is set aside, and the journal's rows stay", async () => {
+    const first = await open();
+    const session = await first.acquire(KEY);
+    await session.append(say("kept"), { durable: true });
+    await session.update({ label: "mine" });
+    session.release();
+    await first.close();
+    await writeFile(join(dir, "sessions.json"), "{ this is torn");
+    const sessions = await open();
+    expect(log.lines).toEqual([expect.stringMatching(/error sessions.json could not be read; .* from the journal/)]);
+    expect(sessions.peek(KEY)).toMatchObject({ sessionId: session.id, label: "mine" });
+    await rest();
+    expect(await readExport()).toMatchObject({ [KEY]: { label: "mine" } });
+    expect((await files()).filter((name) => name.startsWith("sessions.json.broken."))).toHaveLength(1);
+  });
+
+  it("is written when the rows are at rest and at the end, never per message", async () => {
     const sessions = await open();
     const session = await sessions.acquire(KEY);
     await session.append(say("a"), { durable: true });
-    await sessions.flush();
-    const store = await readStore();
-    const path = join(dir, "sessions.json");
-    await writeFile(path, JSON.stringify({ ...store, "web:x:y": { sessionId: "other", updatedAt: 1 } }));
-    await utimes(path, 1, 1);
-    await session.update({ label: "mine" }, { now: true });
-    expect(await readStore()).toMatchObject({ [KEY]: { label: "mine" }, "web:x:y": { sessionId: "other" } });
+    expect(await files()).not.toContain("sessions.json");
+    await rest();
+    expect(await readExport()).toMatchObject({ [KEY]: { sessionId: session.id } });
+    const written = await stat(join(dir, "sessions.json"), { bigint: true });
+    for (let count = 0; count < 10; count += 1) {
+      await session.append(say("b"), { durable: true });
+      await session.update({ totalTokens: count });
+      clock.time += 10_000;
+      clock.due();
+      await sessions.flush();
+    }
+    expect((await stat(join(dir, "sessions.json"), { bigint: true })).mtimeNs).toBe(written.mtimeNs);
+    await rest();
+    expect((await readExport())[KEY]).toMatchObject({ totalTokens: 9, totalTokensFresh: true });
+    await session.update({ label: "last" });
+    session.release();
+    await sessions.close();
+    expect((await readExport())[KEY]).toMatchObject({ label: "last" });
+  });
+
+  it("is written after ten minutes when the rows never rest", async () => {
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await rest();
+    for (let count = 0; count <= 600; count += 10) {
+      await session.update({ totalTokens: count });
+      await pass(10_000);
+    }
+    expect((await readExport())[KEY]?.["totalTokens"]).toBeGreaterThan(500);
+  });
+
+  it("is written again after a write that failed", async () => {
+    const table = await tableOf(dir);
+    let tries = 0;
+    const failing: SessionTable = {
+      ...table,
+      async noteExport(rows, state) {
+        tries += 1;
+        if (tries === 1) throw diskFull("/state", "no space");
+        await table.noteExport(rows, state);
+      },
+    };
+    const sessions = await open(64, failing);
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await rest();
+    expect([tries, log.lines]).toEqual([1, [expect.stringContaining("warn sessions.json was not written")]]);
+    await pass(10_000);
+    expect(tries).toBe(2);
+    await pass(60_000);
+    expect(tries).toBe(2);
+  });
+
+  it("that the system does not let be read is left alone, and taken in when it does", async () => {
+    // A directory in its place cannot be read as a file.
+    await mkdir(join(dir, "sessions.json"), { recursive: true });
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await rest();
+    expect((await stat(join(dir, "sessions.json"))).isDirectory()).toBe(true);
+    await rm(join(dir, "sessions.json"), { recursive: true });
+    await place(JSON.stringify({ "web:x:y": { sessionId: "other", updatedAt: 1 } }));
+    await pass(10_000);
     expect(sessions.peek(sessionKey("web:x:y"))).toMatchObject({ sessionId: "other" });
+    expect(Object.keys(await readExport()).toSorted()).toEqual([KEY, "web:x:y"]);
+  });
+
+  it("rows that a full disk refused are written when there is room", async () => {
+    const table = await tableOf(dir);
+    let isFull = true;
+    const full: SessionTable = {
+      ...table,
+      write: (rows) => (isFull ? Promise.reject(diskFull("/state", "no space")) : table.write(rows)),
+    };
+    const sessions = await open(64, full);
+    const session = await sessions.acquire(KEY);
+    await expect(session.append(say("a"), { durable: true })).rejects.toMatchObject({ code: "DISK_FULL" });
+    isFull = false;
+    clock.due();
+    await vi.waitFor(async () => expect(await readStore()).toHaveProperty([KEY]));
+  });
+
+  it("that is gone is written again, and nothing is forgotten", async () => {
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    session.release();
+    await sessions.close();
+    await rm(join(dir, "sessions.json"));
+    const again = await open();
+    expect(again.peek(KEY)).toMatchObject({ sessionId: session.id });
+    await rest();
+    expect(await readExport()).toHaveProperty([KEY]);
+  });
+
+  /** Another program reads the file, changes something and writes it. */
+  async function edit(change: (rows: Record<string, Record<string, unknown>>) => void): Promise<void> {
+    const rows = await readExport();
+    change(rows);
+    await writeFile(join(dir, "sessions.json"), JSON.stringify(rows));
+  }
+
+  it("edited while the gateway runs changes rows of live sessions, field by field", async () => {
+    const sessions = await open();
+    const session = await sessions.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await session.update({ thinkingLevel: "low", totalTokens: 1 });
+    await rest();
+    await edit((rows) => {
+      rows["web:x:y"] = { sessionId: "other", updatedAt: 1 };
+      Object.assign(rows[KEY] ?? {}, { label: "theirs", modelOverride: "m2", totalTokens: 99 });
+      delete rows[KEY]?.["thinkingLevel"];
+    });
+    await session.update({ totalTokens: 2 });
+    await session.append(say("b"), { durable: true });
+    await pass(10_000);
+    await vi.waitFor(() => expect(session.entry).toMatchObject({ label: "theirs" }));
+    expect(session.entry).toMatchObject({ modelOverride: "m2", totalTokens: 2 });
+    expect(session.entry).not.toHaveProperty("thinkingLevel");
+    expect(sessions.peek(sessionKey("web:x:y"))).toMatchObject({ sessionId: "other" });
+    expect(log.lines).toContain("info sessions.json was changed by others; taken in");
+    await session.update({ totalTokens: 3 });
+    await rest();
+    expect(await readExport()).toMatchObject({
+      [KEY]: { label: "theirs", modelOverride: "m2", totalTokens: 3 },
+      "web:x:y": { sessionId: "other" },
+    });
+  });
+
+  it("edited while no gateway ran changes the rows, removes and adds some", async () => {
+    const first = await open();
+    for (const key of [KEY, sessionKey("web:x:gone")]) {
+      const session = await first.acquire(key);
+      await session.append(say("a"), { durable: true });
+      session.release();
+    }
+    await first.close();
+    await edit((rows) => {
+      delete rows["web:x:gone"];
+      rows["web:x:new"] = { sessionId: "new", updatedAt: 1 };
+      Object.assign(rows[KEY] ?? {}, { label: "theirs" });
+    });
+    const sessions = await open();
+    expect(sessions.list().map(({ key, entry }) => [key, entry.label])).toEqual([
+      [KEY, "theirs"],
+      ["web:x:new", undefined],
+    ]);
+    expect(await readStore()).toMatchObject({ [KEY]: { label: "theirs" }, "web:x:new": { sessionId: "new" } });
+    expect(log.lines).toContain("info sessions.json was changed by others; taken in");
+  });
+
+  it("that an earlier process did not come to write is behind, not edited", async () => {
+    const first = await open();
+    const session = await first.acquire(KEY);
+    await session.append(say("a"), { durable: true });
+    await rest();
+    await session.update({ label: "newer" }, { now: true });
+    const other = await first.acquire(sessionKey("web:x:new"));
+    await other.append(say("b"), { durable: true });
+    // Killed: nobody closes it.
+    const sessions = await open();
+    expect(sessions.peek(KEY)).toMatchObject({ label: "newer" });
+    expect(sessions.peek(sessionKey("web:x:new"))).toBeDefined();
+    expect(log.lines.join("\n")).not.toContain("changed by others");
+    await rest();
+    await vi.waitFor(async () => expect(await readExport()).toMatchObject({ [KEY]: { label: "newer" } }));
+  });
+
+  it("costs a new session the same whether there is none or ten thousand others", async () => {
+    const rows = Array.from({ length: 10_000 }, (_, at) => [
+      `telegram:default:${at}`,
+      { sessionId: `s${at}`, updatedAt: at, label: "x".repeat(200) },
+    ]);
+    const costs: number[] = [];
+    for (const known of [[], rows]) {
+      await place(JSON.stringify(Object.fromEntries(known)));
+      let cost = 0;
+      const table = await tableOf(dir);
+      const counted: SessionTable = {
+        ...table,
+        write(changes) {
+          cost += JSON.stringify(changes).length;
+          return table.write(changes);
+        },
+      };
+      const sessions = await open(64, counted);
+      expect(sessions.list()).toHaveLength(known.length);
+      cost = 0;
+      const before = await stat(join(dir, "sessions.json"), { bigint: true });
+      const session = await sessions.acquire(sessionKey(`web:x:${known.length}`));
+      await session.append(say("a"), { durable: true });
+      await session.update({ totalTokens: 1 }, { now: true });
+      session.release();
+      costs.push(cost);
+      expect((await stat(join(dir, "sessions.json"), { bigint: true })).mtimeNs).toBe(before.mtimeNs);
+      await sessions.close();
+      opened.pop();
+    }
+    const [few = 0, many = 0] = costs;
+    expect(few).toBeGreaterThan(0);
+    expect(many).toBeLessThan(few * 1.2);
   });
 });
 
@@ -296,7 +537,7 @@ describe("the checks", () => {
     await session.append(say("a"), { durable: true });
     await chmod(dir, 0o755);
     await chmod(session.file, 0o644);
-    const modes = checks(dir).find((check) => check.id === "sessions.permissions");
+    const modes = checks({ dir, journal: journalBeside(dir) }).find((check) => check.id === "sessions.permissions");
     const [found] = (await modes?.run(AbortSignal.timeout(1000))) ?? [];
     expect(found?.status).toBe("warn");
     await found?.repair?.apply();

@@ -124,8 +124,19 @@ export interface StoredRow {
   readonly [field: string]: unknown;
 }
 
-/** `sessions.json`. */
+/** The session rows of the journal. */
 export function sessionsOf(home: Home): Readonly<Record<string, StoredRow>> {
+  const journal = new DatabaseSync(join(home.stateDir, "state", "journal.sqlite"), { readOnly: true });
+  try {
+    const rows = journal.prepare("SELECT key, row FROM sessions WHERE row IS NOT NULL").all();
+    return Object.fromEntries(rows.map(({ key, row }) => [String(key), JSON.parse(String(row)) as StoredRow]));
+  } finally {
+    journal.close();
+  }
+}
+
+/** `sessions.json`, as an orderly end leaves it. */
+export function exportOf(home: Home): Readonly<Record<string, StoredRow>> {
   return JSON.parse(readFileSync(join(home.stateDir, "sessions", "sessions.json"), "utf8")) as Record<
     string,
     StoredRow

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { readdirSync } from "node:fs";
-import { entriesOf, fileOf, outcomesOf, sessionsOf, test, textOf, type World } from "./scene.ts";
+import { entriesOf, exportOf, fileOf, outcomesOf, sessionsOf, test, textOf, type World } from "./scene.ts";
 
 const FIELDS = [
   "abortedLastRun",
@@ -123,7 +123,8 @@ test("rows of sessions.json have the documented fields", async ({ world, expect 
   await walkAbout(world);
   await outcomesOf(home, 11);
   expect(await gateway.kill()).toBe(0);
-  const rows = sessionsOf(home);
+  const rows = exportOf(home);
+  expect(Object.keys(rows).toSorted()).toEqual(Object.keys(sessionsOf(home)).toSorted());
   for (const row of Object.values(rows)) {
     for (const name of Object.keys(row)) expect(FIELDS).toContain(name);
     expect(row.sessionId).toMatch(/^[\w-]{8,}$/);

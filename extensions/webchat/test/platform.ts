@@ -5,6 +5,7 @@ import { z } from "zod";
 import { WebClients } from "../../../src/app/gateway/web-clients.ts";
 import { NOTICE_TYPE } from "../../../src/sessions/history.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
+import { tableOf } from "../../../test/fakes/session-table.ts";
 import { openSessions } from "../../../src/sessions/sessions.ts";
 import type { ChannelAdapter } from "../../../src/types/channel.ts";
 import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";
@@ -83,7 +84,13 @@ class Client {
 /** The gateway's own clients, over transcripts on disk. */
 export async function webchatPlatform(): Promise<AnyPlatform> {
   const dir = mkdtempSync(join(tmpdir(), "webchat-"));
-  const sessions = await openSessions({ dir, cwdFor: () => dir, log: listen(), defaultAgent: DEFAULT_AGENT });
+  const sessions = await openSessions({
+    dir,
+    table: await tableOf(dir),
+    cwdFor: () => dir,
+    log: listen(),
+    defaultAgent: DEFAULT_AGENT,
+  });
   const room = new WebClients({ sessions, defaultAgent: () => DEFAULT_AGENT, tell: () => undefined });
   const client = new Client(room);
   let host: Host | undefined;

@@ -2,6 +2,7 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFile
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../../src/store/journal.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
 import { outputMatching, run, start, stateDir } from "./cli.ts";
 
 const line = (msg: string, more: object = {}) =>
@@ -124,6 +125,40 @@ test("sessions are read from the files when no gateway runs", async () => {
   expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("There is no session nobody.")]);
   const raw = await run(["sessions", "export", "main"], env);
   expect(raw.out).toBe(readFileSync(join(dir, "sessions", "abc.jsonl"), "utf8"));
+});
+
+test("sessions of a gateway that was killed are read from its journal, with what was edited in the file since", async () => {
+  const { dir, env } = withSession();
+  const path = join(dir, "state", "journal.sqlite");
+  const journal = await openJournal({ path, bootId: "test" });
+  const key = sessionKey("telegram:default:77");
+  const old = { sessionId: "old", updatedAt: 5 };
+  const web = sessionKey("webchat:default:operator");
+  await journal.sessions.write([
+    [key, { sessionId: "newer", updatedAt: 9 }],
+    [web, { sessionId: "abc", updatedAt: 9 }],
+    [sessionKey("telegram:default:78"), { sessionId: "third", updatedAt: 7 }],
+  ]);
+  await journal.sessions.noteExport(
+    [
+      [key, old],
+      [web, { sessionId: "abc", updatedAt: 9 }],
+    ],
+    { version: "1", others: {} },
+  );
+  await journal.close();
+  const file = { [key]: old, [web]: { sessionId: "abc", updatedAt: 9, totalTokens: 42 } };
+  writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify(file));
+  const { sessions } = JSON.parse((await run(["sessions", "--json"], env)).out);
+  expect(sessions.map((row: { sessionId: string; totalTokens?: number }) => [row.sessionId, row.totalTokens])).toEqual(
+    expect.arrayContaining([
+      ["newer", undefined],
+      ["abc", 42],
+      ["third", undefined],
+    ]),
+  );
+  writeFileSync(join(dir, "sessions", "sessions.json"), "{ half");
+  expect(JSON.parse((await run(["sessions", "--json"], env)).out)).toMatchObject({ count: 3 });
 });
 
 test("export writes Markdown into a new file and never over another", async () => {

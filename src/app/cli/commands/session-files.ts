@@ -1,11 +1,13 @@
 import { homedir } from "node:os";
 import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/row.ts";
-import { readRowsFile, rowsPath } from "../../../sessions/rows-file.ts";
+import { readRows } from "../../../sessions/read-rows.ts";
+import { rowsPath } from "../../../sessions/rows-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { AgentId, SessionKey } from "../../../types/ids.ts";
 import type { SessionEntry } from "../../../types/session.ts";
 import { errorText } from "../../../utils/error-text.ts";
+import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import type { State } from "../state.ts";
 
@@ -17,19 +19,20 @@ export interface StoredSession {
   readonly file: string;
 }
 
-/** The conversations of the state directory; reads only, so a gateway may own it. Throws SESSIONS_UNREADABLE. */
+/** The conversations of the state directory; reads only, so a gateway may own it. Throws SESSIONS_UNREADABLE or a journal's error. */
 export async function readStoredSessions(state: State): Promise<readonly StoredSession[]> {
   const { sessionsDir } = state.paths;
   const agent = defaultAgent(state);
   try {
-    const found = await readRowsFile(sessionsDir, agent);
-    return [...(found?.rows ?? [])].map(([key, entry]) => ({
+    const rows = await readRows({ dir: sessionsDir, journal: journalPath(state.paths) }, agent);
+    return [...rows].map(([key, entry]) => ({
       key,
       entry,
       agentId: agentOf(key, agent),
       file: fileOf(entry, sessionsDir),
     }));
   } catch (error) {
+    if (error instanceof OpenClawError) throw error;
     throw new OpenClawError("SESSIONS_UNREADABLE", {
       message: `${rowsPath(sessionsDir)} cannot be read: ${errorText(error)}.`,
       fix: "Run: openclaw doctor",

@@ -25,6 +25,15 @@ const exec = z.strictObject({
     .prefault([])
     .meta(about("Safe programs", "Further programs that run without asking when they only read standard input.")),
   pathPrepend: z.array(z.string()).prefault([]).meta(about("Path", "Directories put before `PATH` for commands.")),
+  passEnv: z
+    .array(z.string())
+    .prefault([])
+    .meta(
+      about(
+        "Environment",
+        "Names of further environment variables that commands get, such as `SSH_AUTH_SOCK`; never one that the config references, or whose value is one of its secrets.",
+      ),
+    ),
 });
 
 const fs = z.strictObject({
@@ -106,6 +115,7 @@ export const agentToolsConfig = z.strictObject({
       timeoutSec: z.int().min(1).max(2_000_000).optional().meta(about("Timeout", "As in `tools.exec.timeoutSec`.")),
       safeBins: names.optional().meta(about("Safe programs", "As in `tools.exec.safeBins`.")),
       pathPrepend: names.optional().meta(about("Path", "As in `tools.exec.pathPrepend`.")),
+      passEnv: names.optional().meta(about("Environment", "As in `tools.exec.passEnv`.")),
     })
     .prefault({})
     .meta(about("Exec", "As in `tools.exec`.")),

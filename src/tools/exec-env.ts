@@ -1,25 +1,59 @@
 import { delimiter } from "node:path";
+import type { ExecSettings } from "../types/settings.ts";
+import { Secret } from "../utils/secret.ts";
 
-const SECRET =
-  /(?:^|_)(?:API_?)?KEY$|(?:^|_)(?:TOKEN|SECRET|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|JWT|COOKIE|DSN)$|PASSWORD|^OPENCLAW_.*(?:TOKEN|SECRET|KEY)/i;
+type Environment = Readonly<Record<string, string | undefined>>;
+type EnvironmentRules = Pick<ExecSettings, "pathPrepend" | "passEnv" | "secretVariables">;
 
-// An address with a password in it, as databases have; a proxy's is needed to get out at all.
-const ADDRESS_WITH_PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i;
-const isSecret = (name: string, value: string): boolean =>
-  SECRET.test(name) || (ADDRESS_WITH_PASSWORD.test(value) && !/_proxy$/i.test(name));
+/** What a command is given when nobody says more; everything else may be a secret, whatever its name. */
+const KEPT = new Set(
+  (
+    "HOME USER LOGNAME LANG LANGUAGE TERM COLORTERM NO_COLOR FORCE_COLOR TZ NODE_ENV TMPDIR TMP TEMP " +
+    // So that a command of ours means this gateway.
+    "OPENCLAW_STATE_DIR OPENCLAW_CONFIG_PATH " +
+    // The way out, and who is trusted on it.
+    "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS " +
+    // Without these Windows starts next to nothing.
+    "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA " +
+    "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS"
+  ).split(" "),
+);
+const isKept = (name: string): boolean => KEPT.has(name.toUpperCase()) || name.startsWith("LC_");
 
-// Files that a shell runs by itself, and the channel between this process and its parent.
-const NOT_FOR_COMMANDS = new Set(["BASH_ENV", "ENV", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE"]);
+/** What a program loads or runs by itself when it starts, and the channel between this process and its parent: passed on by nobody. `PATH` is made. */
+const NEVER =
+  /^(?:LD_.*|DYLD_.*|BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|NODE_OPTIONS|NODE_CHANNEL_.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GLIBC_TUNABLES|GCONV_PATH|PATH)$/i;
 
-/** The environment of a command: this process's own without what looks like a secret. */
-export function commandEnvironment(
-  own: Readonly<Record<string, string | undefined>>,
-  pathPrepend: readonly string[],
-): Record<string, string> {
+/** Bytes of one variable; more is no setting of a program. */
+const MAX_BYTES = 32_768;
+
+/** An address with a user in it, as a proxy's or a database's may be. */
+const ADDRESS_WITH_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i;
+
+/**
+ * The environment of a command: of this process's own a short list and what `tools.exec.passEnv` names. Never one that
+ * the config references, nor one whose value is a secret of this process.
+ */
+export function commandEnvironment(own: Environment, rules: EnvironmentRules): Record<string, string> {
+  const passed = new Set(rules.passEnv);
+  const secret = new Set(rules.secretVariables);
+  const isWanted = (name: string, value: string): boolean => {
+    if (NEVER.test(name) || secret.has(name) || Buffer.byteLength(value) > MAX_BYTES) return false;
+    if (Secret.isKnown(value)) return false;
+    return passed.has(name) || (isKept(name) && !ADDRESS_WITH_USER.test(value));
+  };
   const kept = Object.entries(own).flatMap(([name, value]): [string, string][] =>
-    value === undefined || isSecret(name, value) || NOT_FOR_COMMANDS.has(name) ? [] : [[name, value]],
+    value !== undefined && isWanted(name, value) ? [[name, value]] : [],
   );
-  const environment = Object.fromEntries(kept);
-  const path = [...pathPrepend, environment["PATH"] ?? ""].filter((part) => part !== "").join(delimiter);
-  return { ...environment, PATH: path, GIT_TERMINAL_PROMPT: "0" };
+  return { ...Object.fromEntries(kept), ...fixed(pathOf(own), rules.pathPrepend) };
+}
+
+// Windows calls it Path.
+const pathOf = (own: Environment): string =>
+  Object.entries(own).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
+
+function fixed(path: string, pathPrepend: readonly string[]): Record<string, string> {
+  const shell = process.platform === "win32" ? {} : { SHELL: "/bin/sh" };
+  const parts = [...pathPrepend, path].filter((part) => part !== "");
+  return { ...shell, PATH: parts.join(delimiter), OPENCLAW_SHELL: "exec", GIT_TERMINAL_PROMPT: "0" };
 }

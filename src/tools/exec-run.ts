@@ -1,4 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { endRunning, leftRunning, MARK, type LeftRunning } from "./left-running.ts";
 import { OutputTail, type CommandOutput } from "./exec-output.ts";
 
 export interface CommandLine {
@@ -9,7 +12,7 @@ export interface CommandLine {
   readonly signal: AbortSignal;
   /** Where the whole output goes when it is long. */
   readonly outputFile: string;
-  /** Hears of the output so far, at most four times a second. */
+  /** Hears of the output so far, at most four times a second and less often the longer it lasts. */
   update(partial: string): void;
 }
 
@@ -18,11 +21,15 @@ export interface CommandEnd {
   /** Exit code; null when a signal ended it. */
   readonly code: number | null;
   readonly because: "exit" | "timeout" | "abort";
+  /** What still runs: programs in the background, or what could not be ended after a timeout or an abort. Linux tells. */
+  readonly left: readonly LeftRunning[];
 }
 
 const KILL_AFTER_MS = 300;
 const DRAIN_MS = 100;
 const UPDATE_EVERY_MS = 250;
+/** Each update waits that much longer than the one before: what is kept of a command of a day is a hundred of them. */
+const UPDATE_GROWTH = 1.1;
 const UPDATE_BYTES = 8 * 1024;
 
 function killGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
@@ -43,10 +50,10 @@ function killGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function start({ command, cwd, env }: CommandLine): ChildProcess {
+function start({ command, cwd, env }: CommandLine, mark: string): ChildProcess {
   return spawn(command, {
     cwd,
-    env,
+    env: { ...env, [MARK]: mark },
     // On POSIX `/bin/sh -c`, not a login shell: nobody's profile is run.
     shell: true,
     // A group of its own, so that one signal reaches everything that it starts.
@@ -56,10 +63,11 @@ function start({ command, cwd, env }: CommandLine): ChildProcess {
   });
 }
 
-/** Calls at once and then at most four times a second, with the last call never lost until `stop`. */
+/** Calls at once, then a quarter of a second later, then ever less often; the last call is never lost until `stop`. */
 function throttle(call: () => void): { ask(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined;
   let isDue = false;
+  let waitMs = UPDATE_EVERY_MS;
   const fire = (): void => {
     isDue = false;
     timer = setTimeout(() => {
@@ -67,7 +75,8 @@ function throttle(call: () => void): { ask(): void; stop(): void } {
       if (isDue) {
         fire();
       }
-    }, UPDATE_EVERY_MS);
+    }, waitMs);
+    waitMs *= UPDATE_GROWTH;
     call();
   };
   return {
@@ -81,17 +90,23 @@ function throttle(call: () => void): { ask(): void; stop(): void } {
   };
 }
 
-/** Ends the group for the first reason that comes; tells which it was. */
-function watchEnd(child: ChildProcess, line: CommandLine): { because(): CommandEnd["because"]; stop(): void } {
+interface EndWatch {
+  because(): CommandEnd["because"];
+  /** What still runs, once everything was ended that had to be. */
+  left(): Promise<readonly LeftRunning[]>;
+  stop(): void;
+}
+
+/** Ends the command for the first reason that comes; tells which it was. */
+function watchEnd(child: ChildProcess, line: CommandLine, mark: string): EndWatch {
   let because: CommandEnd["because"] = "exit";
+  let ending: Promise<readonly LeftRunning[]> | undefined;
   const end = (reason: "timeout" | "abort"): void => {
     if (because !== "exit") {
       return;
     }
     because = reason;
-    killGroup(child, "SIGTERM");
-    // Also when the shell itself obeyed: its children may not have.
-    setTimeout(() => killGroup(child, "SIGKILL"), KILL_AFTER_MS);
+    ending = endAll(child, mark);
   };
   const onAbort = (): void => end("abort");
   const timer = setTimeout(() => end("timeout"), line.timeoutMs);
@@ -101,11 +116,21 @@ function watchEnd(child: ChildProcess, line: CommandLine): { because(): CommandE
   }
   return {
     because: () => because,
+    left: () => ending ?? leftRunning(mark),
     stop() {
       clearTimeout(timer);
       line.signal.removeEventListener("abort", onAbort);
     },
   };
+}
+
+async function endAll(child: ChildProcess, mark: string): Promise<readonly LeftRunning[]> {
+  killGroup(child, "SIGTERM");
+  await delay(KILL_AFTER_MS);
+  // Also when the shell itself obeyed: its children may not have.
+  killGroup(child, "SIGKILL");
+  // What left the group (`setsid`) still has the mark.
+  return endRunning(mark);
 }
 
 /** Resolves with the exit code when the command has ended and its output was read; rejects when it cannot start. */
@@ -126,10 +151,11 @@ function ended(child: ChildProcess): Promise<number | null> {
 
 /**
  * Runs a command in a shell, in a process group of its own. After an abort or the timeout the group gets SIGTERM, and
- * SIGKILL 300 ms later. Rejects only when no shell can be started.
+ * SIGKILL 300 ms later, with what had left the group. Rejects only when no shell can be started.
  */
 export async function runCommand(line: CommandLine): Promise<CommandEnd> {
-  const child = start(line);
+  const mark = randomUUID();
+  const child = start(line, mark);
   const tail = new OutputTail(line.outputFile);
   const updates = throttle(() => line.update(tail.peek(UPDATE_BYTES)));
   for (const stream of [child.stdout, child.stderr]) {
@@ -137,10 +163,13 @@ export async function runCommand(line: CommandLine): Promise<CommandEnd> {
       tail.listen(stream, updates.ask);
     }
   }
-  const watch = watchEnd(child, line);
+  const watch = watchEnd(child, line, mark);
   try {
     const code = await ended(child);
-    return { output: await tail.finish(), code, because: watch.because() };
+    const output = await tail.finish();
+    // Before the cause is told: an abort may come while the rest is looked for.
+    const left = await watch.left();
+    return { output, code, because: watch.because(), left };
   } finally {
     watch.stop();
     updates.stop();

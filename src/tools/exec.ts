@@ -131,7 +131,19 @@ function questionFor(
   return { command: trimCommand(command), cwd, reason, files, ...(allowance !== undefined && { allowance }) };
 }
 
-function describe({ output, code, because }: CommandEnd, timeoutMs: number): string {
+const MOST_NAMED = 10;
+
+/** Without a word about them nobody would end what a command left running. */
+function describeLeft(left: CommandEnd["left"], because: CommandEnd["because"]): string {
+  if (left.length === 0) return "";
+  const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
+  const more = left.length > MOST_NAMED ? `, and ${left.length - MOST_NAMED} more` : "";
+  const how =
+    because === "exit" ? "in the background; end them with kill when they are not wanted" : "and could not be ended";
+  return `\n[Still running ${how}: ${named.join(", ")}${more}]`;
+}
+
+function describe({ output, code, because, left }: CommandEnd, timeoutMs: number): string {
   const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;
   const cut = output.truncated ? `[This is the end of a longer output.${rest}]\n` : "";
   const ends = {
@@ -140,7 +152,7 @@ function describe({ output, code, because }: CommandEnd, timeoutMs: number): str
     abort: "[aborted]",
   };
   const text = output.text.trimEnd();
-  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}`;
+  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeLeft(left, because)}`;
 }
 
 async function runAllowed(
@@ -153,13 +165,14 @@ async function runAllowed(
   const end = await runCommand({
     command: wanted.command,
     cwd,
-    env: commandEnvironment(process.env, options.settings.pathPrepend),
+    env: commandEnvironment(process.env, options.settings),
     timeoutMs,
     signal: context.signal,
     outputFile: join(options.outputDir, `${randomUUID()}.log`),
     update: (partial) => context.update(partial),
   });
-  const details = { exitCode: end.code, because: end.because, cwd };
+  const left = end.left.map(({ pid }) => pid);
+  const details = { exitCode: end.code, because: end.because, cwd, ...(left.length > 0 && { left }) };
   const text = describe(end, timeoutMs);
   return end.because === "exit" && end.code === 0 ? textResult(text, details) : errorResult(text, details);
 }

@@ -165,6 +165,8 @@ export interface ExecSettings {
   readonly timeoutMs: number;
   readonly safeBins: readonly string[];
   readonly pathPrepend: readonly string[];
+  /** Environment variables that commands get beside the usual few; none when unset. */
+  readonly passEnv?: readonly string[];
   /** Environment variables that the config references, which no command is given; none when unset. */
   readonly secretVariables?: readonly string[];
 }

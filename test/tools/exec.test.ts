@@ -8,6 +8,7 @@ import { allowanceFor } from "../../src/tools/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { OPERATOR } from "../../src/types/principal.ts";
+import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
@@ -100,7 +101,38 @@ describe("exec", () => {
     const before = performance.now();
     const result = await exec({ command: "sleep 20 & echo $!" });
     expect(performance.now() - before).toBeLessThan(3000);
-    process.kill(Number.parseInt(textOf(result), 10), "SIGKILL");
+    const pid = Number.parseInt(textOf(result), 10);
+    if (process.platform === "linux") {
+      expect(textOf(result)).toContain(
+        `[Still running in the background; end them with kill when they are not wanted: ${pid} (sleep 20)]`,
+      );
+      expect(result.details).toMatchObject({ left: [pid] });
+    }
+    process.kill(pid, "SIGKILL");
+  });
+
+  it.runIf(process.platform === "linux")("ends what left its group, after a timeout and after an abort", async () => {
+    const command = "setsid sh -c 'trap \"\" TERM; echo $$; sleep 60; true' & sleep 60";
+    const timedOut = await exec({ command, timeout: 0.5 });
+    expect(textOf(timedOut)).toMatch(/^\d+\n\n\[ended after 0.5 seconds: timeout\]$/);
+    expect(await eventually(() => !isAlive(Number.parseInt(textOf(timedOut), 10)))).toBe(true);
+    const abort = new AbortController();
+    const updates: string[] = [];
+    const running = exec({ command }, { signal: abort.signal, updates });
+    expect(await eventually(() => updates.length > 0)).toBe(true);
+    abort.abort();
+    await running;
+    expect(await eventually(() => !isAlive(Number(updates[0])))).toBe(true);
+  });
+
+  it("tells of its progress less often the longer it lasts", async () => {
+    const updates: string[] = [];
+    const before = performance.now();
+    await exec({ command: "for i in $(seq 60); do echo $i; sleep 0.05; done" }, { updates });
+    const elapsed = performance.now() - before;
+    // The sum of 250 ms that grow by a tenth.
+    expect(updates.length).toBeLessThanOrEqual(Math.log(1 + elapsed / 2500) / Math.log(1.1) + 2);
+    expect(updates.length).toBeGreaterThan(4);
   });
 
   it("keeps the end of a long output, and all of it in a file that read may open", async () => {
@@ -194,34 +226,49 @@ describe("asking", () => {
   });
 });
 
-it("gives commands no secrets", () => {
+describe("the environment of a command", () => {
   const kept = {
     HOME: "/h",
-    MAX_TOKENS: "5",
-    SSH_AUTH_SOCK: "/s",
-    KEYBOARD: "us",
-    https_proxy: "http://u:p@proxy",
-    PATH: "/bin",
+    USER: "ada",
+    LC_TIME: "de_DE.UTF-8",
+    TZ: "Europe/Berlin",
+    https_proxy: "http://proxy:3128",
+    OPENCLAW_STATE_DIR: "/s",
   };
-  const dropped = {
-    OPENCLAW_GATEWAY_TOKEN: "x",
-    OPENCLAW_TOKEN_FILE: "x",
-    ANTHROPIC_API_KEY: "x",
-    GH_TOKEN: "x",
-    TOKEN: "x",
-    AWS_SECRET_ACCESS_KEY: "x",
-    CLIENT_SECRET: "x",
-    PGPASSWORD: "x",
-    STRIPE_KEY: "x",
-    GITHUB_PAT: "x",
-    DATABASE_URL: "postgres://ada:pass@db/x",
-    openai_api_key: "x",
-    BASH_ENV: "x",
-    NODE_CHANNEL_FD: "3",
-  };
-  expect(commandEnvironment({ ...kept, ...dropped }, ["/opt/bin"])).toEqual({
-    ...kept,
-    PATH: "/opt/bin:/bin",
-    GIT_TERMINAL_PROMPT: "0",
+  const fixed = { SHELL: "/bin/sh", PATH: "/opt/bin:/bin", OPENCLAW_SHELL: "exec", GIT_TERMINAL_PROMPT: "0" };
+  const rules = { pathPrepend: ["/opt/bin"] };
+
+  it("is a short list, whatever the others are called", () => {
+    const names =
+      "OPENCLAW_GATEWAY_TOKEN ANTHROPIC_API_KEY GH_TOKEN DATABASE_URL openai_api_key BOT_HOME LLM_KEY_MAIN DB_PASS MYSQL_PWD " +
+      "API_KEYS OPENAI_API_KEY_2 SECRET_KEY_BASE BASIC_AUTH REDIS_AUTH BEARER MY_CREDS SSH_AUTH_SOCK BASH_ENV LD_PRELOAD " +
+      "NODE_OPTIONS NODE_CHANNEL_FD MAX_TOKENS";
+    const dropped = Object.fromEntries(names.split(" ").map((name) => [name, "x"]));
+    const own = {
+      ...kept,
+      ...dropped,
+      PATH: "/bin",
+      SHELL: "/evil",
+      https_PROXY: "http://u:p@proxy",
+      TERM: "x".repeat(40_000),
+    };
+    expect(commandEnvironment(own, rules)).toEqual({ ...kept, ...fixed });
+  });
+
+  it("has what the operator names, but nothing that the config references and no secret", () => {
+    const secret = new Secret("a-value-of-the-config");
+    const own = {
+      PATH: "/bin",
+      SSH_AUTH_SOCK: "/s",
+      BOT_HOME: "b",
+      COPY: secret.reveal(),
+      HOME: secret.reveal(),
+      LD_PRELOAD: "/x.so",
+    };
+    const passEnv = ["SSH_AUTH_SOCK", "BOT_HOME", "COPY", "LD_PRELOAD", "PATH"];
+    expect(commandEnvironment(own, { ...rules, passEnv, secretVariables: ["BOT_HOME", "HOME"] })).toEqual({
+      SSH_AUTH_SOCK: "/s",
+      ...fixed,
+    });
   });
 });

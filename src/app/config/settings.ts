@@ -167,14 +167,13 @@ function messageToolOf({ actions, allowTargets, ...across }: ToolsConfig["messag
   };
 }
 
-function execOf(all: ToolsConfig["exec"], own: AgentToolsConfig["exec"] | undefined): ExecSettings {
-  return {
-    security: own?.security ?? all.security,
-    ask: own?.ask ?? all.ask,
-    timeoutMs: (own?.timeoutSec ?? all.timeoutSec) * 1000,
-    safeBins: own?.safeBins ?? all.safeBins,
-    pathPrepend: own?.pathPrepend ?? all.pathPrepend,
-  };
+type OwnExec = Partial<AgentToolsConfig["exec"]>;
+
+function execOf(all: ToolsConfig["exec"], { timeoutSec, ...own }: OwnExec = {}): ExecSettings {
+  const { timeoutSec: usual, ...shared } = all;
+  // A key that an agent leaves out is there without a value.
+  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  return { ...shared, ...given, timeoutMs: (timeoutSec ?? usual) * 1000 };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -1,4 +1,4 @@
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { background, OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openApi, whoAmI } from "./api.ts";
 import type { Api, Self } from "./api.ts";
@@ -30,7 +30,10 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   const work = Promise.all([session.run(), inbox.run()]);
   // Until the gateway is there, what was missed cannot be told from what is yet to come.
   await session.settled;
-  void session.begun.then(async () => putMenu(room));
+  background(
+    "menu of commands",
+    session.begun.then(async () => putMenu(room)),
+  );
   return {
     send: (to, part, options) => send(to, part, options, room),
     ...changes(room),

@@ -1,5 +1,5 @@
 import type { APIGatewayBotInfo } from "discord-api-types/v10";
-import { backoff, wait } from "openclaw/plugin-sdk";
+import { background, backoff, wait } from "openclaw/plugin-sdk";
 import { selfOf } from "./api.ts";
 import type { Self } from "./api.ts";
 import { Connection } from "./connection.ts";
@@ -181,12 +181,13 @@ export class Session {
     this.#inbox.begin(ready.session_id, sequence);
     this.#missing = new Set(ready.guilds.map(({ id }) => id));
     const missing = this.#missing;
-    void wait(GUILDS_WITHIN_MS, signal).then(() => {
+    const waited = wait(GUILDS_WITHIN_MS, signal).then(() => {
       if (signal.aborted || missing.size === 0) return;
       missing.clear();
       if (missing === this.#missing) this.#alive();
     });
-    void this.note();
+    background("wait for the servers", waited);
+    background("session note", this.note());
   }
 
   #alive(): void {
@@ -194,7 +195,7 @@ export class Session {
     host.report({ kind: "alive", ...(self.known && { self: self.known }) });
     this.#settled.resolve();
     this.#begun.resolve();
-    if (Date.now() - this.#noted > NOTE_EVERY_MS) void this.note();
+    if (Date.now() - this.#noted > NOTE_EVERY_MS) background("session note", this.note());
   }
 
   /** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */

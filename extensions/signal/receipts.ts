@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { readRef, recipientOf } from "./people.ts";
 import type { Room } from "./room.ts";
@@ -9,8 +10,9 @@ export function confirmRead({ daemon, host }: Room, messages: readonly InboundMe
   for (const [sender, theirs] of Map.groupBy(said, (message) => message.sender.id)) {
     const targetTimestamp = theirs.map(({ sentAt, id }) => sentAt ?? readRef(id)?.timestamp);
     const params = { recipient: recipientOf(sender), targetTimestamp, type: "read" };
-    void daemon.call("sendReceipt", params).then((answer) => {
+    const sent = daemon.call("sendReceipt", params).then((answer) => {
       if (answer.kind !== "done") host.log.info("a read receipt was not sent", { reason: whyNot(answer) });
     });
+    background("read receipt", sent);
   }
 }

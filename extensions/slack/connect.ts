@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { Account } from "./account.ts";
 import type { SlackConfig } from "./config.ts";
@@ -20,7 +21,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
     async send(to, part, options) {
       const send = part.kind === "text" ? sendText(account, to, part, options) : sendFiles(account, to, part, options);
       const result = await send;
-      if (result.kind === "sent") void account.typing.answered(to);
+      if (result.kind === "sent") background("end of typing", account.typing.answered(to));
       return result;
     },
     ...changes(account),

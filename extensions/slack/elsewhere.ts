@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Slack } from "./api.ts";
 import { inTime } from "./cache.ts";
@@ -41,7 +42,8 @@ export class Elsewhere {
     const until = Date.now() + WAIT_MS;
     if ((await inTime(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
     const home = await inTime(this.#open(command.user_id), until - Date.now());
-    if (!this.#told.has(command.trigger_id)) void this.#tell(command, home === undefined ? INVITE : ANSWERED_AT_HOME);
+    if (!this.#told.has(command.trigger_id))
+      background("answer to a command", this.#tell(command, home === undefined ? INVITE : ANSWERED_AT_HOME));
     return home;
   }
 

@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { Growth, GrowOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "./account.ts";
 import { outcomeOf, reasonOf, wordOf } from "./failures.ts";
@@ -73,7 +74,7 @@ class Written implements Growth {
       if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
       this.#at = { channel, ts };
       this.#account.threads()?.wrote(channel, ts, thread);
-      void this.#account.typing.answered(to);
+      background("end of typing", this.#account.typing.answered(to));
       return this.#shown(this.#at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);

@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import { WebSocket } from "ws";
 import type { RawData } from "ws";
 import { z } from "zod";
@@ -122,7 +123,7 @@ export class Socket {
     if (frame === undefined) return;
     if (frame.type === "hello") this.#hello.resolve();
     else if (frame.type === "disconnect") this.#disconnect(frame.reason);
-    else void this.#deliver(frame);
+    else background("socket frame", this.#deliver(frame));
   }
 
   #disconnect(reason: string): void {

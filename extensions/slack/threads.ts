@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLog } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Self, Slack } from "./api.ts";
@@ -113,7 +114,7 @@ export class Threads {
   /** The bot wrote in it, which is noted: a later start need not ask Slack. */
   join(channel: string, ts: string): void {
     const key = keyOf(channel, ts);
-    if (remember(this.#joined, key)) void this.#note(key);
+    if (remember(this.#joined, key)) background("note of a thread", this.#note(key));
   }
 
   async #note(key: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
@@ -33,7 +34,7 @@ export class OwnMessages {
     const [oldest] = this.#topics.keys();
     if (this.#topics.size > MOST && oldest !== undefined) this.#topics.delete(oldest);
     this.#unsaved++;
-    if (this.#unsaved >= SAVE_EVERY) void this.save();
+    if (this.#unsaved >= SAVE_EVERY) background("note of own messages", this.save());
   }
 
   has(chatId: number, messageId: number): boolean {

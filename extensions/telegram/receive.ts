@@ -1,4 +1,4 @@
-import { wait } from "openclaw/plugin-sdk";
+import { background, wait } from "openclaw/plugin-sdk";
 import { whoAmI } from "./api.ts";
 import type { Self } from "./api.ts";
 import { showMenu } from "./menu.ts";
@@ -42,5 +42,5 @@ async function prepare({ room, intake, signal }: Receiving): Promise<void> {
   await room.moves.begin();
   await room.own.begin();
   await intake.begin();
-  void showMenu(room, signal);
+  background("menu of commands", showMenu(room, signal));
 }

@@ -1,3 +1,4 @@
+import { background } from "openclaw/plugin-sdk";
 import { createHash } from "node:crypto";
 import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
@@ -54,7 +55,7 @@ export class Versions {
   keep(versions: Digests): void {
     this.#put(versions);
     this.#unsaved += versions.size;
-    if (this.#unsaved >= SAVE_EVERY) void this.save();
+    if (this.#unsaved >= SAVE_EVERY) background("note of message versions", this.save());
   }
 
   /** Never rejects. */

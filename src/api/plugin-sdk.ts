@@ -54,3 +54,4 @@ export type {
 export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
 export type { RefusedCall } from "../channels/outcome.ts";
 export { backoff, wait } from "../utils/backoff.ts";
+export { background } from "../utils/background.ts";

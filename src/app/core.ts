@@ -48,7 +48,7 @@ export interface Surroundings {
   heard?: DispatchPorts["heard"];
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
-  noRoom?: DispatchPorts["noRoom"];
+  onDiskFull?: DispatchPorts["onDiskFull"];
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
 }
@@ -92,7 +92,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     ...(around.heard && { heard: around.heard }),
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
-    ...(around.noRoom && { noRoom: around.noRoom }),
+    ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     tools: (agent, acting, scene) =>
       toolsFor(agent, live, { rules: journal.approvals, acting, extra: toolsOfChat(agent, scene) }),
     systemPrompt: createPrompting(live, log),
@@ -104,7 +104,9 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }
 
-/** One after the other: what is behind still needs those before it. */
+/** One after the other, since a later part may be needed by those before it. Each is closed, then the first error is thrown. */
 async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
-  for (const part of parts) await part.close();
+  const errors: unknown[] = [];
+  for (const part of parts) await part.close().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }

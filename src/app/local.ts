@@ -16,6 +16,7 @@ import { openCore, type Core } from "./core.ts";
 import { channelSchemas, inboundOf } from "./gateway/extensions.ts";
 import { Live } from "./live.ts";
 import { openLog } from "./log/log.ts";
+import { background } from "../utils/background.ts";
 
 export interface LocalRequest {
   readonly message: string;
@@ -90,7 +91,10 @@ async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
   });
   const stream = chat.stream(runId);
   if (!stream) throw new Error("the run did not begin");
-  void answerQuestions(stream, chat, request.onApproval ?? (async () => "deny"));
+  background(
+    "approvals on the command line",
+    answerQuestions(stream, chat, request.onApproval ?? (async () => "deny")),
+  );
   const answer = await follow(stream, request.onText);
   await core.dispatch.close(1000);
   return { runId, ...answer };
@@ -99,7 +103,10 @@ async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
 /** There is no page and no chat here: whoever started the command answers. */
 async function answerQuestions(stream: RunStream, chat: ChatPort, decide: NonNullable<LocalRequest["onApproval"]>) {
   const over = new AbortController();
-  void stream.done.then(() => over.abort());
+  background(
+    "end of the run",
+    stream.done.then(() => over.abort()),
+  );
   for await (const event of stream.watch()) {
     if (event.type !== "approval_request") continue;
     const decision = await decide(event.approval, over.signal).catch(() => "deny" as const);

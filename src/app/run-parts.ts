@@ -4,6 +4,7 @@ import { PruneMemory } from "../history/prune-memory.ts";
 import { Hooks } from "../plugins/hooks.ts";
 import type { DispatchPorts } from "../dispatch/ports.ts";
 import type { Models } from "../providers/catalog.ts";
+import { diskTakesWrites } from "../store/disk.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Texts } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
@@ -26,7 +27,7 @@ export interface RunPartsOfAll {
   readonly engines: Engines;
   readonly ports: Pick<
     DispatchPorts,
-    "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe"
+    "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
   >;
 }
 
@@ -43,6 +44,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
       pruned: new PruneMemory(),
       images: new ImageLoader({ log }),
       mediaDir: live.paths.media,
+      diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
       engineFor: (ask) => engines.openerFor(ask),
       transcribe: async (recording) => createTranscriber(live.config.audio.transcription, log)?.(recording),
     },

@@ -13,6 +13,7 @@ import { ownKeys } from "./own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
 import type { Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
+import { background } from "../utils/background.ts";
 
 /**
  * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again, and is in trouble until it
@@ -143,7 +144,7 @@ export class Supervisor {
       const link = await adapter.connect(config, this.#host(signal));
       if (signal.aborted) return await link.close();
       this.#link = watchedLink(link, this.times, this.#ports.clock);
-      void this.#catchUp.run(this.#link);
+      background("catch-up", this.#catchUp.run(this.#link), this.#log);
     } catch (error) {
       if (!signal.aborted) this.#failed(error);
     }
@@ -179,7 +180,8 @@ export class Supervisor {
     this.times.transport = this.#lastSign;
     this.#self = state.self ?? this.#self;
     const { isBelieved, isFirst } = this.#doubt.sign(this.#lastSign);
-    if (this.#lifecycle === "trouble" && this.#link && (isBelieved || isFirst)) void this.#catchUp.run(this.#link);
+    if (this.#lifecycle === "trouble" && this.#link && (isBelieved || isFirst))
+      background("catch-up", this.#catchUp.run(this.#link), this.#log);
     // What was wrong stays until the link has shown that it hears.
     if (!isBelieved) return this.#enter("trouble");
     this.#attempts = 0;
@@ -203,7 +205,7 @@ export class Supervisor {
     this.#log.error("channel stopped", { reason, fix });
     this.#enter("dead");
     this.#problem = Secret.mask(`${reason} ${fix}`);
-    void this.#end();
+    background("end of a connection", this.#end(), this.#log);
   }
 
   #noticed(notices: readonly Notice[]): void {
@@ -226,9 +228,10 @@ export class Supervisor {
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
     this.#troubled(reason, ms);
     // Timers of this life end with it, so that the next one begins after the old link is closed.
-    void this.#end().then(() => {
+    const ended = this.#end().then(() => {
       if (this.#lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
     });
+    background("restart of a channel", ended, this.#log);
   }
 
   #deaf(silentMs: number): void {
@@ -242,7 +245,8 @@ export class Supervisor {
       const silentMs = this.#ports.clock.now() - this.#lastSign;
       if (silentMs > DEAF_AFTER_MS) return this.#deaf(silentMs);
       const heardUntil = this.#lifecycle === "running" ? this.#lastSign : undefined;
-      if (this.#link && this.#doubt.isOpen) void this.#catchUp.tick(this.#link, heardUntil);
+      if (this.#link && this.#doubt.isOpen)
+        background("catch-up", this.#catchUp.tick(this.#link, heardUntil), this.#log);
       this.#watch(signal);
     });
   }

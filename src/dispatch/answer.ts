@@ -13,9 +13,10 @@ import { NOTICE } from "./earlier-end.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import { wordsOfBeat } from "./heartbeat.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
-import { outcomeOf } from "./run-end.ts";
+import { isUnfinished, outcomeOf } from "./run-end.ts";
 import { SentTexts } from "./sent-texts.ts";
 import { noticeFor } from "./words.ts";
+import { background } from "../utils/background.ts";
 
 /** Follows a run and brings its answer to the chat. Resolves when the whole reply is durable, with the message's outcome. */
 export async function answer(request: AnswerRequest, outbox: Outbox): Promise<Outcome | "unfinished"> {
@@ -167,7 +168,7 @@ class Answering {
 
   async #end(result: RunResult): Promise<void> {
     await this.#flush();
-    if (result.kind === "aborted" && result.by === "shutdown") return this.#preview?.leave();
+    if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#request.heartbeat && result.kind !== "replied") return this.#endWithout(result);
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
@@ -222,7 +223,7 @@ class Answering {
   }
 
   #sendNothing(): false {
-    void (this.#sent.has ? this.#preview?.discard() : this.#preview?.leave());
+    if (this.#preview) background("end of a preview", this.#sent.has ? this.#preview.discard() : this.#preview.leave());
     return false;
   }
 

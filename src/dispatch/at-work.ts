@@ -4,6 +4,7 @@ import type { InboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { AgentSettings, TypingSettings } from "../types/settings.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { background } from "../utils/background.ts";
 
 /** A quick answer shows no "typing…". */
 const TYPING_AFTER_MS = 250;
@@ -28,7 +29,14 @@ export function showAtWork(rows: readonly InboxRow[], agent: AgentSettings, port
   const typing = new Typing(message.from, everyMs, ports);
   if (mode === "instant") typing.begin(TYPING_AFTER_MS);
   return {
-    follow: (stream) => void (mode !== "instant" && beginWith(stream, mode, () => typing.begin(0))),
+    follow: (stream) => {
+      if (mode !== "instant")
+        background(
+          "typing signal",
+          beginWith(stream, mode, () => typing.begin(0)),
+          ports.log,
+        );
+    },
     rest: () => typing.rest(),
   };
 }
@@ -67,7 +75,7 @@ class Typing {
 
   #show(): void {
     this.begin(this.#everyMs);
-    void this.#type();
+    background("typing signal", this.#type(), this.#ports.log);
   }
 
   /** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */

@@ -79,7 +79,7 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
     deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.behind(facts) },
     settings,
     signal,
-    began: (stream) => void logRun(stream, ports.log),
+    began: (stream) => logRun(stream, ports.log),
   });
   log.info("memory flush", { ended: flushed.kind });
   await keep(flushed, { session, id: facts.runId }, ports);

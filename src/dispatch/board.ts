@@ -5,6 +5,7 @@ import type { InboxRow } from "../types/journal.ts";
 import { Feed } from "../utils/feed.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { factsFor, runIdOf } from "./turn.ts";
+import { background } from "../utils/background.ts";
 
 /** Ended runs of clients that can still be asked for (`agent.wait`). */
 const KEPT = 50;
@@ -28,7 +29,10 @@ export class RunBoard {
     if (this.#streams.get(runId) === stream) return;
     this.#streams.set(runId, stream);
     this.#feed.publish(stream);
-    void stream.done.then(() => (keep ? this.#forgetOldest() : this.#streams.delete(runId)));
+    background(
+      "end of a run",
+      stream.done.then(() => (keep ? this.#forgetOldest() : this.#streams.delete(runId))),
+    );
   }
 
   /** The log that waits for a message's run, if a client opened one. */

@@ -56,7 +56,8 @@ export class Dispatch {
       steer: (run, key, waiting) => runner.steer(run, key, waiting),
       maySteer: (waiting, running) => this.#maySteer(waiting.rows, running),
       shed: (task, why) => runner.shed(task, why),
-      noRoom: (task, error) => this.#noRoom(task.kind === "turn" ? task.waiting.rows : task.rows, error),
+      onDiskFull: (task, error) =>
+        this.#onDiskFull(task.kind === "turn" ? task.waiting.rows : task.rows, { error, isAdmitted: true }),
     });
   }
 
@@ -64,7 +65,7 @@ export class Dispatch {
   async receive(messages: readonly InboundMessage[]): Promise<void> {
     const accepted = await this.#ports.journal.inbox.accept(messages);
     for (const { row, isNew } of accepted) {
-      if (isNew) void this.admit(row);
+      if (isNew) this.admit(row).catch((error: unknown) => this.#ports.log.error("admission failed", { error }));
       else this.#logSeen(row);
     }
   }
@@ -94,7 +95,7 @@ export class Dispatch {
           this.#ports.log.error("message not decided", { inbox: row.id, error });
           return this.#giveUp(row);
         }
-        await this.#noRoom([row], error);
+        await this.#onDiskFull([row], { error, isAdmitted: false });
         await new Promise<void>((resolve) => this.#ports.clock.after(LOOK_FOR_ROOM_EVERY_MS, resolve));
       }
     }
@@ -191,15 +192,21 @@ export class Dispatch {
       if ("text" in answer) await this.replies.command(row, key, { name: command.name, text: answer.text, log });
       return;
     }
+    let answer: Awaited<ReturnType<typeof command.run>> | undefined;
     const work = async () => {
-      const session = await this.#ports.sessions.acquire(key);
-      const answer = await command.run(context, session).finally(() => session.release());
+      // After a full disk this work is done again, but the command itself has already run.
+      answer ??= await this.#inSession(key, (session) => command.run(context, session));
       if ("text" in answer) return this.replies.command(row, key, { name: command.name, text: answer.text, log });
       this.replies.acks.put([row]);
       this.lanes.enterFirst(key, { rows: [row], pending: this.#before(row), text: answer.turn, ...(log && { log }) });
     };
     const abort = () => stopped.abort();
     this.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, command.at);
+  }
+
+  async #inSession<T>(key: SessionKey, work: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.#ports.sessions.acquire(key);
+    return work(session).finally(() => session.release());
   }
 
   /** Decides about what came in, then lets runs end within `ms`. What is left goes on after the next start. */
@@ -237,10 +244,12 @@ export class Dispatch {
     return this.lanes.stop(key, only);
   }
 
-  /** The chats hear that their messages wait. An operator sees the failed run. */
-  async #noRoom(rows: readonly InboxRow[], error: unknown): Promise<void> {
-    const messages = rows.map((row) => row.message).filter((message) => message.options?.operator !== true);
-    await this.#ports.noRoom?.(messages, error);
+  /** The chats hear that their messages wait. An operator client sees that its run was interrupted. */
+  async #onDiskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
+    const messages = rows
+      .map((row) => row.message)
+      .filter((message) => message.options?.operator !== true && !isHeartbeat(message));
+    await this.#ports.onDiskFull?.(messages, why);
   }
 
   #isOwners(rows: readonly InboxRow[]): boolean {

@@ -7,6 +7,7 @@ import type { DispatchSettings, Waiting } from "./ports.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { runIdOf } from "./turn.ts";
+import { background } from "../utils/background.ts";
 
 /** Something that needs the session to itself. */
 export type LaneTask =
@@ -93,9 +94,10 @@ export class Lane implements TurnPlace {
     this.#isOver = false;
     if (this.#aborted !== undefined) run.abort(this.#aborted);
     // What is written behind the answer is no part of a burst, though the session may still be busy with itself.
-    void run.stream.done.then(() => {
+    const ended = run.stream.done.then(() => {
       if (this.run === run) this.#isOver = true;
     });
+    background("end of a run", ended);
   }
 
   leave(): void {

@@ -13,7 +13,7 @@ import { LOOK_FOR_ROOM_EVERY_MS } from "./when-room.ts";
 /** Why a task is not run. */
 export type ShedCause = "full" | "stopped" | "broken";
 
-export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "diskTakesWrites"> {
   readonly log: Log;
   /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
   runTurn(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void>;
@@ -22,7 +22,7 @@ export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings"> {
   /** Whether it may slip into a turn of these rows, whose reach it would have. */
   maySteer(waiting: Waiting, running: readonly InboxRow[]): boolean;
   /** A task waits for the disk. Never rejects. */
-  noRoom(task: LaneTask, error: unknown): Promise<void>;
+  onDiskFull(task: LaneTask, error: unknown): Promise<void>;
   /** The rows of a task that will not be run. */
   shed(task: LaneTask, why: ShedCause): Promise<void>;
 }
@@ -178,12 +178,21 @@ export class Lanes {
     await this.#pause(debounceMs);
     for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
       lane.enter(task);
-      await this.#run(key, lane, task);
+      await this.#runSafely(key, lane, task);
       lane.leave();
       await this.#settle(lane);
     }
     lane.busy = false;
     if (lane.waiting === 0) this.#lanes.delete(key);
+  }
+
+  /** A task ends here in every way that it can end, so that the lane is always free for the next one. */
+  async #runSafely(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    try {
+      await this.#run(key, lane, task);
+    } catch (error) {
+      this.#ports.log.error("lane task broke", { session: key, error });
+    }
   }
 
   async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
@@ -195,10 +204,16 @@ export class Lanes {
           this.#ports.log.error("lane task broke", { session: key, error });
           return this.#shed(key, task, "broken");
         }
-        await this.#ports.noRoom(task, error);
-        await this.#pause(LOOK_FOR_ROOM_EVERY_MS);
+        await this.#ports.onDiskFull(task, error);
+        await this.#untilDiskTakesWrites(lane);
       }
     }
+  }
+
+  /** A try costs a call of the model, so none is made before a probe was written. Resolves early when the task is stopped. */
+  async #untilDiskTakesWrites(lane: Lane): Promise<void> {
+    do await this.#pause(LOOK_FOR_ROOM_EVERY_MS);
+    while (!this.#closing && !lane.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
   }
 
   async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {

@@ -2,10 +2,15 @@ import { logCompaction } from "../harness/compact.ts";
 import type { RunEvent, RunStream } from "../types/events.ts";
 import { modelName } from "../types/model.ts";
 import type { Log } from "../types/log.ts";
+import { background } from "../utils/background.ts";
 
-/** One line per decision of a run that an operator would ask about. */
-export async function logRun(stream: RunStream, root: Log): Promise<void> {
+/** Logs one line per decision of a run that an operator would ask about, until the run ends. */
+export function logRun(stream: RunStream, root: Log): void {
   const log = root.with({ run: stream.facts.runId, session: stream.facts.sessionKey });
+  background("log of a run", logEvents(stream, log), log);
+}
+
+async function logEvents(stream: RunStream, log: Log): Promise<void> {
   for await (const event of stream.watch()) logEvent(event, log);
 }
 

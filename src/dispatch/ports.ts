@@ -104,8 +104,16 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   linkComes?(to: Peer): boolean;
   /** The words of a recording, where the config says how they are had; undefined leaves it a file. Never rejects. */
   transcribe?(recording: Recording): Promise<{ readonly text: string } | undefined>;
-  /** Tells chats that their messages wait for the disk, past the journal. Never rejects. */
-  noRoom?(messages: readonly InboundMessage[], error: unknown): Promise<void>;
+  /**
+   * Tells chats that their messages wait for the disk, without the outbox. `isAdmitted`: somebody has decided that their
+   * writers are heard. Never rejects.
+   */
+  onDiskFull?(
+    messages: readonly InboundMessage[],
+    why: { readonly error: unknown; readonly isAdmitted: boolean },
+  ): Promise<void>;
+  /** Whether the state directory takes writes now; asked after a disk error, before work is tried again. Always when unset. */
+  diskTakesWrites?(): Promise<boolean>;
   /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */
   tools(agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[];
   systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;

@@ -37,6 +37,10 @@ export async function endOf(run: Run): Promise<RunEnd> {
   throw new Error("a run's log ended without run_end");
 }
 
+/** The turn has no outcome yet: it continues when the disk takes writes again, or after the next start. */
+export const isUnfinished = (result: RunResult): boolean =>
+  result.kind === "aborted" && (result.by === "shutdown" || result.by === "disk");
+
 /** What became of a message whose run ended so; `said` tells whether the chat got an answer. */
 export function outcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "failed") return { kind: "failed", why: `${result.failure.kind}: ${result.failure.message}` };

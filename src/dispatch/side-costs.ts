@@ -4,6 +4,7 @@ import type { RunFacts, RunTrigger, SideCost } from "../types/run.ts";
 import { addUsage, emptyUsage } from "../types/usage.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import type { DispatchPorts } from "./ports.ts";
+import { background } from "../utils/background.ts";
 
 /** The row that a cost belongs to. */
 interface Row {
@@ -29,7 +30,7 @@ export class SideCosts {
     return (cost) => {
       const name = cost.what === "engine" ? "engine" : "compact";
       const row = { runId: runId(`${id}-${name}`), of, trigger: cost.what, result: "replied", durationMs: 0 };
-      void this.record([cost], row);
+      background("record of a cost", this.record([cost], row), this.#ports.log);
     };
   }
 
@@ -97,7 +98,7 @@ export class Bill {
   add(cost: SideCost | undefined): void {
     if (!cost) return;
     if (this.#result === undefined) this.#costs.push(cost);
-    else void this.#write([cost], this.#result);
+    else background("record of a cost", this.#write([cost], this.#result));
   }
 
   /** Never rejects. */

@@ -15,7 +15,7 @@ import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasur
 import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
 import type { Waiting } from "./ports.ts";
-import { endOf, outcomeOf, type RunEnd } from "./run-end.ts";
+import { endOf, isUnfinished, outcomeOf, type RunEnd } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";
@@ -116,11 +116,13 @@ export class TurnRunner {
     };
     place.begin({ ...run, abort });
     this.#ports.board.add(run.stream, prepared.message.options?.operator === true);
-    void logRun(run.stream, this.#ports.log);
+    logRun(run.stream, this.#ports.log);
     atWork.follow(run.stream);
     const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(() => atWork.rest());
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
+    const diskError = run.diskError();
+    if (diskError !== undefined) throw diskError;
     if (isHeartbeat(prepared.message))
       return isOver ? this.#endBeat({ prepared, outcome, usedAt }, session, run) : undefined;
     // A turn that is looked at again has to be found as it was.
@@ -229,6 +231,6 @@ const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
   media.length + (replyTo?.media?.length ?? 0) > 0;
 
 function operatorOutcome({ result, texts }: RunEnd, heartbeat: BeatMeasure | undefined): Outcome | "unfinished" {
-  if (result.kind === "aborted" && result.by === "shutdown") return "unfinished";
+  if (isUnfinished(result)) return "unfinished";
   return outcomeOf(result, heartbeat === undefined || wordsOfBeat(wordsIn(texts), heartbeat) !== "");
 }

@@ -1,3 +1,4 @@
+import type { OpenClawError } from "../types/errors.ts";
 import type { CompactionEvent } from "../types/events.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Failure, Receipt, RunResult, SideCost } from "../types/run.ts";
@@ -17,7 +18,7 @@ import { openTurn, type Progress, progressOf, repeat, repeatPart, userMessage } 
 import { RunMemory } from "./run-memory.ts";
 import { Steering } from "./steering.ts";
 import { pausing, type ToolSetting } from "./tools.ts";
-import { stoppable, stoppableDeps, Stopped } from "./until-stopped.ts";
+import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./until-stopped.ts";
 import type { Fill } from "./upkeep.ts";
 import { isVolatile, WithPrompt } from "./volatile.ts";
 
@@ -37,6 +38,8 @@ export interface Run {
   settle(): Promise<void>;
   /** How full the conversation's window is behind the run; undefined when no model was shown it. */
   fill(): Promise<Fill | undefined>;
+  /** The disk error that ended the run, whose turn is to be tried again; undefined for every other end. */
+  diskError(): OpenClawError | undefined;
   /** The context engine sees to its own compaction. */
   ownsCompaction(): boolean;
   /**
@@ -50,13 +53,14 @@ export interface Run {
 /** Starts a run of one agent over one user turn. Never throws; everything that happens is in the stream. */
 export function startRun(request: RunRequest, deps: RunDeps, log = new RunLog(request.facts)): Run {
   const runner = new Runner(request, deps, log);
-  void runner.run();
+  runner.run().catch((error: unknown) => deps.log.error("run broke", { error }));
   return {
     stream: runner.log,
     abort: (by) => runner.abort(by),
     steer: (turn) => runner.steer(turn),
     settle: () => runner.memory.settle(),
     fill: () => runner.memory.fill(),
+    diskError: () => runner.diskError,
     ownsCompaction: () => runner.memory.engine?.ownsCompaction === true,
     compactWhenFull: (emit) => runner.memory.compactWhenFull(emit),
   };
@@ -77,6 +81,7 @@ class Runner {
   #cause: AbortCause = "user";
   #model: ModelRef;
   #lastFailure: Failure | undefined;
+  diskError: OpenClawError | undefined;
 
   constructor(given: RunRequest, lent: RunDeps, log: RunLog) {
     const request = stoppable(given, this.#stop.signal);
@@ -125,7 +130,7 @@ class Runner {
     try {
       this.#end(await this.#work(deadline));
     } catch (error) {
-      this.#end(error instanceof Stopped ? { kind: "aborted", by: this.#cause } : this.#broke(error));
+      this.#end(this.#resultOf(error));
     } finally {
       deadline.stop();
       this.#ladder.close();
@@ -133,9 +138,10 @@ class Runner {
     }
   }
 
-  #broke(error: unknown): RunResult {
-    this.#deps.log.error("run broke", { error });
-    return { kind: "failed", failure: { kind: "unknown", message: messageOf(error) } };
+  #resultOf(thrown: unknown): RunResult {
+    const { result, diskError } = resultOfThrown(thrown, this.#cause, this.#deps.log);
+    this.diskError = diskError;
+    return result;
   }
 
   async #work(deadline: Deadline): Promise<RunResult> {
@@ -289,5 +295,3 @@ class Runner {
     };
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,9 @@
 import type { Missing, Models } from "../providers/catalog.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
+import { isDiskError } from "../store/disk.ts";
+import type { OpenClawError } from "../types/errors.ts";
+import type { Log } from "../types/log.ts";
+import type { RunResult } from "../types/run.ts";
 
 /** Thrown out of whatever a run was waiting for when it was stopped. */
 export class Stopped extends Error {
@@ -92,4 +96,23 @@ export function stoppableModels(models: Models, signal: AbortSignal): Models {
         ),
     },
   };
+}
+
+/**
+ * What a run ends with when something threw. A disk that takes no writes leaves the turn unfinished, so that it is tried
+ * again; everything else is a bug, which the user is told of.
+ */
+export function resultOfThrown(
+  error: unknown,
+  stoppedBy: "user" | "timeout" | "shutdown",
+  log: Log,
+): { readonly result: RunResult; readonly diskError?: OpenClawError } {
+  if (error instanceof Stopped) return { result: { kind: "aborted", by: stoppedBy } };
+  if (isDiskError(error)) {
+    log.warn("run interrupted: the disk takes no writes", { error });
+    return { result: { kind: "aborted", by: "disk" }, diskError: error };
+  }
+  log.error("run broke", { error });
+  const message = error instanceof Error ? error.message : String(error);
+  return { result: { kind: "failed", failure: { kind: "unknown", message } } };
 }

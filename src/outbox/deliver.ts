@@ -14,6 +14,7 @@ import { pause } from "./pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
+import { background } from "../utils/background.ts";
 
 /** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
 export interface Reply {
@@ -151,7 +152,7 @@ export class Outbox {
     this.#underway.set(row.id, dropped);
     const ports = this.#portsFor(row, reply.session, dropped.signal);
     const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
-    void this.#chats.run(chatKey(row.to), async () => {
+    const sending = this.#chats.run(chatKey(row.to), async () => {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
         await sendRow(row, ports);
@@ -164,6 +165,7 @@ export class Outbox {
         this.#underway.delete(row.id);
       }
     });
+    background("send of a reply", sending, this.#deps.log);
   }
 
   #portsFor(row: OutboxRow, session: SessionKey | undefined, dropped: AbortSignal): SendPorts {
@@ -178,13 +180,14 @@ export class Outbox {
     const chat = chatKey(to);
     if (!this.#deps.gapText || this.#telling.has(chat)) return;
     this.#telling.add(chat);
-    void this.#chats.run(chat, async () => {
+    const told = this.#chats.run(chat, async () => {
       this.#telling.delete(chat);
       if (this.#stop.signal.aborted) return;
       await this.#planGapLine(to).catch((error: unknown) =>
         this.#deps.log.error("chat not told of a gap", { channel: to.channel, error }),
       );
     });
+    background("line about a gap", told, this.#deps.log);
   }
 
   async #planGapLine(to: Peer): Promise<void> {

@@ -1,6 +1,7 @@
 import type { AgentEnd, HookContext, PromptAdditions, RunHooks } from "../types/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
+import { background } from "../utils/background.ts";
 
 /** What a hook is called with and may answer, by its published name. */
 export interface HookCalls {
@@ -73,7 +74,7 @@ export class Hooks implements RunHooks {
   }
 
   agentEnd(event: AgentEnd, context: HookContext): void {
-    void this.#ask("agent_end", event, context);
+    background("agent_end hook", this.#ask("agent_end", event, context));
   }
 
   async #ask<N extends HookName>(

@@ -10,6 +10,7 @@ import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure } from "./failure.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions } from "./pi.ts";
+import { background } from "../utils/background.ts";
 
 export type { CallFacts } from "./call/facts.ts";
 export { isTorn } from "./call/message.ts";
@@ -29,7 +30,7 @@ export type CallOptions = PiStreamOptions & {
  */
 export function callModel(handle: ModelHandle, context: PiContext, options: CallOptions): PiStream {
   const call = new Call(handle, options);
-  void call.run(context);
+  background("model call", call.run(context));
   return call.out;
 }
 

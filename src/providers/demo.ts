@@ -1,6 +1,7 @@
 import type { AssistantMessage, ToolCallContent } from "../types/model.ts";
 import { emptyMessage } from "./call/message.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
+import { background } from "../utils/background.ts";
 
 /** The model that answers when there is no key: it needs no network and says the same thing every time. */
 export const DEMO_MODEL = { provider: "demo", id: "echo-agent" } as const;
@@ -27,7 +28,7 @@ const LABEL =
 export function demoStream(pi: Awaited<ReturnType<typeof loadPi>>): StreamModel {
   return (model, context, options) => {
     const stream = pi.createAssistantMessageEventStream();
-    void speak(stream, model, answer(context), options);
+    background("demo model", speak(stream, model, answer(context), options));
     return stream;
   };
 }

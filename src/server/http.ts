@@ -4,6 +4,7 @@ import type { ServerOptions, WebhookPaths } from "./options.ts";
 import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
 import { servePage } from "./page.ts";
 import { isLoopback } from "./peer.ts";
+import { background } from "../utils/background.ts";
 
 /** Sockets to this host alone: not every browser counts them as `'self'`. */
 function contentSecurityPolicy(host: string | undefined): string {
@@ -60,7 +61,7 @@ function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths): void {
     const [path = "/"] = request.url.split("?");
     if (!webhooks.has(path)) return next();
     reply.hijack();
-    void webhooks.take(path, request.raw, reply.raw);
+    background("webhook", webhooks.take(path, request.raw, reply.raw));
   });
 }
 

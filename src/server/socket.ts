@@ -10,6 +10,7 @@ import { Connection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
 import { judgeConnect, type ConnectParams } from "./handshake.ts";
 import type { Peer } from "./peer.ts";
+import { background } from "../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;
 /** Upgrade headers come over the same wire as the first frame. */
@@ -121,7 +122,7 @@ function serveFrame(text: string, connection: Connection, room: SocketRoom): voi
     connection.answer(parsed.id, { ok: false, error: parsed.error });
     return;
   }
-  void answerRequest(parsed.frame, connection, room);
+  background("request", answerRequest(parsed.frame, connection, room), room.log);
 }
 
 async function answerRequest(frame: RequestFrame, connection: Connection, room: SocketRoom): Promise<void> {

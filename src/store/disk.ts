@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/error-text.ts";
 import { errorCode } from "../utils/missing.ts";
@@ -19,7 +19,7 @@ export function diskError(error: unknown, path: string): OpenClawError {
 }
 
 /** True for DISK_FULL and DISK_WRITE: what failed may work later, when the disk has room. */
-export const isDiskError = (error: unknown): boolean =>
+export const isDiskError = (error: unknown): error is OpenClawError =>
   error instanceof OpenClawError && error.code.startsWith("DISK_");
 
 export function diskFull(path: string, cause: unknown): OpenClawError {
@@ -58,6 +58,23 @@ export async function writeAtomic(
   } catch (error) {
     await rm(temporary, { force: true });
     throw diskError(error, path);
+  }
+}
+
+/** Bytes of a probe: about what a turn writes before its first call of a model. */
+const PROBE_BYTES = 256 * 1024;
+
+/** Whether a file of 256 KiB can be written and synced in this directory now. Never rejects. */
+export async function diskTakesWrites(dir: string): Promise<boolean> {
+  const path = join(dir, `.probe.${randomBytes(6).toString("hex")}.tmp`);
+  try {
+    await writeSynced(path, Buffer.alloc(PROBE_BYTES));
+    return true;
+  } catch {
+    // The caller has the error that made it ask.
+    return false;
+  } finally {
+    await rm(path, { force: true }).catch(() => undefined);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 import { CONTENT_BYTES, MAX_LINES, tailOf } from "./cap.ts";
+import { background } from "../utils/background.ts";
 
 // A command that never stops talking must not fill the disk.
 const MAX_FILE_BYTES = 50 * 1024 * 1024;
@@ -104,7 +105,7 @@ export class OutputTail {
     file.on("error", () => {
       this.#fault = true;
     });
-    void forgetOld(directory);
+    background("removal of old command output", forgetOld(directory));
     return file;
   }
 }

@@ -44,7 +44,8 @@ export interface Failure {
 
 export type RunResult =
   | { readonly kind: "replied"; readonly stop: "stop" | "length" }
-  | { readonly kind: "aborted"; readonly by: "user" | "timeout" | "shutdown" }
+  /** `disk`: something could not be written. As after `shutdown`, the turn has no outcome yet and continues later. */
+  | { readonly kind: "aborted"; readonly by: "user" | "timeout" | "shutdown" | "disk" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 export type RunTrigger =

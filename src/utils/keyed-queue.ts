@@ -1,3 +1,5 @@
+import { background } from "./background.ts";
+
 /** Runs tasks of one key one after the other, tasks of different keys side by side. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<void>>();
@@ -8,9 +10,10 @@ export class KeyedQueue {
     const result = before.then(task);
     const tail = result.then(nothing, nothing);
     this.#tails.set(key, tail);
-    void tail.then(() => {
+    const cleared = tail.then(() => {
       if (this.#tails.get(key) === tail) this.#tails.delete(key);
     });
+    background("end of a queue", cleared);
     return result;
   }
 

@@ -53,7 +53,8 @@ export class ChannelRoom {
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       heard: this.#admission.heard,
-      noRoom: async (messages, error) => this.#notices?.tell(messages, error),
+      onDiskFull: async (messages, { error, isAdmitted }) =>
+        isAdmitted ? this.#notices?.waiting(messages, error) : this.#notices?.refused(messages, error),
       statusLines: () => this.#statusLines(),
     };
   }
@@ -79,7 +80,11 @@ export class ChannelRoom {
   connectTo(core: Core, clients: WebRoom): void {
     this.#core = core;
     this.#clients = clients;
-    this.#notices = new DiskNotices((to) => this.#channels?.link(to.channel, to.account), this.#log);
+    this.#notices = new DiskNotices({
+      link: (to) => this.#channels?.link(to.channel, to.account),
+      log: this.#log,
+      clock: systemClock,
+    });
   }
 
   /** Begins to connect every account of the config. */
@@ -144,7 +149,7 @@ export class ChannelRoom {
     try {
       await core.dispatch.receive(messages);
     } catch (error) {
-      await this.#notices?.tell(messages, error);
+      await this.#notices?.refused(messages, error);
       throw error;
     }
   }

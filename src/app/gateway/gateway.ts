@@ -1,7 +1,5 @@
 import { createChatPort } from "../../dispatch/chat.ts";
-import { warmAgent } from "../../harness/warm.ts";
 import { recover } from "../../dispatch/recover.ts";
-import type { Server } from "../../server/options.ts";
 import { startServer } from "../../server/server.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
@@ -11,13 +9,13 @@ import type { Live } from "../live.ts";
 import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
 import type { Parts, StartOptions } from "./parts.ts";
-import { defaultModel, describeModel } from "./model-text.ts";
+import { describeModel } from "./model-text.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { followConfig } from "./reload.ts";
 import { serverOptions } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
-import { keepUp } from "./upkeep.ts";
-import { watchDisk } from "./disk.ts";
+import { startBackgroundTasks } from "./background-tasks.ts";
+import { closeGateway } from "./close.ts";
 
 /** A gateway at work. */
 export interface Gateway {
@@ -65,9 +63,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   parts.heartbeats.start();
   const reloads = new AbortController();
   const followed = followConfig(parts, options.load, reloads.signal);
-  void watchDisk(parts, stop.signal);
-  void keepUp(parts, stop.signal);
-  void warmUp(parts);
+  startBackgroundTasks(parts, stop.signal);
   return {
     port: server.port,
     version: parts.version,
@@ -96,37 +92,4 @@ async function takeUp({ core, live, log }: Parts, left: readonly InboxRow[]): Pr
   await recover(core.dispatch, core.ports, left, { maxAgeMs: maxAgeHours * HOUR_MS, maxRows });
 }
 
-/** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
-async function warmUp(parts: Parts): Promise<void> {
-  try {
-    await warmAgent();
-    const found = await parts.core.models.find(await defaultModel(parts));
-    if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
-    else parts.model.info = found.info;
-  } catch (error) {
-    parts.log.warn("model not ready", { error });
-  }
-}
-
-async function closeGateway(
-  gateway: { parts: Parts; server: Server; stop: AbortController },
-  graceMs: number,
-): Promise<void> {
-  const { parts, server, stop } = gateway;
-  const { core, channels } = parts;
-  await channels.stopReceiving();
-  await parts.heartbeats.close();
-  await core.dispatch.close(graceMs);
-  await core.outbox.close(SEND_GRACE_MS);
-  await core.dispatch.replies.acks.settle(ACK_GRACE_MS);
-  stop.abort();
-  await server.close(CLOSE_MS, "the gateway stops");
-  await channels.close();
-  await core.close();
-  parts.events.close();
-}
-
 const HOUR_MS = 3_600_000;
-const SEND_GRACE_MS = 5000;
-const ACK_GRACE_MS = 2000;
-const CLOSE_MS = 1000;

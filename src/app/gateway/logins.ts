@@ -6,6 +6,7 @@ import { OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Clock } from "../../types/clock.ts";
 import { MethodError } from "../../types/method.ts";
 import { errorText } from "../../utils/error-text.ts";
+import { background } from "../../utils/background.ts";
 
 /** What a login needs of its surroundings. */
 export interface LoginPorts {
@@ -73,7 +74,7 @@ export class Logins {
     this.#logins.set(loginId, login);
     const oldest = [...this.#logins].find(([, { state }]) => state !== "waiting");
     if (this.#logins.size > MOST_KEPT && oldest) this.#logins.delete(oldest[0]);
-    void this.#run(login, phone);
+    background("channel login", this.#run(login, phone));
     return viewOf(loginId, login, 0);
   }
 

@@ -10,6 +10,7 @@ import { greet } from "./greeting.ts";
 import { startGateway } from "./gateway.ts";
 import { channelSchemas } from "./extensions.ts";
 import { untilSignal } from "./signals.ts";
+import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
 export interface GatewayOptions {
   readonly port?: number;
@@ -22,6 +23,8 @@ export interface GatewayOptions {
 
 /** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
 const GRACE_MS = 30_000;
+/** After an uncaught exception. */
+const CRASH_GRACE_MS = 5000;
 
 /** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
@@ -73,14 +76,21 @@ interface Serving {
 async function serve(live: Live, { log, lock, options, load }: Serving): Promise<number> {
   // From the first moment on, so that a signal during the start ends it in order too.
   const signalled = untilSignal();
-  const gateway = await startGateway(live, { log, load, ...options });
+  const guard = guardProcess(log);
+  const gateway = await Promise.race([startGateway(live, { log, load, ...options }), rejectWith(guard.crashed)]);
   await lock.note({ port: gateway.port });
   await greet(gateway, live, options.token);
-  const signal = await signalled;
-  const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
-  log.info("stopping", { signal, graceMs });
+  const end = await Promise.race([signalled, guard.crashed]);
+  const isCrash = typeof end === "object";
+  const graceMs = isCrash ? CRASH_GRACE_MS : graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
+  log.info("stopping", { ...(isCrash ? { because: "uncaught exception" } : { signal: end }), graceMs });
   await gateway.close(graceMs);
   log.info("stopped");
   log.flush();
-  return 0;
+  guard.release();
+  return isCrash ? 1 : 0;
+}
+
+async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
+  throw (await crashed).error;
 }

@@ -20,6 +20,7 @@ import { readAnswer } from "./read-answer.ts";
 import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "./runtime-context.ts";
 import { tell, type News } from "./tell.ts";
 import type { EngineTimeouts } from "./settings.ts";
+import { background } from "../../utils/background.ts";
 
 /** One run with an engine of a plugin: calls it in the order that engines count on, and stands between it and the run. */
 export class DrivenTurn implements EngineTurn {
@@ -143,10 +144,11 @@ export class DrivenTurn implements EngineTurn {
       await this.#tell(turn);
       if (!this.#isSilent) this.#options.rests?.answered(this.id);
       if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
-      void this.#options.background.run(session.sessionKey, async () => {
+      const rest = this.#options.background.run(session.sessionKey, async () => {
         if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
         await this.#dispose();
       });
+      background("context engine maintenance", rest);
     } finally {
       this.#takeBack();
     }

@@ -11,6 +11,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { isFields } from "../../utils/fields.ts";
 import { bounded, type Outcome } from "./bounded.ts";
+import { background } from "../../utils/background.ts";
 
 /** The engine that ships; the slot's value when it is unset. */
 export const LEGACY = "legacy";
@@ -43,7 +44,7 @@ export async function openEngine(id: string, opening: Opening): Promise<ContextE
   const fault = await bounded(() => faultOf(engine, id), opening);
   const why = fault.kind === "ok" ? fault.value : whyOf(fault);
   if (why === undefined) return engine;
-  void letGo(engine, opening);
+  background("end of an engine", letGo(engine, opening));
   throw unusable(id, why);
 }
 

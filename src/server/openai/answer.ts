@@ -4,6 +4,7 @@ import type { RunEvent } from "../../types/events.ts";
 import type { Usage } from "../../types/model.ts";
 import type { RunResult } from "../../types/run.ts";
 import { errorBody, fromFailure, stopped, type ApiError } from "./errors.ts";
+import { background } from "../../utils/background.ts";
 
 /** What every piece of one answer says of itself. */
 export interface AnswerHead {
@@ -96,13 +97,13 @@ export class EventWriter {
       connection: "keep-alive",
       "x-accel-buffering": "no",
     });
-    void this.#chunk({ choices: [choice({ role: "assistant", content: "" }, null)] });
+    background("start of a stream", this.#chunk({ choices: [choice({ role: "assistant", content: "" }, null)] }));
   }
 
   #keepAlive(): () => void {
     return this.#clock.after(KEEP_ALIVE_MS, () => {
       this.#open();
-      void this.#write(": waiting\n\n");
+      background("keep-alive of a stream", this.#write(": waiting\n\n"));
       this.#cancel = this.#keepAlive();
     });
   }

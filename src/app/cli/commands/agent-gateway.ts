@@ -7,6 +7,7 @@ import { readState, type State } from "../state.ts";
 import type { AgentAnswer, AgentFlags } from "./agent-flags.ts";
 import { Permissions } from "./permission.ts";
 import type { Printer } from "./printer.ts";
+import { background } from "../../../utils/background.ts";
 
 /** A command may wait so long for a person's permission, outside the run's own time. */
 const APPROVAL_MS = 300_000;
@@ -87,10 +88,11 @@ const after = (ms: number): Promise<undefined> =>
 function stopOnInterrupt(client: GatewayClient, { runId, sessionKey }: z.infer<typeof started>): () => void {
   const stop = () => {
     // The person wants out: a gateway that does not answer must not keep the terminal.
-    void client
+    const stopped = client
       .call("chat.abort", { sessionKey, runId }, z.unknown(), AFTER_MS)
       .catch(() => undefined)
       .then(() => process.exit(INTERRUPTED));
+    background("stop of the run", stopped);
   };
   if (sessionKey !== undefined) process.once("SIGINT", stop);
   return () => void process.off("SIGINT", stop);

@@ -119,10 +119,14 @@ export class TurnRunner {
     logRun(run.stream, this.#ports.log);
     atWork.follow(run.stream);
     const outcome = await this.#followToEnd(prepared, session, { run, order }).finally(() => atWork.rest());
+    const diskError = run.diskError();
+    if (diskError !== undefined) {
+      // The lane waits for the disk and tells the chat; a record of this run would wait for the same disk first.
+      await run.settle();
+      throw diskError;
+    }
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
-    const diskError = run.diskError();
-    if (diskError !== undefined) throw diskError;
     if (isHeartbeat(prepared.message))
       return isOver ? this.#endBeat({ prepared, outcome, usedAt }, session, run) : undefined;
     // A turn that is looked at again has to be found as it was.

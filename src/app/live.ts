@@ -44,7 +44,7 @@ export class Live {
     this.#loaded = loaded;
   }
 
-  #resolve({ config, variables }: LoadedConfig): readonly AgentSettings[] {
-    return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir, variables });
+  #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {
+    return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir, variables, stops });
   }
 }

@@ -2,6 +2,7 @@ import { bindingFor, type Binding, type Routed } from "../channels/bindings.ts";
 import type { AccountConfig } from "../channels/config.ts";
 import { type MentionPattern, mentionPatterns } from "../channels/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
+import { mayAnswer } from "../sessions/send-policy.ts";
 import { isOver, resetRuleFor } from "../sessions/expiry.ts";
 import { agentOf, keyForPeer } from "../sessions/keys.ts";
 import { agentId, type AgentId, type SessionKey } from "../types/ids.ts";
@@ -38,6 +39,7 @@ function rulesOf(live: Live): DispatchSettings {
     keyFor: (message) => keyFor(message, config, defaultAgent.id),
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
+    mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) =>

@@ -14,6 +14,8 @@ export interface ConfiguredAccount {
   readonly enabled: boolean;
   /** True: its settings stand below `accounts` of the channel. */
   readonly isNamed?: boolean;
+  /** Why it is not started, and what to do about it. */
+  readonly stopped?: { readonly reason: string; readonly fix: string };
 }
 
 export interface ChannelPorts {

@@ -110,6 +110,8 @@ export class Supervisor {
     this.#misconfigured = false;
     this.#notices = [];
     this.#lastSign = this.#ports.clock.now();
+    const { stopped } = this.#account;
+    if (stopped) return this.#refuse(stopped);
     this.#opening = this.#open(this.#stop.signal);
     this.#watch(this.#stop.signal);
   }
@@ -198,6 +200,11 @@ export class Supervisor {
     this.#doubt.ended(this.#ports.clock.now());
     this.#enter("trouble", retryInMs);
     this.#problem = reason;
+  }
+
+  #refuse({ reason, fix }: NonNullable<ConfiguredAccount["stopped"]>): void {
+    this.#misconfigured = true;
+    this.#giveUp(reason, fix);
   }
 
   #giveUp(said: string, mends: string): void {

@@ -43,6 +43,8 @@ export interface DispatchSettings {
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;
   isOwner(message: InboundMessage): boolean;
+  /** Whether messages of this session are answered by what the config says; all are when unset. */
+  mayAnswer?(key: SessionKey, from: Peer): boolean;
   /** The conversation, last used then, is over by the rules for this chat: a new one begins. */
   isOver(to: Peer, lastUsed: number, now: number): boolean;
   chat(to: Peer): ChatStyle;

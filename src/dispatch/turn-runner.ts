@@ -21,7 +21,7 @@ import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
 import { askedFor, beginRun, candidatesFor, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
-import { agentGone, BROKEN, QUEUE_FULL } from "./words.ts";
+import { agentGone, agentStopped, BROKEN, NOT_ANSWERED, QUEUE_FULL } from "./words.ts";
 
 interface Going {
   readonly run: Run;
@@ -41,11 +41,13 @@ export class TurnRunner {
     const agentId = settings.agentOf(key);
     const agent = settings.agents.get(agentId);
     if (!agent) return this.#refuseAgent(agentId, waiting);
+    if (agent.stopped !== undefined) return this.#refuseStopped(agent, agent.stopped, waiting);
     const taken = await claimRows(waiting, key, this.#ports.journal.inbox);
     if (!taken) return this.#leave(waiting);
     this.#ports.replies.acks.end(waiting.rows.filter((row) => !taken.rows.includes(row)));
     const session = await this.#ports.sessions.acquire(key);
     try {
+      if (!this.#mayAnswer(key, session, taken)) return await this.#refuseSession(key, taken);
       if (await endAsBefore(taken, session, { ...this.#ports, head: waiting.rows[0] })) return;
       await this.#renewWhenOver(session, taken);
       await this.#take(session, agent, taken, place);
@@ -76,6 +78,32 @@ export class TurnRunner {
   async #refuseAgent(agent: AgentId, { rows, log }: Waiting): Promise<void> {
     this.#ports.log.warn("agent is gone", { agent, inbox: rows.map((row) => row.id) });
     await this.#ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: there is no agent "${agent}" any more`);
+  }
+
+  /** Owners are told which key it is, others that it is no fault of theirs. */
+  async #refuseStopped({ id }: AgentSettings, why: string, { rows, log }: Waiting): Promise<void> {
+    this.#ports.log.warn("agent is stopped", { agent: id, why, inbox: rows.map((row) => row.id) });
+    const { isOwner } = this.#ports.settings();
+    const forOwners = rows.every(({ message }) => message.options?.operator === true || isOwner(message));
+    await this.#ports.replies.refuse(rows, log, agentStopped(id, forOwners ? why : undefined), `agent_stopped: ${why}`);
+  }
+
+  #mayAnswer(key: SessionKey, { entry }: Session, { rows: [row] }: Waiting): boolean {
+    if (entry.sendPolicy !== undefined) return entry.sendPolicy !== "deny";
+    return row === undefined || this.#ports.settings().mayAnswer?.(key, row.message.from) !== false;
+  }
+
+  /** A chat hears nothing, as if the bot were not there; a client, which waits for an end, is told. */
+  async #refuseSession(session: SessionKey, { rows, log }: Waiting): Promise<void> {
+    const { replies, journal } = this.#ports;
+    this.#ports.log.info("session is not answered", { session, inbox: rows.map((row) => row.id) });
+    const why = `send_policy: the session ${session} is not to be answered`;
+    if (log) return replies.refuse(rows, log, NOT_ANSWERED, why);
+    await journal.inbox.finish(
+      rows.map((row) => row.id),
+      { kind: "dropped", why },
+    );
+    replies.acks.end(rows);
   }
 
   /** A conversation that was left alone for long begins anew; its transcript is archived. */

@@ -54,6 +54,12 @@ export const QUEUE_FULL = "⚠️ Too many messages are waiting in this chat, so
 export const BROKEN = `⚠️ ${FAILURE_TEXT.unknown}`;
 export const agentGone = (agent: string): string =>
   `⚠️ The agent "${agent}" that this was for is gone. Please send it again, or ask the operator.`;
+/** `why`: for owners. */
+export const agentStopped = (agent: string, why: string | undefined): string =>
+  why === undefined
+    ? "⚠️ I am switched off by a setting. Please tell the operator."
+    : `⚠️ The agent "${agent}" is ${why} Take the key out of the config, or wait for a version that obeys it.`;
+export const NOT_ANSWERED = "⚠️ The send policy of this conversation is deny: it is not answered.";
 export const NOT_OWNER = "Only an owner may do that.";
 
 export function pairingText(code: string, channel: string): string {

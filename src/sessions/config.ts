@@ -14,6 +14,33 @@ const resetRule = z.strictObject({
     .meta(about("Idle minutes", "Minutes without a message after which it begins anew.")),
 });
 
+const action = z.enum(["allow", "deny"]);
+
+/** `session.sendPolicy` */
+export const sendPolicyConfig = z.strictObject({
+  default: action.default("allow").meta(about("Default", "For sessions that no rule fits.")),
+  rules: z
+    .array(
+      z.strictObject({
+        action: action.meta(about("Action", "`deny` keeps the sessions that fit from being answered.")),
+        match: z
+          .strictObject({
+            channel: z.string().optional().meta(about("Channel", "Sessions of this channel.")),
+            chatType: z
+              .enum(["direct", "dm", "group", "channel"])
+              .optional()
+              .meta(about("Kind of chat", "`dm` is another name of `direct`, `channel` of `group`.")),
+            keyPrefix: z.string().optional().meta(about("Key", "Sessions whose key begins with this.")),
+            rawKeyPrefix: z.string().optional().meta(about("Key (raw)", "Another name of `keyPrefix`.")),
+          })
+          .prefault({})
+          .meta(about("Match", "What a session must be for the rule to fit; all that is set must fit.")),
+      }),
+    )
+    .prefault([])
+    .meta(about("Rules", "A rule that denies goes before one that allows.")),
+});
+
 /** `session.*` */
 export const sessionConfig = z.strictObject({
   dmScope: z
@@ -53,6 +80,12 @@ export const sessionConfig = z.strictObject({
     .record(z.string(), resetRule)
     .prefault({})
     .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
+  sendPolicy: sendPolicyConfig
+    .optional()
+    .meta(
+      about("Send policy", "Which sessions are answered; all when unset. A session's own `sendPolicy` goes before it."),
+    ),
 });
 
 export type SessionConfig = z.output<typeof sessionConfig>;
+export type SendPolicyConfig = z.output<typeof sendPolicyConfig>;

@@ -18,6 +18,8 @@ export interface SessionEntry {
   authProfileOverride?: string;
   authProfileOverrideSource?: "auto" | "user";
   queueMode?: string;
+  /** `deny`: messages of this session are not answered. */
+  sendPolicy?: "allow" | "deny";
   inputTokens?: number;
   outputTokens?: number;
   totalTokens?: number;

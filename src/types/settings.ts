@@ -44,6 +44,8 @@ export interface AgentSettings {
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;
   readonly exec: ExecSettings;
+  /** Why it answers nobody, for operators: the config narrows it in a way that this version does not obey. */
+  readonly stopped?: string;
   /** It is never woken when unset. */
   readonly heartbeat?: HeartbeatSettings;
   readonly streaming: {

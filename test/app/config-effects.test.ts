@@ -237,6 +237,14 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/dispatch/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
   "src/dispatch/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
   "src/sessions/keys.ts": ["session.dmScope", "session.identityLinks"],
+  "src/sessions/send-policy.ts": [
+    "session.sendPolicy.default",
+    "session.sendPolicy.rules.action",
+    "session.sendPolicy.rules.match.channel",
+    "session.sendPolicy.rules.match.chatType",
+    "session.sendPolicy.rules.match.keyPrefix",
+    "session.sendPolicy.rules.match.rawKeyPrefix",
+  ],
   "src/sessions/expiry.ts": [
     "session.idleMinutes",
     ...[

@@ -275,11 +275,11 @@ describe("channels", () => {
       },
     });
     expect(warnings.map(({ key }) => key)).toEqual([
+      "channels.slack.channels.C1.skills",
+      "channels.slack.guilds.G1.channels.C2.skills",
       "channels.slack.dm.groupEnabled",
       "channels.slack.groups.1.topics",
-      "channels.slack.channels.C1.skills",
       "channels.slack.guilds.G1.slug",
-      "channels.slack.guilds.G1.channels.C2.skills",
       "channels.slack.guilds.G1.channels.C2.systemPrompt",
     ]);
     const dm = z.looseObject({ dm: z.looseObject({ threadReplies: z.string() }) });

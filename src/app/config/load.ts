@@ -6,6 +6,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
+import { stopNotes, stopsOf, type Stop } from "./narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
@@ -19,6 +20,8 @@ export interface LoadedConfig {
   readonly exists: boolean;
   /** Environment variables that the config references: no command is given them. */
   readonly variables: readonly string[];
+  /** What narrowing keys that are not obeyed keep from starting. */
+  readonly stops: readonly Stop[];
   /** SHA-256 of the file's text, hex. */
   readonly hash: string;
 }
@@ -37,7 +40,7 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const text = await readConfigText(options.path);
   const facts = { path: options.path, exists: text !== undefined, hash: hashOf(text ?? "") };
-  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [], variables: [] };
+  if (text === undefined) return { ...facts, config: configSchema.parse({}), warnings: [], variables: [], stops: [] };
   return { ...facts, ...(await loadConfigText(text, options)) };
 }
 
@@ -50,7 +53,7 @@ export async function loadConfigText(text: string, options: LoadOptions): Promis
   }
 }
 
-type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables">;
+type ConfigText = Pick<LoadedConfig, "config" | "warnings" | "variables" | "stops">;
 
 /** No content of a file is a bug of the gateway: what nobody foresaw, such as lists in lists without end, is a problem of the file. */
 function unreadable(path: string, cause: unknown): ConfigError {
@@ -70,10 +73,11 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const told = [...resolved.problems, ...resolved.warnings];
   const problems = [...resolved.problems, ...checked.problems.filter((note) => !isTold(note, told))];
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
-  const found = checked.warnings.filter((note) => !isTold(note, told));
-  const warnings = [...resolved.warnings, ...found, ...doubtful(checked.config)];
+  const stops = stopsOf(resolved.value);
+  const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
+  const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubtful(checked.config)];
   const { variables } = resolved;
-  return { config: checked.config, variables, warnings: locate(warnings, text, options.path) };
+  return { config: checked.config, variables, stops, warnings: locate(warnings, text, options.path) };
 }
 
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */
@@ -98,6 +102,10 @@ const isTold = (note: RawNote, told: readonly RawNote[]): boolean =>
   told.some(
     (other) => other.path.length === note.path.length && other.path.every((part, index) => part === note.path[index]),
   );
+
+/** That the section around a narrowing key has no effect is not the whole truth. */
+const isOfStop = ({ path }: RawNote, stops: readonly Stop[]): boolean =>
+  stops.some((stop) => path.every((part, index) => part === stop.path[index]));
 
 function invalid(notes: readonly RawNote[], text: string, path: string): ConfigError {
   const problems = locate(notes, text, path).toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));

@@ -88,12 +88,12 @@ function treeOrNothing(text: string): ValueNode | undefined {
   }
 }
 
-function placeNote({ path, message, at }: RawNote, root: ValueNode | undefined, file: string): ConfigNote {
+function placeNote({ path, message, at, isStop }: RawNote, root: ValueNode | undefined, file: string): ConfigNote {
   const key = showPath(path);
   const start = root && placeOf(root, path, at);
   const where = start ? `${file}:${start.line}` : file;
   const text = `${where}: ${key === "" ? "" : `${key}: `}${message}`;
-  return { key, message, text, ...(start && { line: start.line, column: start.column }) };
+  return { key, message, text, ...(isStop && { isStop }), ...(start && { line: start.line, column: start.column }) };
 }
 
 /** Where a key stands, or the nearest thing around it that is there. */

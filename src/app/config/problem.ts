@@ -12,6 +12,8 @@ export interface ConfigNote {
   readonly column?: number;
   /** All of it in one line: `openclaw.json:12: gateway.prt: …`. */
   readonly text: string;
+  /** It keeps an agent or a channel from starting. */
+  readonly isStop?: true;
 }
 
 /** A note before its place in the file is known. `at: "name"` points to the key, else to its value. */
@@ -20,6 +22,7 @@ export interface RawNote {
   readonly message: string;
   readonly at?: "name";
   readonly code?: "SECRET_MISSING";
+  readonly isStop?: true;
 }
 
 /** The config as a whole cannot be used; `problems` lists why. */

@@ -13,6 +13,7 @@ import type {
   ToolPolicySettings,
 } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
+import { agentStop, type Stop } from "./narrowing.ts";
 import type { Config } from "./schema.ts";
 
 type Defaults = Config["agents"]["defaults"];
@@ -23,6 +24,8 @@ interface Places {
   readonly stateDir: string;
   /** Environment variables that the config references; none when unset. */
   readonly variables?: readonly string[];
+  /** What keeps agents from answering; nothing when unset. */
+  readonly stops?: readonly Stop[];
 }
 
 /** The settings of every agent, frozen, the default one first. Throws `CONFIG_INVALID` when two agents have one id. */
@@ -49,6 +52,7 @@ type Entry = Partial<AgentEntry> & { readonly id: string };
 function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault: boolean }): AgentSettings {
   const { defaults } = config.agents;
   const contextTokens = entry.contextTokens ?? defaults.contextTokens;
+  const stopped = agentStop(places.stops ?? [], entry.id);
   const { toolResultMaxChars } = { ...defaults.contextLimits, ...entry.contextLimits };
   return deepFreeze({
     id: agentId(entry.id),
@@ -69,7 +73,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config.tools, entry.tools),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
-    ...heartbeatOf(config, entry, places.isDefault),
+    ...(stopped === undefined ? heartbeatOf(config, entry, places.isDefault) : { stopped }),
     streaming: streamingOf(defaults, entry),
     typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
   });

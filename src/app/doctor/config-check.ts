@@ -1,6 +1,10 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
-import { ConfigError } from "../config/problem.ts";
+import { STOP_FIX } from "../config/narrowing.ts";
+import { ConfigError, type ConfigNote } from "../config/problem.ts";
+
+const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>
+  isStop === true ? { status: "fail", message: text, fix: STOP_FIX } : { status: "warn", message: text };
 
 /** The config file loads; every problem and every key without effect is a line. */
 export function configCheck(options: LoadOptions): Check {
@@ -14,7 +18,7 @@ export function configCheck(options: LoadOptions): Check {
           status: "ok",
           message: exists ? `${options.path} is valid.` : `No ${options.path}: all defaults.`,
         };
-        return [ok, ...warnings.map((note): CheckResult => ({ status: "warn", message: note.text }))];
+        return [ok, ...warnings.map(resultOf)];
       } catch (error) {
         if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
         return error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix: error.fix }));

@@ -21,6 +21,7 @@ import { bundledChannels, WEB_CHAT, webChatFor } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
 import { own } from "../../utils/own.ts";
+import { accountStop, STOP_FIX } from "../config/narrowing.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
 export class ChannelRoom {
@@ -163,7 +164,13 @@ export class ChannelRoom {
         has: bundledChannels.join(", "),
       });
     }
-    return (await accountsIn(config)).filter(({ adapter }) => own(config.channels, adapter.id)?.enabled === true);
+    const on = (await accountsIn(config)).filter(({ adapter }) => own(config.channels, adapter.id)?.enabled === true);
+    return on.map((account) => ({ ...account, ...this.#stopOf(account) }));
+  }
+
+  #stopOf({ adapter, account }: ConfiguredAccount): Pick<ConfiguredAccount, "stopped"> {
+    const reason = accountStop(this.#live.loaded.stops, adapter.id, account);
+    return reason === undefined ? {} : { stopped: { reason: `The account is ${reason}`, fix: STOP_FIX } };
   }
 
   /** Undefined while the account is not connected. */

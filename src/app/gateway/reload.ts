@@ -3,6 +3,7 @@ import { errorText } from "../../utils/error-text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { watchConfig, type ConfigEvent } from "../config/watch.ts";
 import type { Parts } from "./parts.ts";
+import { channelsThatDiffer } from "../config/narrowing.ts";
 
 /**
  * Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended.
@@ -54,11 +55,13 @@ async function apply(parts: Parts, event: ConfigEvent, mode: string): Promise<vo
   }));
   for (const key of waiting) log.warn(`restart needed: ${key}`);
   if (mode === "restart") return;
+  const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
   live.replace(event.loaded);
   applyLevels(parts, event.changed);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
-  if (event.channels.length > 0) await parts.channels.restart(event.channels);
+  const channels = [...new Set([...event.channels, ...stopped])];
+  if (channels.length > 0) await parts.channels.restart(channels);
 }
 
 /** A level from the command line stays until the file changes its own. */

@@ -21,7 +21,7 @@ export interface JournalCounts {
   readonly failedOutboxLastDay: number;
 }
 
-/** What the `why` of an outcome begins with when an outage made the message too old to be answered. */
+/** What the `why` of an outcome begins (the journal's index `inbox_stale` has the same words) with when an outage made the message too old to be answered. */
 export const STALE = "stale: ";
 
 /** Why a row ended that an operator ended. */
@@ -40,7 +40,7 @@ const OUTBOX = `
 const FAILED =
   "SELECT count(*) AS n FROM outbox WHERE state = 'failed' AND created_at >= ? AND coalesce(error, '') <> ?";
 
-/** Reads partial indexes alone, so that it may be asked often. */
+/** Costs what is open, stale or failed, not what the journal holds: each statement reads an index. It may be asked often. */
 export function readCounts(sql: Pick<Statements, "one">, now: number): JournalCounts {
   const inbox = sql.one(`${INBOX} WHERE state <> 'done'`) ?? {};
   const unclaimed = sql.one(`${INBOX} WHERE state <> 'done' AND state = 'accepted'`) ?? {};

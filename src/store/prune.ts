@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { count } from "./columns.ts";
 import type { Commits } from "./commits.ts";
 import type { Statements } from "./sqlite.ts";
@@ -21,15 +22,22 @@ const KEYS_DAYS = 400;
 /** Signal keeps what it could not deliver for 45 days, WhatsApp for 30; no platform offers an event later. */
 export const LEAST_KEYS_DAYS = 60;
 
-/** Removes what is finished and older than it is kept. Returns the rows removed. */
+/** Removes what is finished and older than it is kept, in small steps between which others write. Returns the rows removed. */
 export async function pruneJournal(commits: Commits, now: number, keep: Keep = {}): Promise<number> {
   const { rowsDays = ROWS_DAYS, strangersDays = STRANGERS_DAYS, dedupeDays = KEYS_DAYS, maxBytes } = keep;
   const keysDays = Math.max(LEAST_KEYS_DAYS, rowsDays, dedupeDays);
-  const round = (days: number) =>
-    commits.write((sql) => {
-      const strangers = removeStrangers(sql, now - Math.min(days, strangersDays) * DAY_MS);
-      return strangers + removeOld(sql, now - days * DAY_MS, now - keysDays * DAY_MS);
-    });
+  const round = async (days: number) => {
+    const before = now - days * DAY_MS;
+    const limits: Limits = {
+      strangers: now - Math.min(days, strangersDays) * DAY_MS,
+      rows: before,
+      texts: before - DAY_MS,
+      keys: now - keysDays * DAY_MS,
+    };
+    let removed = 0;
+    for (const step of STEPS) removed += await removeAll(commits, step, limits[step.of]);
+    return removed;
+  };
   let removed = await round(rowsDays);
   for (let days = Math.floor(rowsDays / 2); maxBytes !== undefined && days >= 1; days = Math.floor(days / 2)) {
     if ((await commits.read(bytesInUse)) <= maxBytes) break;
@@ -38,24 +46,67 @@ export async function pruneJournal(commits: Commits, now: number, keep: Keep = {
   return removed;
 }
 
-function removeStrangers(sql: Statements, before: number): number {
-  return sql.run("DELETE FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ?", before).changes;
+/** Rows that one transaction removes: a few milliseconds. */
+const BATCH = 200;
+
+/** Epoch milliseconds before which rows go. */
+interface Limits {
+  readonly strangers: number;
+  readonly rows: number;
+  readonly texts: number;
+  readonly keys: number;
 }
 
-/** A reply goes with its message at the earliest: planning it anew would send it once more. */
-const OLD_REPLIES = `
-  DELETE FROM outbox WHERE state IN ('sent', 'failed') AND max(created_at, coalesce(retried_at, 0)) < ?
-    AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbox_id AND inbox.state <> 'done')`;
+interface Step {
+  readonly of: keyof Limits;
+  /** Removes at most `BATCH` rows that are older; each finds them by an index. */
+  remove(sql: Statements, before: number): number;
+}
 
-function removeOld(sql: Statements, before: number, keysBefore: number): number {
-  const outbox = sql.run(OLD_REPLIES, before);
-  const inbox = sql.run("DELETE FROM inbox WHERE state = 'done' AND done_at < ?", before);
-  sql.run("DELETE FROM preview WHERE inbox_id NOT IN (SELECT id FROM inbox)");
-  sql.run("DELETE FROM seen WHERE at < ? AND inbox_id NOT IN (SELECT id FROM inbox)", keysBefore);
-  const runs = sql.run("DELETE FROM runs WHERE at < ?", before);
-  const events = sql.run("DELETE FROM system_events WHERE at < ?", before);
-  const texts = sql.run("DELETE FROM texts WHERE at < ?", before - DAY_MS);
-  return outbox.changes + inbox.changes + runs.changes + events.changes + texts.changes;
+const removeBy = (of: keyof Limits, statement: string): Step => ({
+  of,
+  remove: (sql, before) => sql.run(statement, before).changes,
+});
+
+const STRANGERS = `
+  SELECT id FROM inbox WHERE state = 'done' AND refused IS NOT NULL AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
+const FINISHED = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? ORDER BY done_at LIMIT ${BATCH}`;
+
+/** In this order: a reply goes with its message at the earliest, since planning it anew would send it once more. */
+const STEPS: readonly Step[] = [
+  { of: "strangers", remove: (sql, before) => removeInbox(sql, STRANGERS, before) },
+  removeBy(
+    "rows",
+    `DELETE FROM outbox WHERE id IN (
+      SELECT id FROM outbox WHERE state IN ('sent', 'failed') AND max(created_at, coalesce(retried_at, 0)) < ?
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbox_id AND inbox.state <> 'done')
+      LIMIT ${BATCH})`,
+  ),
+  { of: "rows", remove: (sql, before) => removeInbox(sql, FINISHED, before) },
+  removeBy(
+    "keys",
+    `DELETE FROM seen WHERE (channel, account, event_key) IN (
+      SELECT channel, account, event_key FROM seen
+      WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = seen.inbox_id) LIMIT ${BATCH})`,
+  ),
+  removeBy("rows", `DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs WHERE at < ? LIMIT ${BATCH})`),
+  removeBy("rows", `DELETE FROM system_events WHERE id IN (SELECT id FROM system_events WHERE at < ? LIMIT ${BATCH})`),
+  removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ${BATCH})`),
+];
+
+/** Messages, and what is known of their previews. */
+function removeInbox(sql: Statements, found: string, before: number): number {
+  sql.run(`DELETE FROM preview WHERE inbox_id IN (${found})`, before);
+  return sql.run(`DELETE FROM inbox WHERE id IN (${found})`, before).changes;
+}
+
+async function removeAll(commits: Commits, step: Step, before: number): Promise<number> {
+  for (let removed = 0; ;) {
+    const some = await commits.write((sql) => step.remove(sql, before));
+    removed += some;
+    if (some < BATCH) return removed;
+    await setImmediate();
+  }
 }
 
 /** The file itself does not shrink: free pages are used again. */

@@ -133,6 +133,14 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE sessions (key TEXT PRIMARY KEY, row TEXT, exported TEXT, CHECK (row IS NOT NULL OR exported IS NOT NULL));
   `,
+  `
+  CREATE INDEX inbox_stale ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"stale: ') > 0;
+  CREATE INDEX inbox_refused ON inbox (done_at) WHERE state = 'done' AND refused IS NOT NULL;
+  CREATE INDEX outbox_failed_at ON outbox (created_at) WHERE state = 'failed';
+  CREATE INDEX outbox_ended ON outbox (max(created_at, coalesce(retried_at, 0))) WHERE state IN ('sent', 'failed');
+  CREATE INDEX seen_at ON seen (at);
+  CREATE INDEX system_events_at ON system_events (at);
+  `,
 ];
 
 /** The version that this program writes. */

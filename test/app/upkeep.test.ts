@@ -8,6 +8,7 @@ import { openCore } from "../../src/app/core.ts";
 import { clearAway } from "../../src/app/gateway/upkeep.ts";
 import { Live } from "../../src/app/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
+import { listen } from "../fakes/log.ts";
 
 let dir: string;
 
@@ -74,4 +75,26 @@ it("removes the oldest files beyond the size, but none of the last day", async (
   await clearAway({ live, core, log });
   await core.close();
   expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
+});
+
+it("goes on with the rest when one of the folders cannot be read", async () => {
+  await put("media", "old.png", 91);
+  await writeFile(join(dir, "logs"), "no folder");
+  const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };
+  const paths = resolvePaths(env);
+  const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env }));
+  const log = listen();
+  const core = await openCore(live, log, {
+    links: { link: () => undefined, limits: () => undefined },
+    gate: async () => ({ kind: "drop", why: "test" }),
+    statusLines: () => [],
+  });
+  await clearAway({
+    live,
+    core,
+    log: { ...openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" }), ...log },
+  });
+  await core.close();
+  expect(await readdir(join(dir, "media"))).toEqual([]);
+  expect(log.lines).toContainEqual(expect.stringContaining("warn upkeep failed: ENOTDIR"));
 });

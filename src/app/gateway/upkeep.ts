@@ -1,6 +1,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { unlessMissing } from "../../utils/missing.ts";
 import type { Parts } from "./parts.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -18,14 +19,21 @@ export async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal
 /** One round, by `retention`. What cannot be removed is told and tried again the next day. Transcripts are never touched. */
 export async function clearAway({ live, core, log }: Pick<Parts, "live" | "core" | "log">): Promise<void> {
   const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
-  try {
-    const rows = await core.journal.prune({ rowsDays, strangersDays, dedupeDays, maxBytes: journalMaxMb * MIB });
-    const logs = await removeFiles(live.paths.logs, DAILY_LOG, { days: files.logsDays, maxMb: files.logsMaxMb });
-    const media = await removeFiles(live.paths.media, /^\w/, { days: files.mediaDays, maxMb: files.mediaMaxMb });
-    if (rows + logs + media > 0) log.info("cleared away", { rows, logs, media });
-  } catch (error) {
-    log.warn("upkeep failed", { error });
-  }
+  const attempt = (what: string, work: () => Promise<number>) =>
+    work().catch((error: unknown) => {
+      log.warn("upkeep failed", { what, error });
+      return 0;
+    });
+  const { logs: logsDir, media: mediaDir } = live.paths;
+  const keep = { rowsDays, strangersDays, dedupeDays, maxBytes: journalMaxMb * MIB };
+  const rows = await attempt("journal", () => core.journal.prune(keep));
+  const logs = await attempt("logs", () =>
+    removeFiles(logsDir, DAILY_LOG, { days: files.logsDays, maxMb: files.logsMaxMb }),
+  );
+  const media = await attempt("media", () =>
+    removeFiles(mediaDir, /^\w/, { days: files.mediaDays, maxMb: files.mediaMaxMb }),
+  );
+  if (rows + logs + media > 0) log.info("cleared away", { rows, logs, media });
 }
 
 const MIB = 1_048_576;
@@ -53,14 +61,15 @@ async function removeFiles(dir: string, names: RegExp, keep: { days: number; max
   return removed;
 }
 
-/** A folder that is not there has none. */
+/** A folder that is not there has none; a file that goes meanwhile is not one of them. */
 async function filesIn(dir: string, names: RegExp): Promise<readonly KeptFile[]> {
-  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  const entries = (await unlessMissing(readdir(dir, { withFileTypes: true }))) ?? [];
   const paths = entries.filter((entry) => entry.isFile() && names.test(entry.name)).map(({ name }) => join(dir, name));
-  return Promise.all(
-    paths.map(async (path) => {
-      const { size, mtimeMs } = await stat(path);
-      return { path, bytes: size, at: mtimeMs };
-    }),
-  );
+  const files = await Promise.all(paths.map(keptFile));
+  return files.filter((file) => file !== undefined);
+}
+
+async function keptFile(path: string): Promise<KeptFile | undefined> {
+  const found = await unlessMissing(stat(path));
+  return found && { path, bytes: found.size, at: found.mtimeMs };
 }

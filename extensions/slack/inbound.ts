@@ -77,7 +77,6 @@ export async function readMessage(
   if (words === "" && media.length === 0 && untrusted.length === 0) return undefined;
   const from = await peerOf(channel, thread, view);
   const around = await surroundings(message, from, view);
-  const lines = [...untrusted, ...around.earlier];
   return {
     id: message.ts,
     eventKey: `m:${channel}:${message.ts}`,
@@ -89,7 +88,7 @@ export async function readMessage(
     receivedAt: view.now(),
     sentAt: millis(message.ts),
     ...around.facts,
-    ...(lines.length > 0 && { untrusted: lines }),
+    ...(untrusted.length > 0 && { untrusted }),
   };
 }
 

@@ -6,15 +6,14 @@ import type { View } from "./view.ts";
 import { isNamed, readable } from "./words.ts";
 
 export interface Surroundings {
-  readonly facts: Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter">;
-  readonly earlier: readonly string[];
+  readonly facts: Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
 }
 
 /** Whether the bot is meant, and what stands around the message in its thread. */
 export async function surroundings(message: SlackMessage, from: Peer, view: View): Promise<Surroundings> {
   const named = from.chat.kind === "direct" || isNamed(message.text ?? "", view.self.userId);
   return from.thread === undefined
-    ? { facts: { mentionsBot: named }, earlier: [] }
+    ? { facts: { mentionsBot: named } }
     : inThread({ message, named, channel: from.chat.id, thread: from.thread }, view);
 }
 
@@ -35,18 +34,22 @@ async function inThread({ message, named, channel, thread }: Answer, view: View)
   const joined = begun || (await view.threads.hasBot(channel, thread));
   const isMeant = joined && !view.config.thread.requireExplicitMention;
   const mentionsBot = named || isMeant;
+  const threadHistory = [
+    ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, view) : []),
+    ...(named && isFirst && !joined ? await earlierLines(known, message, view) : []),
+  ];
   return {
     facts: {
       mentionsBot,
       ...(begun && isMeant && { replyTo: quote(thread, starter) }),
       ...(starter !== undefined && { threadStarter: starter }),
+      ...told(threadHistory),
     },
-    earlier: [
-      ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, view) : []),
-      ...(named && isFirst && !joined ? await earlierLines(known, message, view) : []),
-    ],
   };
 }
+
+const told = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
+  threadHistory.length > 0 ? { threadHistory } : {};
 
 type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
 

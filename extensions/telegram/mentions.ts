@@ -27,9 +27,12 @@ function withLinks(text: string, entities: readonly MessageEntity[]): string {
     .reduce((whole, link) => {
       const end = link.offset + link.length;
       const isShown = covered(text, link).trim() === link.url;
-      return isShown ? whole : `${whole.slice(0, end)} (${link.url})${whole.slice(end)}`;
+      return isShown ? whole : `${whole.slice(0, end)} (${onlyAddress(link.url)})${whole.slice(end)}`;
     }, text);
 }
+
+/** No sign of the address may begin a line, a fence or a bracketed note. */
+const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\p{Cc}`[\]]/gu, encodeURIComponent);
 
 // Offsets count UTF-16 units, as strings do here.
 const covered = (text: string, entity: MessageEntity): string =>

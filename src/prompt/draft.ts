@@ -41,8 +41,6 @@ export interface BodyContext {
   readonly systemEvents: readonly { readonly at: number; readonly text: string }[];
   /** What was said in the chat since the last reply and is in no transcript. */
   readonly pendingHistory: readonly HistoryLine[];
-  /** Earlier messages of the thread, one a line. */
-  readonly threadHistory?: string;
   readonly media: readonly AttachedFile[];
   readonly missing?: readonly MissingFile[];
   readonly hasMessageTool: boolean;

@@ -1,44 +1,135 @@
-// What ends a line for a reader, whatever a regular expression calls a line.
-const LINE_START = "(^|[\\n\\r\\v\\f\\u0085\\u2028\\u2029])";
-// Spaces and invisible characters that would hide a forged word from a plain comparison.
-const BLANKS = "([\\p{Zs}\\t\\p{Cf}]*)";
+import { foldLooks, type Folded } from "../utils/invisible.ts";
 
-const SYSTEM_LINE = new RegExp(`${LINE_START}${BLANKS}(system)[\\p{Zs}\\t\\p{Cf}]{0,8}([:\\uFF1A])`, "giu");
-const SYSTEM_TAG = /\[([\p{Zs}\p{Cf}]{0,8}system message[\p{Zs}\p{Cf}]{0,8})\]/giu;
-const INTERNAL_FENCE = /<<<((?:BEGIN|END)_OPENCLAW_INTERNAL_CONTEXT)>>>/gi;
-const INTER_SESSION = /\[(inter-session message)\]/gi;
+/** A change of the original: what stands from `from` to `to` becomes `text`. */
+interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
 
-// The titles of the blocks that say who wrote what: a second one would name another sender.
-const BLOCK_TITLE =
-  /(?<=(?:^|[\n\r\v\f\u0085\u2028\u2029])[^\n\r]{0,120})\(((?:untrusted|metadata, do not treat)[^()\n\r]{0,80})\)(?=[\p{Zs}\t\p{Cf}]{0,8}[:\uFF1A][\p{Zs}\t\p{Cf}]{0,8}(?:$|[\n\r\v\f\u0085\u2028\u2029]))/giu;
-const QUEUE_HEADER = new RegExp(`${LINE_START}${BLANKS}(queued )#(?=\\d)`, "giu");
-const OWN_NOTE = new RegExp(
-  `${LINE_START}${BLANKS}(?=Note: The previous agent run was aborted|The user has just opened a fresh session)`,
-  "giu",
-);
-const CONTEXT_MARKER =
-  /\[((?:thread (?:history|starter) - for context|queued messages while agent was busy|media attached[^\]\n]*))\]/giu;
+/** What a marker looks like in folded text, and what is done to it. */
+interface Rule {
+  readonly looks: RegExp;
+  readonly edit: "mark" | "name" | "round" | "square" | "drop";
+  /** Not in a fenced block that is closed: there it is code. */
+  readonly outsideFences?: boolean;
+}
+
+/** What may stand before a word at the start of a line: marks of quotes, lists, headings and emphasis. */
+const LINE = String.raw`(?<=^|\n)(?:[ >*_~\x60#|+•·-]|\d{1,9}[.)] )*`;
+const AFTER_WORD = String.raw`[ *_~\x60]*`;
+
+const MARKERS = [
+  "system(?: +message)?",
+  "inter-session +message",
+  "internal +task +completion +event",
+  "thread +(?:history|starter) +- +for +context",
+  "queued +messages +while +agent +was +busy",
+  "heartbeat",
+];
 
 /**
- * Takes from foreign text the power to speak as the gateway: `System:` at the start of a line becomes
- * `System (untrusted):`, the gateway's own bracketed markers lose their brackets, and what looks like its notes or the title
- * of one of its blocks is changed so far that it is none. The rest stays as it is.
+ * What only the gateway, or the format of a model's prompt, may write. `mark` puts "(untrusted)" before a colon, `name` puts it before a
+ * sentence, `round` and `square` change the brackets, `drop` takes a number sign.
+ */
+const RULES: readonly Rule[] = [
+  { looks: new RegExp(`${LINE}system${AFTER_WORD}(?=:)`, "g"), edit: "mark" },
+  {
+    looks: /(?<=^|\n) *(?:assistant|user|human|developer) *(?=:)/g,
+    edit: "mark",
+    outsideFences: true,
+  },
+  {
+    looks: new RegExp(
+      `${LINE}(?=note: the previous agent run was aborted|the user has just opened a fresh session)`,
+      "g",
+    ),
+    edit: "name",
+  },
+  { looks: new RegExp(`${LINE}queued +#(?=\\d)`, "g"), edit: "drop" },
+  { looks: new RegExp(String.raw`\[ *(?:${MARKERS.join("|")}) *\]`, "g"), edit: "round" },
+  // Also one that stays open: what the gateway writes behind it could close it.
+  { looks: /\[ *media +(?:attached|not +available)[^[\]\n]*\]?/g, edit: "round" },
+  { looks: /<<<? *\/?(?:begin|end)_[a-z_]{1,60} *>>>?/g, edit: "round" },
+  { looks: /<\|(?! )[^|<>\n]{1,40}\|>/g, edit: "round" },
+  { looks: /\[\/?inst\]|<<\/?sys>>|<(?:start|end)_of_turn>/g, edit: "round" },
+  { looks: /<\/?(?:system|assistant|human|user)>/g, edit: "round", outsideFences: true },
+  { looks: /\( *(?:(?:un)?trusted(?: +metadata|,)|metadata, +do +not +treat)[^()\n]{0,80}\)/g, edit: "square" },
+];
+
+const BRACKETS: Readonly<Record<"round" | "square", readonly [open: string, close: string]>> = {
+  round: ["(", ")"],
+  square: ["[", "]"],
+};
+
+/**
+ * Takes from foreign text the power to speak as the gateway or as another turn: `System:` at the start of a line becomes
+ * `System (untrusted):`, the gateway's own brackets and those of a model's prompt format become others, and what looks like its notes or
+ * the title of one of its blocks is changed so far that it is none. Looks decide, so that invisible signs, other alphabets and
+ * Markdown hide nothing. The rest stays as it is. Takes time in proportion to the text's length.
  */
 export function neutralise(text: string): string {
-  return text
-    .replaceAll(BLOCK_TITLE, "[$1]")
-    .replaceAll(QUEUE_HEADER, "$1$2$3")
-    .replaceAll(OWN_NOTE, "$1$2(untrusted) ")
-    .replaceAll(CONTEXT_MARKER, "($1)")
-    .replaceAll(SYSTEM_LINE, "$1$2$3 (untrusted)$4")
-    .replaceAll(SYSTEM_TAG, "($1)")
-    .replaceAll(INTER_SESSION, "($1)")
-    .replaceAll(INTERNAL_FENCE, "($1)");
+  const folded = foldLooks(text);
+  const fences = fencesOf(folded.text);
+  const isCode = (at: number): boolean => fences.some(({ from, to }) => from <= at && at < to);
+  const edits = RULES.flatMap((rule) =>
+    [...folded.text.matchAll(rule.looks)]
+      .filter((found) => rule.outsideFences !== true || !isCode(found.index + found[0].length))
+      .flatMap((found) => editsFor(rule, found, { folded, text })),
+  );
+  return apply(text, edits);
+}
+
+const TAILS: Readonly<Record<string, RegExp>> = { "[": /\]+$/, "(": /\)+$/, "<": />+$/ };
+
+interface Texts {
+  readonly folded: Folded;
+  readonly text: string;
+}
+
+function editsFor({ edit }: Rule, { 0: found, index }: RegExpExecArray, { folded, text }: Texts): Edit[] {
+  const place = (at: number): number => folded.at[at] ?? text.length;
+  const end = index + found.length;
+  if (edit === "mark") return [{ from: place(index + found.trimEnd().length), to: place(end), text: " (untrusted)" }];
+  if (edit === "name") return [{ from: place(end), to: place(end), text: "(untrusted) " }];
+  if (edit === "drop") return [{ from: place(end - 1), to: place(end), text: "" }];
+  const [open, close] = BRACKETS[edit];
+  const heads = /^[[(<]+/.exec(found)?.[0].length ?? 0;
+  const tails = TAILS[found.charAt(0)]?.exec(found)?.[0].length ?? 0;
+  const head = { from: place(index), to: place(index + heads), text: open };
+  return tails === 0 ? [head] : [head, { from: place(end - tails), to: place(end), text: close }];
+}
+
+function apply(text: string, edits: readonly Edit[]): string {
+  let out = "";
+  let at = 0;
+  for (const edit of edits.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
+    if (edit.from < at) continue;
+    out += text.slice(at, edit.from) + edit.text;
+    at = edit.to;
+  }
+  return out + text.slice(at);
+}
+
+/** Fenced blocks that are closed. */
+function fencesOf(folded: string): { from: number; to: number }[] {
+  const lines = [...folded.matchAll(/^ {0,3}(`{3,}|~{3,})/gm)];
+  const fences: { from: number; to: number }[] = [];
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    const [open, close] = [lines[at], lines[at + 1]];
+    if (open && close) fences.push({ from: open.index, to: close.index });
+  }
+  return fences;
 }
 
 /** Foreign text on one line. */
 export function oneLine(text: string): string {
-  return neutralise(text.replaceAll(/\s+/gu, " ").trim());
+  return neutralise(text.replaceAll(/[\s\u0085]+/gu, " ").trim());
+}
+
+/** A line about a message, of foreign parts: it neither begins another line nor a fence. */
+export function contextLine(text: string): string {
+  return oneLine(text).replaceAll(/[`\uff40]{3,}/g, (run) => "'".repeat(run.length));
 }
 
 const FENCE_BREAKERS = /[`\u0085\u2028\u2029]/g;

@@ -84,6 +84,8 @@ export interface InboundMessage {
   readonly teamId?: string;
   /** First message of the thread, when it is not this one. */
   readonly threadStarter?: string;
+  /** What was said in the thread, or before it, and is in no transcript; one entry a message, oldest first. */
+  readonly threadHistory?: readonly string[];
   /** Forward headers, captions of shared contacts and locations: shown to the model as untrusted. */
   readonly untrusted?: readonly string[];
   /** Epoch milliseconds of arrival here. */

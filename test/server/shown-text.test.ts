@@ -60,8 +60,8 @@ test("a turn with all that the gateway puts around it shows the person's words a
 });
 
 test("a thread's earlier messages are not the person's words", () => {
-  const threadHistory = "Bob: one\n\nEve: two";
-  const body = buildBody(context("three", { ...everything, isNewSession: true, threadHistory }));
+  const threadHistory = ["Bob: one", "Eve: two"];
+  const body = buildBody(context("three", { ...everything, isNewSession: true }, { threadHistory }));
   expect(body.text).toContain("Eve: two");
   expect(shownText(body.text).text).toBe("three");
 });

@@ -136,7 +136,7 @@ describe("what comes in", () => {
     fake.say("C9", `<@${fake.self.userId}> what do you think?`, { thread_ts: TOPIC });
     const asked = await host.heard("what do you think?");
     expect(asked).toMatchObject({ from: topic, mentionsBot: true, threadStarter: "the topic" });
-    expect(asked.untrusted).toEqual(["Earlier in the thread, U2: two", "Earlier in the thread, U2: three"]);
+    expect(asked.threadHistory).toEqual(["Earlier in the thread, U2: two", "Earlier in the thread, U2: three"]);
     fake.say("C9", "just among us", { thread_ts: TOPIC });
     expect((await host.heard("just among us")).mentionsBot).toBe(false);
     await link.send(topic, mrkdwn("my view"), KEY);
@@ -155,7 +155,7 @@ describe("what comes in", () => {
     fake.say("C9", `${name} look here`, { thread_ts: parent });
     const asked = await host.heard("look here");
     expect(asked.threadStarter).toBe("the question");
-    expect(asked.untrusted).toEqual(["Earlier in the channel, U2: two", "Earlier in the channel, U2: three"]);
+    expect(asked.threadHistory).toEqual(["Earlier in the channel, U2: two", "Earlier in the channel, U2: three"]);
     fake.say("C9", `${name} and here`, { thread_ts: parent });
     expect((await host.heard("and here")).untrusted).toBeUndefined();
     const answered = fake.say("C9", "another", {}, true);

@@ -35,7 +35,7 @@ describe("a long thread", () => {
     fake.page = 60;
     const { host } = await start(platform, new Host(), { thread: { initialHistoryLimit: 2 } });
     fake.say("C9", `<@${fake.self.userId}> what now?`, { thread_ts: TOPIC });
-    expect((await host.heard("what now?")).untrusted).toEqual([
+    expect((await host.heard("what now?")).threadHistory).toEqual([
       "Earlier in the thread, U2: answer 228",
       "Earlier in the thread, U2: answer 229",
     ]);

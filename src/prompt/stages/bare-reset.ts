@@ -25,12 +25,16 @@ function briefly(text: string): string {
   return line.length > BRIEF ? `${line.slice(0, BRIEF)}…` : line;
 }
 
+/** The operator's own words are passed on as written: he may quote a log or a config. */
+const wordsOf = ({ text, options }: InboundMessage): string => (options?.operator === true ? text : neutralise(text));
+
 // Several people in one turn are named.
 function queued(messages: readonly InboundMessage[]): string[] {
   const isOne = new Set(messages.map((message) => message.sender.id)).size < 2;
-  return messages.map(({ sender, text }, index) => {
+  return messages.map((message, index) => {
+    const { sender } = message;
     const name = isOne ? "" : ` (from ${oneLine(sender.name ?? sender.username ?? sender.id)})`;
-    return `---\nQueued #${index + 1}${name}\n${neutralise(text)}`;
+    return `---\nQueued #${index + 1}${name}\n${wordsOf(message)}`;
   });
 }
 
@@ -38,7 +42,7 @@ function queued(messages: readonly InboundMessage[]): string[] {
 function joinMessages(context: BodyContext): string {
   const messages = turnMessages(context).filter((message) => message.text.trim() !== "");
   if (messages.length < 2) {
-    return messages.map((message) => neutralise(message.text)).join("\n\n");
+    return messages.map(wordsOf).join("\n\n");
   }
   const over = Math.max(0, messages.length - (context.queueCap ?? messages.length));
   return [

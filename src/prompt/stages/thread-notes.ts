@@ -1,16 +1,17 @@
 import { prepend, turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
-import { neutralise } from "../untrusted.ts";
+import { neutralise, oneLine } from "../untrusted.ts";
 
 function note(context: BodyContext): string | undefined {
-  const history = context.threadHistory?.trim() ?? "";
-  if (history !== "") {
-    return `[Thread history - for context]\n${neutralise(history)}`;
-  }
-  const starter = turnMessages(context).find((message) => (message.threadStarter?.trim() ?? "") !== "")?.threadStarter;
-  return starter === undefined ? undefined : `[Thread starter - for context]\n${neutralise(starter.trim())}`;
+  const messages = turnMessages(context);
+  const starter = messages.find((message) => (message.threadStarter?.trim() ?? "") !== "")?.threadStarter?.trim();
+  const lines = messages.flatMap(({ threadHistory }) => threadHistory ?? []).map(oneLine);
+  if (lines.length === 0)
+    return starter === undefined ? undefined : `[Thread starter - for context]\n${neutralise(starter)}`;
+  const first = starter === undefined ? [] : [`Thread starter: ${oneLine(starter)}`];
+  return ["[Thread history - for context]", ...first, ...lines].join("\n");
 }
 
-/** What stood in the thread before; only for a new session, since an old one has it in its transcript. */
+/** What stood in the thread before; only for a new session, since an old one has its beginning in its transcript. */
 export const threadNotes: BodyStage = {
   name: "threadNotes",
   source: "the channel's thread",

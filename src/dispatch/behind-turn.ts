@@ -5,6 +5,7 @@ import { runId } from "../types/ids.ts";
 import type { ModelRef } from "../types/model.ts";
 import type { Session } from "../types/session.ts";
 import { noteCompaction, type Compactions } from "./compaction.ts";
+import { tellDamage } from "./damage.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { requestFor, type PreparedTurn } from "./turn.ts";
@@ -33,6 +34,7 @@ export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<voi
   closing.addEventListener("abort", stop, { once: true });
   if (closing.aborted) stop();
   try {
+    await tellDamage(session, chatOf(prepared), ports);
     await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
     await compactBehind(turn, ports);
     const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);

@@ -32,6 +32,8 @@ interface CompactionPorts extends DispatchPorts {
   readonly replies: Replies;
 }
 
+type Notice = Parameters<Replies["tell"]>[1];
+
 type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 
 /** Compactions outside of runs, and what every compaction leaves to be said. */
@@ -131,12 +133,17 @@ export class Compactions {
     return last;
   }
 
-  /** One line to the chat, where the config wants it; for the web it is written into the transcript. */
+  /** One line to the chat, where the config wants it. */
   async notify(session: Session, { entry, to }: { entry: CompactionEntry; to: Peer | undefined }): Promise<void> {
     if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
     const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
+    await this.say(session, notice, to);
+  }
+
+  /** A line of the gateway's own to the chat; for the web, which has no outbox, it is written into the transcript. */
+  async say(session: Session, notice: Notice, to: Peer | undefined): Promise<void> {
     if (to) await this.#ports.replies.tell(to, notice);
-    else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: COMPACTED } });
+    else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: notice.text } });
   }
 }
 

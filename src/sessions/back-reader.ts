@@ -7,6 +7,8 @@ export interface RawLine {
   readonly text: string;
   /** Byte where the line begins. */
   readonly offset: number;
+  /** Byte behind its newline. */
+  readonly end: number;
   /** False for a last line without its newline. */
   readonly isWhole: boolean;
 }
@@ -37,6 +39,7 @@ export class BackReader {
 
   async #next(): Promise<RawLine | undefined> {
     if (this.#held.length === 0 && !(await this.#fill())) return undefined;
+    const end = this.#start + this.#held.length;
     const isWhole = !this.#isFirst || this.#held.at(-1) === NEWLINE;
     this.#isFirst = false;
     if (this.#held.at(-1) === NEWLINE) this.#held = this.#held.subarray(0, -1);
@@ -46,7 +49,7 @@ export class BackReader {
     const offset = this.#start + from + 1;
     this.#held = this.#held.subarray(0, from + 1);
     this.#block = BLOCK_BYTES;
-    return { text, offset, isWhole };
+    return { text, offset, end, isWhole };
   }
 
   /** Reads one more block in front; each one for the same line is twice as big, so that a long line costs its length. */

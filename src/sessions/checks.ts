@@ -7,8 +7,10 @@ import type { SessionRow } from "../types/session.ts";
 import { errorText } from "../utils/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { BackReader } from "./back-reader.ts";
-import { parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
+import { BranchWalk } from "./branch-walk.ts";
+import { TRANSCRIPT_VERSION } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
+import { readLine } from "./read-line.ts";
 import { fileOf } from "./row.ts";
 import { readRows, type RowPlaces } from "./read-rows.ts";
 import { readRowsFile, rowsPath } from "./rows-file.ts";
@@ -85,26 +87,42 @@ async function problemOf(path: string): Promise<CheckResult | undefined> {
   try {
     const { size } = await file.stat();
     const header = size > 0 ? await readHeader(path) : undefined;
-    if (!header) {
+    const last = await new BackReader(file, size).previous();
+    if (!header && !(last && readLine(last).entries.length > 0)) {
       return {
         status: "fail",
         message: `${path} has no readable header.`,
         fix: "The next message sets it aside and begins anew.",
       };
     }
-    if (header.version > TRANSCRIPT_VERSION) {
+    if (header && header.version > TRANSCRIPT_VERSION) {
       return { status: "fail", message: `${path} has version ${header.version}.`, fix: "Update openclaw." };
     }
-    const last = await new BackReader(file, size).previous();
-    if (last && parseLine(last.text).kind !== "bad") return undefined;
-    return {
-      status: "warn",
-      message: `${path} ends in a torn line.`,
-      fix: "The next message repairs it; nothing to do.",
-    };
+    if (last && readLine(last).isTorn) {
+      return {
+        status: "warn",
+        message: `${path} ends in a torn line.`,
+        fix: "The next message repairs it; nothing to do.",
+      };
+    }
+    return await damageOf(path, new BranchWalk(file, { end: size }), header !== undefined);
   } finally {
     await file.close();
   }
+}
+
+/** Bytes of each file that are looked at, from its end. */
+const MOST_BYTES = 1024 * 1024;
+
+async function damageOf(path: string, walk: BranchWalk, hasHeader: boolean): Promise<CheckResult | undefined> {
+  while (walk.bytesRead <= MOST_BYTES) if (!(await walk.next())) break;
+  const places = walk.damage.size + (hasHeader ? 0 : 1);
+  if (places === 0) return undefined;
+  return {
+    status: "warn",
+    message: `${path} has ${places} ${places === 1 ? "place" : "places"} that cannot be read; the rest is used.`,
+    fix: "Nothing is deleted. Restore the file from a backup while the gateway is stopped, or begin anew with /new.",
+  };
 }
 
 async function checkModes(dir: string): Promise<readonly CheckResult[]> {

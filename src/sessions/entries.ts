@@ -1,6 +1,7 @@
 import type { ChatMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import { type Fields, isFields } from "../utils/fields.ts";
+import { readMessage } from "./read-message.ts";
 
 /** The version that this program writes and the highest that it reads. */
 export const TRANSCRIPT_VERSION = 3;
@@ -15,17 +16,25 @@ export interface Header {
   readonly sessionKey?: string;
 }
 
-/** An entry as a place in the tree. `entry` is missing for kinds that only another program knows. */
+/** An entry as a place in the tree. `entry` is missing for kinds that only another program knows, and for what cannot be read. */
 export interface Link {
   readonly id: string;
   readonly parentId: string | null;
   readonly entry?: TranscriptEntry;
 }
 
-/** `bad`: no JSON object. `foreign`: one that is no entry. */
+/** A link as its line has it: a line that does not say what it hangs under hangs under the entry in front of it. */
+export interface WrittenLink extends Omit<Link, "parentId"> {
+  readonly parentId: string | null | undefined;
+}
+
+/**
+ * `entry`: `isWhole` is false where its message, or a part of it, cannot be read. `bad`: no JSON object; `link` is what can
+ * still be made out of its place in the tree. `foreign`: an object that is no entry.
+ */
 export type Line =
-  | { readonly kind: "entry"; readonly link: Link }
-  | { readonly kind: "bad" }
+  | { readonly kind: "entry"; readonly link: WrittenLink; readonly isWhole: boolean }
+  | { readonly kind: "bad"; readonly link: WrittenLink | undefined }
   | { readonly kind: "foreign" };
 
 const METADATA = new Set([
@@ -63,49 +72,62 @@ export function parseHeader(text: string): Header | undefined {
   };
 }
 
-export function parseLine(text: string): Line {
+/** Reads the line that begins at this byte of its file. An entry without an id is known by that place. */
+export function parseLine(text: string, offset: number): Line {
   const fields = parseFields(text);
-  if (!fields) return { kind: "bad" };
-  const { type, id, parentId } = fields;
-  if (typeof id !== "string" || type === "session") return { kind: "foreign" };
-  const entry = readEntry(fields);
-  const parent = typeof parentId === "string" ? parentId : null;
-  return { kind: "entry", link: { id, parentId: parent, ...(entry ? { entry } : {}) } };
+  if (!fields) return { kind: "bad", link: placeIn(text) };
+  const { type, parentId } = fields;
+  if (type === "session" || (typeof fields["id"] !== "string" && type !== "message" && type !== "compaction"))
+    return { kind: "foreign" };
+  const id = typeof fields["id"] === "string" ? fields["id"] : `line-${offset}`;
+  const parent = typeof parentId === "string" || parentId === null ? parentId : undefined;
+  const { entry, isWhole } = readEntry({ ...fields, id, parentId: parent ?? null });
+  return { kind: "entry", link: { id, parentId: parent, ...(entry && { entry }) }, isWhole };
 }
 
-function readEntry(fields: Fields): TranscriptEntry | undefined {
-  if (isEntry(fields)) return fields;
-  const message = fields["message"];
-  if (fields["type"] !== "message" || !isFields(message) || message["role"] !== "custom") return undefined;
-  // A hook's message of an older version, which is what `custom_message` is now.
-  const { id, parentId, timestamp } = fields;
-  const lifted: unknown = {
-    display: false,
-    customType: "custom",
-    ...message,
-    type: "custom_message",
-    id,
-    parentId,
-    timestamp,
-  };
-  return isEntry(lifted) ? lifted : undefined;
+const ID = /"id"\s*:\s*"([^"\\]{1,100})"/;
+const PARENT = /"parentId"\s*:\s*(?:"([^"\\]{1,100})"|(null))/;
+
+/** Where a damaged line was in the tree, when that part of it is whole. */
+function placeIn(text: string): WrittenLink | undefined {
+  const id = ID.exec(text)?.[1];
+  if (id === undefined) return undefined;
+  const [, parent, none] = PARENT.exec(text) ?? [];
+  return { id, parentId: none === undefined ? parent : null };
+}
+
+interface ReadEntry {
+  readonly entry?: TranscriptEntry;
+  readonly isWhole: boolean;
+}
+
+function readEntry(fields: Fields): ReadEntry {
+  if (fields["type"] !== "message") return isEntry(fields) ? { entry: fields, isWhole: true } : unread(fields);
+  const lifted = fromHook(fields);
+  if (lifted) return isEntry(lifted) ? { entry: lifted, isWhole: true } : { isWhole: false };
+  const read = readMessage(fields["message"]);
+  if (!read) return { isWhole: false };
+  const entry: unknown = read.message === fields["message"] ? fields : { ...fields, message: read.message };
+  return isEntry(entry) ? { entry, isWhole: read.isWhole } : { isWhole: false };
+}
+
+/** Kinds of other programs are passed over; one of ours that lacks what it needs is damage. */
+const unread = ({ type }: Fields): ReadEntry => ({ isWhole: type !== "compaction" && type !== "custom_message" });
+
+/** A hook's message of an older version, which is what `custom_message` is now. */
+function fromHook({ message, id, parentId, timestamp }: Fields): Fields | undefined {
+  if (!isFields(message) || (message["role"] !== "custom" && message["role"] !== "hookMessage")) return undefined;
+  return { display: false, customType: "custom", ...message, type: "custom_message", id, parentId, timestamp };
 }
 
 function isEntry(value: unknown): value is TranscriptEntry {
   if (!isFields(value) || typeof value["type"] !== "string") return false;
   const { type, content } = value;
-  if (type === "message") return isMessage(value["message"]);
+  if (type === "message") return isFields(value["message"]);
   if (type === "compaction")
     return typeof value["summary"] === "string" && typeof value["firstKeptEntryId"] === "string";
   if (type === "custom_message") return typeof content === "string" || Array.isArray(content);
   return METADATA.has(type);
-}
-
-function isMessage(value: unknown): value is ChatMessage {
-  if (!isFields(value)) return false;
-  const { role, content } = value;
-  if (role === "user") return typeof content === "string" || Array.isArray(content);
-  return (role === "assistant" || role === "toolResult") && Array.isArray(content);
 }
 
 /** What the model reads of an entry; undefined for what is only kept. */

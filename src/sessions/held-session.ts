@@ -70,6 +70,10 @@ export class HeldSession implements Session {
     return this.#transcript.leafId;
   }
 
+  get damagedPlaces(): number {
+    return this.#transcript.damagedPlaces;
+  }
+
   async window(maxTokens: number): Promise<SessionWindow> {
     return this.#held().window(maxTokens);
   }

@@ -1,12 +1,13 @@
 import type { UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
-import { BackReader } from "./back-reader.ts";
-import { parseLine } from "./entries.ts";
+import { BranchWalk } from "./branch-walk.ts";
 import { openOrMissing } from "./prepare.ts";
 
 export interface HistoryPage {
   readonly entries: readonly TranscriptEntry[];
   readonly hasMore: boolean;
+  /** Bytes read of the file. */
+  readonly bytesRead: number;
 }
 
 /** Notices for people in the transcript: `custom` entries of this type. */
@@ -15,35 +16,42 @@ export const NOTICE_TYPE = "openclaw.notice";
 /** What people see of a transcript's branch, oldest first, the newest `limit`; reads from the end while a run may write. */
 export async function readHistory(path: string, limit: number): Promise<HistoryPage> {
   const file = await openOrMissing(path, "r");
-  if (!file) return { entries: [], hasMore: false };
+  if (!file) return { entries: [], hasMore: false, bytesRead: 0 };
   try {
     const { size } = await file.stat();
-    return await collect(new BackReader(file, size), limit);
+    return await collect(new BranchWalk(file, { end: size }), limit);
   } finally {
     await file.close();
   }
 }
 
-async function collect(reader: BackReader, limit: number): Promise<HistoryPage> {
-  const page = new PageFromEnd();
-  let wanted: string | null | undefined;
-  while (wanted !== null && page.size <= limit) {
-    const raw = await reader.previous();
-    if (!raw) break;
-    const line = parseLine(raw.text);
-    if (line.kind !== "entry" || (wanted !== undefined && line.link.id !== wanted)) continue;
-    wanted = line.link.parentId;
-    const { entry } = line.link;
+async function collect(walk: BranchWalk, limit: number): Promise<HistoryPage> {
+  const page = new PageFromEnd(Math.max(limit, MOST_HIDDEN));
+  while (page.size <= limit) {
+    const step = await walk.next();
+    if (!step) break;
+    const { entry } = step.link;
     if (entry && isForPeople(entry)) page.add(entry);
   }
   const entries = page.close();
-  return { entries: entries.slice(0, limit).reverse(), hasMore: entries.length > limit };
+  return { entries: entries.slice(0, limit).reverse(), hasMore: entries.length > limit, bytesRead: walk.bytesRead };
 }
 
-/** Entries as they are read, newest first. What answers a turn is known to be for people once that turn is read. */
+/** Entries of a turn that is not for people: a memory flush writes some notes, and is never this long. */
+const MOST_HIDDEN = 200;
+
+/**
+ * Entries as they are read, newest first. What answers a turn is known to be for people once that turn is read, or once it is
+ * longer than a hidden one: the steps of a long tool loop are not all read for a page.
+ */
 class PageFromEnd {
   readonly #sure: TranscriptEntry[] = [];
+  readonly #mostOpen: number;
   #open: TranscriptEntry[] = [];
+
+  constructor(mostOpen: number) {
+    this.#mostOpen = mostOpen;
+  }
 
   get size(): number {
     return this.#sure.length;
@@ -52,6 +60,7 @@ class PageFromEnd {
   add(entry: TranscriptEntry): void {
     if (entry.type !== "message" || entry.message.role !== "user") {
       this.#open.push(entry);
+      if (this.#open.length > this.#mostOpen) this.close();
       return;
     }
     const isHidden = isHousekeeping(entry.message);

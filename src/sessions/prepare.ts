@@ -3,9 +3,10 @@ import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { setAside, stamp } from "./archive.ts";
-import { BackReader } from "./back-reader.ts";
-import { type Header, parseHeader, parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
+import { BackReader, type RawLine } from "./back-reader.ts";
+import { type Header, parseHeader, TRANSCRIPT_VERSION } from "./entries.ts";
 import { migrateTranscript } from "./migrate.ts";
+import { readLine } from "./read-line.ts";
 
 const HEADER_BYTES = 4096;
 const HEADER_MAX_BYTES = 1024 * 1024;
@@ -24,7 +25,8 @@ export interface Prepared {
 
 /**
  * Makes a transcript fit for appending: an older version is migrated, a torn end cut off into `<file>.torn.<time>`, a file
- * with an unreadable header set aside as `<file>.broken.<time>`. Nothing is removed. Throws TRANSCRIPT_NEWER.
+ * in which neither the header nor an entry can be read set aside as `<file>.broken.<time>`. Nothing is removed. Throws
+ * TRANSCRIPT_NEWER.
  */
 export async function prepareTranscript(path: string, context: PrepareContext): Promise<Prepared> {
   const file = await openOrMissing(path);
@@ -33,12 +35,13 @@ export async function prepareTranscript(path: string, context: PrepareContext): 
     const { size } = await file.stat();
     if (size === 0) return { leafId: null, bytesRead: 0 };
     const header = parseHeader(await readFirstLine(file, size));
-    if (!header) return await setBrokenAside(path, context);
-    if (header.version < TRANSCRIPT_VERSION) {
+    if (!header && !(await hasEntry(file, size))) return await setBrokenAside(path, context);
+    if (!header) tellHeaderless(path, context);
+    if (header && header.version < TRANSCRIPT_VERSION) {
       await migrateTranscript(path, header.version);
       return await prepareTranscript(path, context);
     }
-    refuseNewer(path, header);
+    if (header) refuseNewer(path, header);
     const repaired = await repairEnd(file, { path, size }, context);
     return { ...repaired, bytesRead: repaired.bytesRead + Math.min(size, HEADER_BYTES) };
   } finally {
@@ -69,6 +72,16 @@ async function readFirstLine(file: FileHandle, size: number): Promise<string> {
   }
 }
 
+async function hasEntry(file: FileHandle, size: number): Promise<boolean> {
+  const reader = new BackReader(file, size);
+  for (let raw = await reader.previous(); raw; raw = await reader.previous())
+    if (readLine(raw).entries.some(({ link }) => link.entry !== undefined)) return true;
+  return false;
+}
+
+const tellHeaderless = (path: string, { log }: PrepareContext): void =>
+  log.warn("transcript has no readable header; its entries are used", { code: "TRANSCRIPT_DAMAGED", path });
+
 async function setBrokenAside(path: string, { log, now }: PrepareContext): Promise<Prepared> {
   const aside = await setAside(path, "broken", now());
   log.error("transcript has no readable header; set aside, a new one begins", {
@@ -98,18 +111,26 @@ async function repairEnd(
   for (;;) {
     const raw = await reader.previous();
     if (!raw) break;
-    const line = parseLine(raw.text);
-    if (line.kind === "bad") {
+    const last = lastIn(raw);
+    if (last === "bad") {
       cutFrom = raw.offset;
       continue;
     }
-    if (line.kind === "entry") leafId = line.link.id;
+    leafId = last ?? leafId;
     // Whole but for its newline: nothing of it is lost.
     if (!raw.isWhole) await file.write("\n", at.size);
-    if (line.kind === "entry" || raw.offset === 0) break;
+    if (last !== undefined || raw.offset === 0) break;
   }
   if (cutFrom < at.size) await cutOff(file, { ...at, from: cutFrom }, context);
   return { leafId, bytesRead: reader.bytesRead };
+}
+
+/** The id of a line's last entry; `bad` when nothing of the line can be read. */
+function lastIn(raw: RawLine): string | undefined {
+  const { entries, isTorn } = readLine(raw);
+  const last = entries.at(-1)?.link;
+  // What is left of a torn line is its place alone.
+  return isTorn && last?.entry === undefined ? "bad" : last?.id;
 }
 
 async function cutOff(

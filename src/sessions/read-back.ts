@@ -2,8 +2,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TranscriptEntry } from "../types/session.ts";
 import { BackReader } from "./back-reader.ts";
-import { type Link, parseLine } from "./entries.ts";
+import type { Link, WrittenLink } from "./entries.ts";
 import { openOrMissing, readHeader } from "./prepare.ts";
+import { readLine } from "./read-line.ts";
 
 /** A stretch of a conversation, as a run saw it. */
 export interface Stretch {
@@ -30,23 +31,40 @@ export async function readBackTo(path: string, stretch: Stretch): Promise<readon
 
 async function collect(reader: BackReader, stretch: Stretch): Promise<readonly TranscriptEntry[] | undefined> {
   const { firstId, lastId, hasSummary } = stretch;
-  const links: Link[] = [];
-  let wanted: string | null = lastId;
+  const links: WrittenLink[] = [];
+  let wanted: string | null | undefined = lastId;
   const open = new Set(hasSummary ? ["first", "summary"] : ["first"]);
+  let isAll = false;
   while (wanted !== null && open.size > 0) {
     const raw = await reader.previous();
+    isAll = raw === undefined;
     if (!raw) break;
-    const line = parseLine(raw.text);
-    if (line.kind !== "entry") continue;
-    const { link } = line;
-    links.push(link);
-    if (link.id !== wanted) continue;
-    wanted = link.parentId;
-    if (link.id === firstId) open.delete("first");
-    if (link.entry?.type === "compaction") open.delete("summary");
+    for (const { link } of readLine(raw).entries.toReversed()) {
+      links.push(link);
+      if (wanted !== undefined && link.id !== wanted) continue;
+      wanted = link.parentId;
+      if (link.id === firstId) open.delete("first");
+      if (link.entry?.type === "compaction") open.delete("summary");
+    }
   }
-  const entries = bridged(links.toReversed());
+  const entries = bridged(linked(links.toReversed(), isAll));
   return entries.some((entry) => entry.id === firstId) ? entries : undefined;
+}
+
+/**
+ * What hangs under an entry that is not there hangs under the one in front of it, as the walk along a branch has it. `isAll`:
+ * the file was read to its beginning; before that an entry may be further in front.
+ */
+function linked(links: readonly WrittenLink[], isAll: boolean): readonly Link[] {
+  const known = new Set<string | null>([null]);
+  let before: string | null = null;
+  return links.map((link) => {
+    const { parentId } = link;
+    const parent = parentId !== undefined && (!isAll || known.has(parentId)) ? parentId : before;
+    known.add(link.id);
+    before = link.id;
+    return { ...link, parentId: parent, ...(link.entry && { entry: { ...link.entry, parentId: parent } }) };
+  });
 }
 
 /** What hangs under an entry of an unknown kind hangs under what that one hangs under. */

@@ -114,7 +114,7 @@ class SessionFiles implements Sessions, Keeper {
   async history(asked: SessionKey, limit: number): Promise<HistoryPage> {
     const key = this.#canonical(asked);
     const row = this.rows.get(key);
-    if (!row) return { entries: [], hasMore: false };
+    if (!row) return { entries: [], hasMore: false, bytesRead: 0 };
     const path = fileOf(row, this.#options.dir);
     const header = await readHeader(path);
     // Opening migrates an older version; nobody else can be writing such a file.

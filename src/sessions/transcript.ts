@@ -1,14 +1,16 @@
 import type { Log } from "../types/log.ts";
 import type { EntryBody, SessionWindow, TranscriptEntry } from "../types/session.ts";
 import { newEntryId } from "./archive.ts";
-import { BackReader, type RawLine } from "./back-reader.ts";
 import { Branch } from "./branch.ts";
-import { type Header, parseLine, TRANSCRIPT_VERSION } from "./entries.ts";
+import { BranchWalk } from "./branch-walk.ts";
+import { type Header, TRANSCRIPT_VERSION } from "./entries.ts";
 import { LineFile } from "./line-file.ts";
 import { prepareTranscript } from "./prepare.ts";
 
 // Far enough back for the turn that a crash interrupted, steered messages and all.
 const AFTER_TOKENS = 50_000;
+/** Damaged places that a log line names. */
+const MOST_NAMED = 10;
 
 export interface TranscriptOptions {
   readonly path: string;
@@ -35,6 +37,7 @@ export class Transcript {
   /** The leaf to go back to when a write fails. */
   #safeLeafId: string | null;
   #hasMessage = false;
+  readonly #damage = new Set<number | string>();
   #loading: Promise<void> = Promise.resolve();
 
   private constructor(options: TranscriptOptions, file: LineFile, start: { leafId: string | null; bytesRead: number }) {
@@ -68,6 +71,11 @@ export class Transcript {
 
   get hasMessage(): boolean {
     return this.#hasMessage;
+  }
+
+  /** Places that could not be read, in the part of the file that was needed so far. */
+  get damagedPlaces(): number {
+    return this.#damage.size;
   }
 
   /** False when another program has changed the file since: open it again. */
@@ -140,34 +148,28 @@ export class Transcript {
     await this.#file.settled();
     const branch = this.#branch;
     const { handle, size } = this.#file;
-    const reader = handle && new BackReader(handle, branch.offset ?? size);
+    const walk = handle && new BranchWalk(handle, { end: branch.offset ?? size, wanted: branch.wanted });
     while (!branch.covers(maxTokens)) {
-      const line = await reader?.previous();
-      if (line) this.#take(line, branch);
-      else this.#endOfFile(branch);
+      const step = await walk?.next();
+      if (step) branch.addOlder(step.link, step.offset);
+      else branch.endOfFile();
     }
     branch.settle();
-    this.bytesRead += reader?.bytesRead ?? 0;
+    if (walk) this.#note(walk);
   }
 
-  #take(raw: RawLine, branch: Branch): void {
-    const line = parseLine(raw.text);
-    if (line.kind === "bad") {
-      this.#options.log.warn("transcript has a line that cannot be read; passed over", {
-        path: this.path,
-        at: raw.offset,
-      });
-    }
-    if (line.kind !== "entry") return;
-    if (line.link.entry?.type === "message") this.#hasMessage = true;
-    if (line.link.id === branch.wanted) branch.addOlder(line.link, raw.offset);
-  }
-
-  #endOfFile(branch: Branch): void {
-    if (branch.wanted !== null) {
-      this.#options.log.warn("transcript names an entry that is not there", { path: this.path, id: branch.wanted });
-    }
-    branch.endOfFile();
+  #note({ bytesRead, sawMessage, damage }: BranchWalk): void {
+    this.bytesRead += bytesRead;
+    if (sawMessage) this.#hasMessage = true;
+    const fresh = [...damage].filter((place) => !this.#damage.has(place));
+    for (const place of fresh) this.#damage.add(place);
+    if (fresh.length === 0) return;
+    this.#options.log.warn("part of a transcript cannot be read; what is around it is shown", {
+      code: "TRANSCRIPT_DAMAGED",
+      path: this.path,
+      places: fresh.slice(0, MOST_NAMED),
+      count: this.#damage.size,
+    });
   }
 }
 

@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   SESSIONS_UNREADABLE: { exit: 1 },
   TRANSCRIPT_NEWER: { exit: 1 },
   TRANSCRIPT_BROKEN: { exit: 1 },
+  TRANSCRIPT_DAMAGED: { exit: 1 },
   PORT_IN_USE: { exit: 78 },
   BIND_REFUSED: { exit: 78 },
   GATEWAY_UNREACHABLE: { exit: 75 },

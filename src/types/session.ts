@@ -89,6 +89,8 @@ export interface Session {
   readonly isNew: boolean;
   /** Id of the last entry of the current branch, or null. */
   readonly leafId: string | null;
+  /** Places of the file that could not be read, in the part of it that was needed so far. */
+  readonly damagedPlaces: number;
 
   /**
    * The current branch, newest part: entries back to the last compaction's first kept entry, or until `maxTokens`

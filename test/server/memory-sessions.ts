@@ -33,6 +33,7 @@ export class MemorySessions implements Sessions {
       entry: kept.entry,
       isNew: kept.transcript.length === 0,
       leafId: kept.transcript.at(-1)?.id ?? null,
+      damagedPlaces: 0,
       window: async () => ({ messages: [], estimatedTokens: 0, older: false }),
       after: async () => undefined,
       newest: async (count) => kept.transcript.slice(-count),

@@ -237,7 +237,7 @@ describe("a damaged transcript", () => {
     await writeFile(path, `${[...lines.slice(0, 3), "{broken", ...lines.slice(3)].join("\n")}\n`);
     const log = listen();
     expect(texts(await (await open(log)).window(ALL))).toEqual(["one", "zwei ä 你好", "three"]);
-    expect(log.lines).toEqual([expect.stringContaining("warn transcript has a line that cannot be read")]);
+    expect(log.lines).toEqual([expect.stringContaining("warn part of a transcript cannot be read")]);
   });
 
   it("cuts off zeros that a power cut left behind", async () => {
@@ -247,9 +247,20 @@ describe("a damaged transcript", () => {
     expect(await readFile(path, "utf8")).toBe(whole);
   });
 
-  it("with a broken header is set aside, never overwritten", async () => {
+  it("without a header goes on with its entries, and is left as it is", async () => {
     const { whole } = await sample();
-    const damaged = `###${whole}`;
+    await writeFile(path, `###${whole}`);
+    const log = listen();
+    const transcript = await open(log);
+    expect(texts(await transcript.window(ALL))).toEqual(["one", "zwei ä 你好", "three"]);
+    await transcript.append(say("next"), { durable: true });
+    expect((await readFile(path, "utf8")).startsWith(`###${whole}`)).toBe(true);
+    expect(await readdir(dir)).toEqual(["s1.jsonl"]);
+    expect(log.lines).toEqual([expect.stringContaining("warn transcript has no readable header")]);
+  });
+
+  it("in which nothing can be read is set aside, never overwritten", async () => {
+    const damaged = "### nothing of this can be read\n{torn\n";
     await writeFile(path, damaged);
     const log = listen();
     const transcript = await open(log);

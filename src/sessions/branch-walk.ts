@@ -1,0 +1,112 @@
+import type { FileHandle } from "node:fs/promises";
+import { BackReader } from "./back-reader.ts";
+import type { Link } from "./entries.ts";
+import { type Placed, readLine } from "./read-line.ts";
+
+export interface WalkStart {
+  /** Byte before which it begins. */
+  readonly end: number;
+  /** The entry that is read first; undefined: the last one of the file. */
+  readonly wanted?: string | null | undefined;
+}
+
+/** One entry of a branch. */
+export interface Step {
+  readonly link: Link;
+  /** Byte before which the walk goes on. */
+  readonly offset: number;
+}
+
+/**
+ * Reads a branch from one of its entries towards the root. Where an entry is not in the file, or cannot be read, an empty one
+ * takes its place, and the walk goes on with the entry in front of it in the file: a file only grows at its end, so that this
+ * is its parent as a rule. A whole branch costs what it takes of the file; the first missing entry costs one look at all of it.
+ */
+export class BranchWalk {
+  /** It has come past a message, of this branch or another one. */
+  sawMessage = false;
+  /** Places that could not be read: bytes of lines, ids of entries. */
+  readonly damage = new Set<number | string>();
+  readonly #file: FileHandle;
+  #reader: BackReader;
+  #wanted: string | null | undefined;
+  /** Read and not yet given out, the next one last. */
+  #ahead: Placed[] = [];
+  /** Every id in front of here; known once an entry was missing. */
+  #ids: ReadonlySet<string> | undefined;
+  #bytesBefore = 0;
+
+  constructor(file: FileHandle, { end, wanted }: WalkStart) {
+    this.#file = file;
+    this.#reader = new BackReader(file, end);
+    this.#wanted = wanted;
+  }
+
+  /** Undefined at the root, or where nothing older is there. Rejects when the file cannot be read. */
+  async next(): Promise<Step | undefined> {
+    const wanted = this.#wanted;
+    if (wanted === null) return undefined;
+    if (wanted === undefined) return this.#give(await this.#read());
+    const { found, first } = await this.#find(wanted);
+    if (found) return this.#give(found);
+    this.damage.add(wanted);
+    if (!first) return undefined;
+    this.#wanted = first.link.id;
+    return { link: { id: wanted, parentId: first.link.id }, offset: first.end };
+  }
+
+  async #give(placed: Placed | undefined): Promise<Step | undefined> {
+    if (!placed) return undefined;
+    const { link, offset } = placed;
+    const parentId = link.parentId === undefined ? await this.#inFront() : link.parentId;
+    this.#wanted = parentId;
+    return { link: { ...link, parentId, ...(link.entry && { entry: { ...link.entry, parentId } }) }, offset };
+  }
+
+  /** The entry in front of the last one read, for one that does not name its parent. */
+  async #inFront(): Promise<string | null> {
+    const placed = await this.#read();
+    if (placed) this.#ahead.push(placed);
+    return placed?.link.id ?? null;
+  }
+
+  /** The wanted entry, or the first one that was passed on the way to it. Behind a vain search it stands there again. */
+  async #find(wanted: string): Promise<{ found?: Placed; first?: Placed | undefined }> {
+    const passed = new Set<string>();
+    let first: Placed | undefined;
+    for (;;) {
+      const placed = this.#ids && !this.#ids.has(wanted) && first ? undefined : await this.#read();
+      if (!placed) break;
+      if (placed.link.id === wanted) return { found: placed };
+      first ??= placed;
+      passed.add(placed.link.id);
+    }
+    if (first && passed.size === 1 && this.#ids) this.#ahead.push(first);
+    else if (first) this.#goBackTo(first.end);
+    this.#ids ??= passed;
+    return { first };
+  }
+
+  #goBackTo(end: number): void {
+    this.#bytesBefore += this.#reader.bytesRead;
+    this.#reader = new BackReader(this.#file, end);
+    this.#ahead = [];
+  }
+
+  async #read(): Promise<Placed | undefined> {
+    for (;;) {
+      const ready = this.#ahead.pop();
+      if (ready) return ready;
+      const raw = await this.#reader.previous();
+      if (!raw) return undefined;
+      const { entries, isDamaged } = readLine(raw);
+      if (isDamaged) this.damage.add(raw.offset);
+      if (entries.some(({ link }) => link.entry?.type === "message")) this.sawMessage = true;
+      this.#ahead.push(...entries);
+    }
+  }
+
+  get bytesRead(): number {
+    return this.#bytesBefore + this.#reader.bytesRead;
+  }
+}

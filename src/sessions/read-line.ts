@@ -1,0 +1,53 @@
+import type { RawLine } from "./back-reader.ts";
+import { parseLine, type WrittenLink } from "./entries.ts";
+
+/** An entry at its place in the file. */
+export interface Placed {
+  readonly link: WrittenLink;
+  /** Byte where it begins. */
+  readonly offset: number;
+  /** Byte behind it. */
+  readonly end: number;
+}
+
+/** What a line of a transcript holds. */
+export interface ReadLine {
+  /** Oldest first; more than one when the newline between them is gone. None for a line that is no entry. */
+  readonly entries: readonly Placed[];
+  /** Something of it cannot be read. */
+  readonly isDamaged: boolean;
+  /** It is no JSON object. */
+  readonly isTorn: boolean;
+}
+
+/** Reads one line, and of a damaged one what is left of it. */
+export function readLine(raw: RawLine): ReadLine {
+  const { text, offset, end } = raw;
+  const line = parseLine(text, offset);
+  if (line.kind === "foreign") return { entries: [], isDamaged: false, isTorn: false };
+  if (line.kind === "entry")
+    return { entries: [{ link: line.link, offset, end }], isDamaged: !line.isWhole, isTorn: false };
+  const pieces = piecesOf(raw);
+  if (pieces.length > 0) return { entries: pieces, isDamaged: true, isTorn: true };
+  return { entries: line.link ? [{ link: line.link, offset, end }] : [], isDamaged: true, isTorn: true };
+}
+
+/** Where the next entry of a line may begin. */
+const SEAM = /(?<=\}[^{]{0,3})\{"(?:id|type)":"/g;
+
+/** The entries of a line that was two or more, when at least one of them can be read. */
+function piecesOf({ text, offset, end }: RawLine): readonly Placed[] {
+  const starts = [...text.matchAll(SEAM)].map((match) => match.index);
+  const found: Placed[] = [];
+  let last = text.length;
+  for (const start of [...starts.toReversed(), 0]) {
+    const piece = text.slice(start, last).replace(/[^}]{0,3}$/, "");
+    const at = offset + Buffer.byteLength(text.slice(0, start));
+    const line = parseLine(piece, at);
+    if (line.kind === "bad" && start !== 0) continue;
+    last = start;
+    const link = line.kind === "foreign" ? undefined : line.link;
+    if (link) found.push({ link, offset: at, end: found.at(-1)?.offset ?? end });
+  }
+  return found.toReversed();
+}

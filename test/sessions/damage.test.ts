@@ -1,0 +1,221 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checks } from "../../src/sessions/checks.ts";
+import { readHistory } from "../../src/sessions/history.ts";
+import { readBackTo } from "../../src/sessions/read-back.ts";
+import type { TranscriptEntry } from "../../src/types/session.ts";
+import { ALL, answer, listen, openFile, say, scratch, texts } from "./kit.ts";
+
+let dir: string;
+let clean: () => Promise<void>;
+let path: string;
+beforeEach(async () => {
+  ({ dir, clean } = await scratch());
+  path = join(dir, "s1.jsonl");
+});
+afterEach(() => clean());
+
+/** Eight turns, of which two were taken back and stay beside the branch. */
+async function sample() {
+  const transcript = await openFile(path);
+  for (let turn = 0; turn < 8; turn += 1) {
+    const before = transcript.leafId;
+    await transcript.append(say(`q${turn}`));
+    if (turn === 2 || turn === 5) {
+      transcript.branch(before);
+      await transcript.append({ type: "custom", customType: "openclaw.left_turn", data: {} });
+      continue;
+    }
+    await transcript.append(answer(`a${turn}`), { durable: true });
+  }
+  await transcript.close();
+  const whole = await readFile(path);
+  const branch = [0, 1, 3, 4, 6, 7].flatMap((turn) => [`q${turn}`, `a${turn}`]);
+  return { whole, branch, lines: whole.toString().trimEnd().split("\n") };
+}
+
+const isSubsequence = (some: readonly string[], all: readonly string[]): boolean => {
+  let at = 0;
+  for (const one of all) if (one === some[at]) at += 1;
+  return at === some.length;
+};
+
+const wordsOf = (entries: readonly TranscriptEntry[]): readonly string[] =>
+  entries.flatMap((entry) => {
+    if (entry.type !== "message") return [];
+    const { content } = entry.message;
+    if (typeof content === "string") return [content];
+    return [content.map((part) => (part.type === "text" ? part.text : "")).join("")];
+  });
+
+/** What may become of one line. `where` is a part of its length. */
+const HARMS = {
+  "cut short": (line: Buffer, where: number) => line.subarray(0, Math.floor(line.length * where)),
+  "with a flipped bit": (line: Buffer, where: number) => {
+    const harmed = Buffer.from(line);
+    const at = Math.floor((line.length - 1) * where);
+    harmed[at] = (harmed[at] ?? 0) ^ 2;
+    return harmed;
+  },
+  blanked: (line: Buffer) => Buffer.alloc(line.length, " "),
+  "full of zeros": (line: Buffer) => Buffer.alloc(line.length),
+  gone: () => Buffer.alloc(0),
+} as const;
+
+describe("a transcript with one damaged line", () => {
+  it("shows every other message of its branch, to the model and to people", async () => {
+    const { branch, lines } = await sample();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: lines.length - 1 }),
+        fc.constantFrom(...(Object.keys(HARMS) as (keyof typeof HARMS)[])),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        async (at, harm, where) => {
+          const harmed = lines.map((line, one) =>
+            one === at ? HARMS[harm](Buffer.from(line), where) : Buffer.from(line),
+          );
+          const bytes = Buffer.concat(harmed.flatMap((line) => [line, Buffer.from("\n")]));
+          await writeFile(path, bytes);
+          const [own = ""] = branch.filter((words) => lines[at]?.includes(`"${words}"`));
+          const others = branch.filter((words) => words !== own);
+          const page = await readHistory(path, 1000);
+          expect(isSubsequence(others, wordsOf(page.entries))).toBe(true);
+          const transcript = await openFile(path);
+          expect(isSubsequence(others, texts(await transcript.window(ALL)))).toBe(true);
+          await transcript.append(say("next"), { durable: true });
+          await transcript.close();
+          expect(isSubsequence([...others, "next"], texts(await (await openFile(path)).window(ALL)))).toBe(true);
+          // A torn end is kept beside the file; what is in the middle is never touched.
+          if (at < lines.length - 1) expect((await readFile(path)).subarray(0, bytes.length)).toEqual(bytes);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("shows both entries of a line whose newline is gone", async () => {
+    const { branch, lines } = await sample();
+    for (const joint of ["", "x"])
+      for (let at = 1; at < lines.length - 1; at += 1) {
+        const joined = [...lines.slice(0, at), `${lines[at]}${joint}${lines[at + 1]}`, ...lines.slice(at + 2)];
+        await writeFile(path, `${joined.join("\n")}\n`);
+        const transcript = await openFile(path);
+        // A window of its own for each size: the file is read on from every place.
+        for (const tokens of [1, 5, ALL]) await transcript.window(tokens);
+        expect(texts(await transcript.window(ALL))).toEqual(branch);
+      }
+  });
+
+  it("keeps what a summary left, when the line that it is kept from is the damaged one", async () => {
+    const transcript = await openFile(path);
+    for (const words of ["old", "kept 1"]) await transcript.append(say(words));
+    const kept = await transcript.append(say("kept from here"));
+    await transcript.append(answer("kept 2"));
+    await transcript.append({ type: "compaction", summary: "sum", firstKeptEntryId: kept, tokensBefore: 9 });
+    await transcript.append(say("new"), { durable: true });
+    const lines = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, lines.map((line) => (line.includes('kept from here"') ? "" : line)).join("\n"));
+    const window = await (await openFile(path)).window(ALL);
+    expect(texts(window)).toEqual(["kept 2", "new"]);
+    expect(window.summary).toBe("sum");
+  });
+
+  it("says so in the log and in doctor, and a whole one does not", async () => {
+    const { lines } = await sample();
+    const doctor = async () => {
+      await writeFile(
+        join(dir, "sessions.json"),
+        JSON.stringify({ "web:main": { sessionId: "s1", updatedAt: 1, sessionFile: path } }),
+      );
+      const check = checks(dir).find(({ id }) => id === "sessions.transcripts");
+      return (await check?.run(new AbortController().signal))?.map(({ status, message }) => `${status} ${message}`);
+    };
+    expect(await doctor()).toEqual(["ok 1 of 1 transcripts looked at, all readable."]);
+    await writeFile(path, `${lines.map((line, at) => (at === 6 ? "{torn" : line)).join("\n")}\n`);
+    expect(await doctor()).toEqual([expect.stringMatching(/^warn .*cannot be read; the rest is used/)]);
+    const log = listen();
+    const transcript = await openFile(path, log);
+    await transcript.window(ALL);
+    await transcript.window(ALL);
+    expect(transcript.damagedPlaces).toBeGreaterThan(0);
+    expect(log.lines).toEqual([expect.stringContaining("warn part of a transcript cannot be read")]);
+  });
+
+  it("is found again as a run saw it", async () => {
+    const { branch, lines } = await sample();
+    const ids = lines.map((line): string => JSON.parse(line).id);
+    await writeFile(path, `${lines.map((line, at) => (at === 6 ? "" : line)).join("\n")}\n`);
+    const stretch = { firstId: ids[1] ?? "", lastId: ids.at(-1) ?? "", hasSummary: false };
+    const found = await readBackTo(path, stretch);
+    const [own] = branch.filter((words) => lines[6]?.includes(`"${words}"`));
+    expect(
+      isSubsequence(
+        branch.filter((words) => words !== own),
+        wordsOf(found ?? []),
+      ),
+    ).toBe(true);
+    const known = new Set(found?.map(({ id }) => id));
+    expect(found?.slice(1).every(({ parentId }) => parentId !== null && known.has(parentId))).toBe(true);
+  });
+});
+
+describe("a transcript that another program wrote", () => {
+  const header = { type: "session", version: 3, id: "s1", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/tmp" };
+  const write = (...lines: readonly object[]) =>
+    writeFile(path, [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""));
+
+  it("without ids is read in the order of its lines", async () => {
+    await write(
+      { type: "message", message: { role: "user", content: "hello", timestamp: 1 } },
+      { type: "message", message: { role: "assistant", content: [{ type: "text", text: "hi" }], timestamp: 2 } },
+      { type: "message", message: { role: "user", content: "how are you?", timestamp: 3 } },
+    );
+    const transcript = await openFile(path);
+    expect(texts(await transcript.window(ALL))).toEqual(["hello", "hi", "how are you?"]);
+    await transcript.append(answer("fine"), { durable: true });
+    const again = await openFile(path);
+    expect(texts(await again.window(ALL))).toEqual(["hello", "hi", "how are you?", "fine"]);
+    expect(again.damagedPlaces).toBe(0);
+    expect(wordsOf((await readHistory(path, 10)).entries)).toHaveLength(4);
+  });
+
+  it("with answers and results in one string is read, and what cannot be is named", async () => {
+    const entry = (id: string, parentId: string | null, message: object) => ({
+      type: "message",
+      id,
+      parentId,
+      message,
+    });
+    await write(
+      entry("a", null, { role: "user", content: "look", timestamp: 1 }),
+      entry("b", "a", { role: "assistant", content: "I looked.", timestamp: 2 }),
+      entry("c", "b", { role: "toolResult", toolCallId: "1", toolName: "x", content: "found", timestamp: 3 }),
+      entry("d", "c", { role: "tool", toolCallId: "2", toolName: "x", content: "more", timestamp: 4 }),
+      entry("e", "d", { role: "user", content: [{ type: "text" }, { type: "text", text: "and now?" }], timestamp: 5 }),
+      entry("f", "e", { role: "critic", content: "no such role", timestamp: 6 }),
+      entry("g", "f", { role: "user", content: "the end", timestamp: 7 }),
+    );
+    const log = listen();
+    const transcript = await openFile(path, log);
+    expect(texts(await transcript.window(ALL))).toEqual(["look", "I looked.", "found", "more", "and now?", "the end"]);
+    expect(transcript.damagedPlaces).toBe(2);
+    expect(log.lines).toHaveLength(1);
+  });
+});
+
+describe("a page of a conversation", () => {
+  it("does not read a whole long tool turn", async () => {
+    const transcript = await openFile(path);
+    await transcript.append(say("begin"));
+    for (let step = 0; step < 5000; step += 1) void transcript.append(answer(`step ${step} ${"x".repeat(200)}`));
+    await transcript.append(answer("done"), { durable: true });
+    const size = (await readFile(path)).length;
+    const page = await readHistory(path, 20);
+    expect(wordsOf(page.entries).at(-1)).toBe("done");
+    expect(page.entries).toHaveLength(20);
+    expect(page.hasMore).toBe(true);
+    expect(page.bytesRead).toBeLessThan(size / 5);
+  });
+});

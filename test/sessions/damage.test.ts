@@ -129,7 +129,7 @@ describe("a transcript with one damaged line", () => {
         join(dir, "sessions.json"),
         JSON.stringify({ "web:main": { sessionId: "s1", updatedAt: 1, sessionFile: path } }),
       );
-      const check = checks(dir).find(({ id }) => id === "sessions.transcripts");
+      const check = checks({ dir, journal: join(dir, "none.sqlite") }).find(({ id }) => id === "sessions.transcripts");
       return (await check?.run(new AbortController().signal))?.map(({ status, message }) => `${status} ${message}`);
     };
     expect(await doctor()).toEqual(["ok 1 of 1 transcripts looked at, all readable."]);

@@ -73,15 +73,16 @@ export class BranchWalk {
   /** The wanted entry, or the first one that was passed on the way to it. Behind a vain search it stands there again. */
   async #find(wanted: string): Promise<{ found?: Placed; first?: Placed | undefined }> {
     const passed = new Set<string>();
+    const isGone = this.#ids?.has(wanted) === false;
     let first: Placed | undefined;
-    for (;;) {
-      const placed = this.#ids && !this.#ids.has(wanted) && first ? undefined : await this.#read();
-      if (!placed) break;
-      if (placed.link.id === wanted) return { found: placed };
+    let placed = await this.#read();
+    while (placed && placed.link.id !== wanted) {
       first ??= placed;
       passed.add(placed.link.id);
+      placed = isGone ? undefined : await this.#read();
     }
-    if (first && passed.size === 1 && this.#ids) this.#ahead.push(first);
+    if (placed) return { found: placed };
+    if (first && isGone) this.#ahead.push(first);
     else if (first) this.#goBackTo(first.end);
     this.#ids ??= passed;
     return { first };

@@ -23,7 +23,12 @@ const exec = z.strictObject({
   safeBins: z
     .array(z.string())
     .prefault([])
-    .meta(about("Safe programs", "Further programs that run without asking when they only read standard input.")),
+    .meta(
+      about(
+        "Safe programs",
+        "Further programs that run without asking when they only read standard input: no interpreters, and no options that may name a file.",
+      ),
+    ),
   pathPrepend: z.array(z.string()).prefault([]).meta(about("Path", "Directories put before `PATH` for commands.")),
   passEnv: z
     .array(z.string())

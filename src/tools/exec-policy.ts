@@ -1,4 +1,5 @@
 import type { ExecSettings } from "../types/settings.ts";
+import { isSafeBin } from "./safe-bins.ts";
 import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
 
 export type ExecDecision = "run" | "ask" | "deny";
@@ -12,31 +13,18 @@ const SAFE: Readonly<Record<string, (words: readonly string[]) => boolean>> = {
   echo: () => true,
 };
 
-// Programs whose purpose is to run others: no list makes them safe.
-const NEVER_SAFE = new Set(
-  (
-    "sh bash dash zsh ksh fish csh tcsh busybox pwsh powershell cmd python python2 python3 perl ruby node deno bun php " +
-    "lua awk gawk mawk sed ed vi vim env xargs find fd parallel sudo doas su nohup nice setsid stdbuf time timeout " +
-    "watch tee dd eval exec source command builtin trap ssh script expect make npm npx git"
-  ).split(" "),
-);
-
 // What changes the place or the meaning of the commands behind it.
 const CHANGES_THE_REST = new Set("cd pushd popd chdir export alias unalias set unset hash umask .".split(" "));
 
 /** A builtin that changes the place or the meaning of the commands behind it. */
 export const changesTheRest = (program: string): boolean => CHANGES_THE_REST.has(program);
 
-// A program of the operator's list may read its standard input: flags and numbers, but nothing that could name a file,
-// as `-ofile` and `-f/file` would.
-const PLAIN_ARGUMENT = /^(?:-[A-Za-z]\d*|--[A-Za-z][A-Za-z-]*(?:=\d+)?|[+-]?\d+)$/;
-
 function isSafe({ words: [program = "", ...rest] }: SimpleCommand, safeBins: readonly string[]): boolean {
   const rule = Object.hasOwn(SAFE, program) ? SAFE[program] : undefined;
   if (rule !== undefined) {
     return rule(rest);
   }
-  return safeBins.includes(program) && !NEVER_SAFE.has(program) && rest.every((word) => PLAIN_ARGUMENT.test(word));
+  return isSafeBin(program, rest, safeBins);
 }
 
 function isOnList(command: string, safeBins: readonly string[], isAllowed: (command: string) => boolean): boolean {

@@ -37,6 +37,35 @@ function matches(pattern: string, name: string): boolean {
   return new RegExp(`^${source}$`).test(name);
 }
 
+/** Tools that an agent can have without a plugin. */
+const BUILT_IN = ["read", "write", "edit", "grep", "find", "ls", "exec", "message"];
+const FIELD = new Set([...Object.values(GROUPS).flat(), ...Object.values(PROFILES).flat()]);
+
+/** The lists of `tools`, or of an agent's `tools`. */
+export interface NamedTools {
+  readonly allow?: readonly string[] | undefined;
+  readonly alsoAllow?: readonly string[] | undefined;
+  readonly deny?: readonly string[] | undefined;
+}
+
+/** Entries that name no tool, with their place and why nothing comes of them. Denying what is known elsewhere is no mistake. */
+export function doubtfulNames(
+  lists: NamedTools,
+): readonly { readonly path: readonly [keyof NamedTools, number]; readonly message: string }[] {
+  return (["allow", "alsoAllow", "deny"] as const).flatMap((list) =>
+    (lists[list] ?? []).flatMap((entry, at) => {
+      const isReal = BUILT_IN.some((name) => isNamed(name, [entry]));
+      if (isReal || (list === "deny" && members(entry).some((name) => FIELD.has(name)))) return [];
+      return [{ path: [list, at] as const, message: `"${entry}" names no tool of this gateway${whatElse(entry)}` }];
+    }),
+  );
+}
+
+const whatElse = (entry: string): string =>
+  normalName(entry).startsWith("group:")
+    ? `; groups are ${[...Object.keys(GROUPS), "group:openclaw"].join(", ")}`
+    : "; only a plugin could bring it";
+
 /** True when a tool is named by the list: by its name, a group or a `*` wildcard. */
 function isNamed(name: string, list: readonly string[]): boolean {
   return list.flatMap(members).some((pattern) => matches(pattern, normalName(name)));

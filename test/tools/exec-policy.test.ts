@@ -15,6 +15,42 @@ const settings = (patch: Partial<ExecSettings> = {}): ExecSettings => ({
 const decide = (command: string, patch: Partial<ExecSettings> = {}, allowed: string[] = []): string =>
   decideExec(command, settings(patch), { isAllowed: (text) => allowed.includes(text) });
 
+describe("a program of safeBins", () => {
+  it.each([
+    ..."/bin/sh python3.11 nodejs rbash vim.tiny rvim bash-static /usr/bin/perl5.36 Python3 lua5.4 sh.exe busybox tee".split(
+      " ",
+    ),
+    "./x",
+    "bin/x",
+    "/tmp/x",
+    "/usr/bin/../../tmp/x",
+  ])("is asked about, whatever the list says: %s", (program) => {
+    expect(decide(`echo x | ${program}`, { safeBins: [program] })).toBe("ask");
+  });
+
+  it.each([
+    ..."sort -o1|sort -o 1|sort -o -r|sort --output -r|sort --out=1|sort --o=1|sort -T1|sort --compress-program=1|uniq 1 2".split(
+      "|",
+    ),
+    ..."tail -f|tail --follow|tail -n|grep -f1|grep -r|mytool -o1|mytool -o|mytool -O1|mytool 5|mytool -x5|wc --files0-from=1".split(
+      "|",
+    ),
+    "head 5",
+  ])("is asked about when its words may name a file: %s", (command) => {
+    const safeBins = ["sort", "uniq", "tail", "grep", "mytool", "wc", "head"];
+    expect(decide(`echo x | ${command}`, { safeBins })).toBe("ask");
+  });
+
+  it.each(
+    "sort -r -n -k2|sort -k 2|uniq -c|uniq -f 1|tail -n +5|tail -c5|head --lines=3|cut -f1|wc -l|/usr/bin/wc -l|mytool -a --all|rev|df -h".split(
+      "|",
+    ),
+  )("runs unasked with words that name none: %s", (command) => {
+    const safeBins = ["sort", "uniq", "tail", "head", "cut", "wc", "/usr/bin/wc", "mytool", "rev", "df"];
+    expect(decide(`echo x | ${command}`, { safeBins })).toBe("run");
+  });
+});
+
 describe("a command", () => {
   it.each([
     "pwd",

@@ -10,6 +10,7 @@ import { stopNotes, stopsOf, type Stop } from "./narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
+import { doubtfulTools } from "./tool-doubts.ts";
 import { resolveSecrets, type Env } from "./secrets.ts";
 
 export interface LoadedConfig {
@@ -75,7 +76,8 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
-  const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubtful(checked.config)];
+  const doubts = [...doubtful(checked.config), ...doubtfulTools(checked.config)];
+  const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, variables, stops, warnings: locate(warnings, text, options.path) };
 }

@@ -100,6 +100,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       `${of}tools.exec.timeoutSec`,
       `${of}tools.exec.safeBins`,
       `${of}tools.exec.pathPrepend`,
+      `${of}tools.exec.passEnv`,
       `${of}tools.fs.workspaceOnly`,
     ]),
     "tools.message.actions.allow",

@@ -173,11 +173,11 @@ function messageToolOf({ actions, allowTargets, ...across }: ToolsConfig["messag
 
 type OwnExec = Partial<AgentToolsConfig["exec"]>;
 
-function execOf(all: ToolsConfig["exec"], { timeoutSec, ...own }: OwnExec = {}): ExecSettings {
-  const { timeoutSec: usual, ...shared } = all;
-  // A key that an agent leaves out is there without a value.
+function execOf(all: ToolsConfig["exec"], own: OwnExec = {}): ExecSettings {
+  // A key that an agent leaves out may be there without a value.
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  return { ...shared, ...given, timeoutMs: (timeoutSec ?? usual) * 1000 };
+  const { security, ask, timeoutSec, safeBins, pathPrepend, passEnv } = { ...all, ...given };
+  return { security, ask, timeoutMs: timeoutSec * 1000, safeBins, pathPrepend, passEnv };
 }
 
 function streamingOf(defaults: Defaults, { humanDelay: own }: Entry): AgentSettings["streaming"] {

@@ -61,13 +61,22 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   };
   return {
     token,
-    ask: async (method, route, call) => JSON.parse(await request(method, route, call)),
+    ask: async <T>(...[method, route, call]: Parameters<Api["ask"]>) => {
+      const answer: unknown = JSON.parse(await request(method, route, call));
+      if (!isAnswer<T>(answer)) throw new Error(`Discord answered nothing to ${method} ${route}`);
+      return answer;
+    },
     act: async (method, route, call) => void (await request(method, route, call)),
     close() {
       rest.clearHashSweeper();
       rest.clearHandlerSweeper();
     },
   };
+}
+
+/** Discord's documentation says what an answer holds; null is none. */
+function isAnswer<T>(value: unknown): value is T {
+  return value !== null;
 }
 
 function readToken(config: DiscordConfig): string {

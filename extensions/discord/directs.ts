@@ -1,9 +1,12 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import type { Api } from "./api.ts";
+import { readOwnNote } from "./own-notes.ts";
 import { Recent } from "./recent.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;
+const noteShape = z.array(z.tuple([z.string(), z.string()]));
 
 /**
  * The channels of direct chats, by person. Discord tells a bot of no direct chat by itself, so that those that were ever
@@ -21,8 +24,7 @@ export class Directs {
 
   /** Reads what was noted earlier. May throw. */
   async restore(): Promise<void> {
-    const text = await this.#host.notes.get(NOTE);
-    const noted: readonly (readonly [string, string])[] = text === undefined ? [] : JSON.parse(text);
+    const noted = (await readOwnNote(this.#host, NOTE, noteShape)) ?? [];
     for (const [person, channel] of noted) this.#channels.set(person, channel);
   }
 

@@ -1,5 +1,6 @@
 import type { APIGatewayBotInfo } from "discord-api-types/v10";
 import { background, backoff, wait } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import { selfOf } from "./api.ts";
 import type { Self } from "./api.ts";
 import { Connection } from "./connection.ts";
@@ -7,6 +8,7 @@ import type { Ending, Event } from "./connection.ts";
 import { INTENT_FIX, isBadToken, outcomeOf, TOKEN_FIX } from "./failures.ts";
 import type { Inbox } from "./inbox.ts";
 import { defer } from "./interactions.ts";
+import { readOwnNote } from "./own-notes.ts";
 import type { Room } from "./room.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
@@ -19,6 +21,14 @@ const IDENTIFY_EVERY_MS = 5000;
 const RESUME_URL_TRIES = 3;
 const NOTE = "session";
 const NOTE_EVERY_MS = 2000;
+const noteShape = z.object({
+  id: z.string(),
+  url: z.string(),
+  self: z.object({ id: z.string(), name: z.string() }),
+  since: z.number(),
+  sequence: z.number(),
+  terms: z.string(),
+});
 
 /** A session begun beyond `remaining` costs the bot its token. A server of one's own may set no limit. */
 type GatewayInfo = Pick<APIGatewayBotInfo, "url"> & Partial<Pick<APIGatewayBotInfo, "session_start_limit">>;
@@ -109,9 +119,9 @@ export class Session {
 
   async #restore(): Promise<void> {
     const { host, self } = this.#room;
-    const text = await host.notes.get(NOTE);
-    if (text === undefined) return;
-    const { id, url, self: earlier, since, sequence, terms } = JSON.parse(text);
+    const noted = await readOwnNote(host, NOTE, noteShape);
+    if (!noted) return;
+    const { id, url, self: earlier, since, sequence, terms } = noted;
     if (terms !== this.#terms || (self.known && self.known.id !== earlier.id)) return;
     self.known = earlier;
     this.#known = { id, url, self: earlier, since };

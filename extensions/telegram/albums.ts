@@ -1,5 +1,6 @@
-import type { AccountNotes, InboundMessage } from "openclaw/plugin-sdk";
+import type { AccountNotes, ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import { z } from "zod";
+import { readOwnNote } from "./own-notes.ts";
 
 /** A message as it came, with the id of its album where it is part of one. */
 export interface Incoming {
@@ -110,11 +111,9 @@ const noteShape = z.object({
   done: z.array(z.string()),
 });
 
-/** What was put aside before the process ended. Throws when it cannot be read. */
-export async function readNote(notes: AccountNotes): Promise<AlbumState> {
-  const text = await notes.get(NOTE);
-  return text === undefined ? NO_ALBUMS : noteShape.parse(JSON.parse(text));
-}
+/** What was put aside before the process ended. */
+export const readNote = async (host: ChannelHost): Promise<AlbumState> =>
+  (await readOwnNote(host, NOTE, noteShape)) ?? NO_ALBUMS;
 
 /** Resolves when it is durable. */
 export async function writeNote(notes: AccountNotes, state: AlbumState): Promise<void> {

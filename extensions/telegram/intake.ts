@@ -34,7 +34,7 @@ export class Intake {
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
-      this.#albums = await readNote(this.#room.host.notes);
+      this.#albums = await readNote(this.#room.host);
       await this.#closeAlbums(() => true);
     });
   }

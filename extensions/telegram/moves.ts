@@ -2,6 +2,7 @@ import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { Update } from "grammy/types";
 import { z } from "zod";
 import type { TelegramConfig } from "./config.ts";
+import { readOwnNote } from "./own-notes.ts";
 
 const NOTE = "moved";
 const noteShape = z.record(z.string(), z.string());
@@ -24,8 +25,7 @@ export class Moves {
 
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
-    const text = await this.#host.notes.get(NOTE);
-    if (text !== undefined) this.#now = new Map(Object.entries(noteShape.parse(JSON.parse(text))));
+    this.#now = new Map(Object.entries((await readOwnNote(this.#host, NOTE, noteShape)) ?? {}));
   }
 
   /** Keeps what a service message tells. Resolves when it is durable. */

@@ -1,6 +1,7 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
+import { readOwnNote } from "./own-notes.ts";
 
 const NOTE = "own-messages";
 const MOST = 1000;
@@ -23,8 +24,8 @@ export class OwnMessages {
 
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
-    const text = await this.#host.notes.get(NOTE);
-    if (text !== undefined) this.#topics = new Map(z.array(z.string()).parse(JSON.parse(text)).map(partsOf));
+    const noted = await readOwnNote(this.#host, NOTE, z.array(z.string()));
+    if (noted) this.#topics = new Map(noted.map(partsOf));
   }
 
   add(chatId: string, messageId: string, topic?: number): void {

@@ -4,6 +4,7 @@ import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { wordsOf } from "./mentions.ts";
+import { readOwnNote } from "./own-notes.ts";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
 
@@ -31,8 +32,8 @@ export class Versions {
 
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
-    const text = await this.#host.notes.get(NOTE);
-    if (text !== undefined) this.#put(noteShape.parse(JSON.parse(text)));
+    const noted = await readOwnNote(this.#host, NOTE, noteShape);
+    if (noted) this.#put(noted);
   }
 
   /** The updates without edits that change nothing, and what is to be kept as soon as they are durable. */

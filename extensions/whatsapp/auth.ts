@@ -1,6 +1,6 @@
 import fs from "node:fs/promises";
 import path from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type {
   AuthenticationCreds,
   SignalDataSet,
@@ -36,6 +36,8 @@ export interface Auth {
 }
 
 const FILE = "auth.sqlite";
+/** Only another gateway that is being stopped may hold the file; waiting for it holds up every channel. */
+const BUSY_MS = 250;
 const KEPT_MS = 3 * 24 * 3_600_000;
 
 /**
@@ -46,10 +48,11 @@ export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> 
   const file = path.join(folder, FILE);
   await (await fs.open(file, "a", 0o600)).close();
   await fs.chmod(file, 0o600);
-  const db = open(file);
-  const stored = read<AuthenticationCreds>(db, "creds", "", baileys);
+  const store = open(file);
+  const { db } = store;
+  const stored = readCreds(store, file, baileys);
   let creds = stored ?? baileys.initAuthCreds();
-  const keys = keyStore(db, baileys);
+  const keys = keyStore(store, baileys);
   return {
     get creds() {
       return creds;
@@ -58,9 +61,9 @@ export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> 
     // The store waits for its turn by itself.
     steps: baileys.addTransactionCapability(keys, silent, { maxCommitRetries: 3, delayBetweenTriesMs: 200 }),
     save() {
-      if (db.isOpen) write(db, baileys, [["creds", "", creds]]);
+      if (db.isOpen) write(store, baileys, [["creds", "", creds]]);
     },
-    ...sentMessages(db),
+    ...sentMessages(store),
     forget() {
       db.exec("DELETE FROM keys; DELETE FROM sent");
       creds = baileys.initAuthCreds();
@@ -71,39 +74,62 @@ export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> 
   };
 }
 
-function open(file: string): DatabaseSync {
+/** The file with its statements, each prepared once. */
+interface Store {
+  readonly db: DatabaseSync;
+  prepare(sql: string): StatementSync;
+}
+
+function storeOver(db: DatabaseSync): Store {
+  const known = new Map<string, StatementSync>();
+  return {
+    db,
+    prepare(sql) {
+      const statement = known.get(sql) ?? db.prepare(sql);
+      known.set(sql, statement);
+      return statement;
+    },
+  };
+}
+
+function open(file: string): Store {
   try {
     const db = new DatabaseSync(file);
     db.exec(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON",
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA secure_delete = ON`,
     );
     db.exec("CREATE TABLE IF NOT EXISTS keys (type TEXT, id TEXT, value TEXT, PRIMARY KEY (type, id)) WITHOUT ROWID");
     db.exec("CREATE TABLE IF NOT EXISTS sent (id TEXT PRIMARY KEY, at INTEGER, content BLOB) WITHOUT ROWID");
     db.prepare("DELETE FROM sent WHERE at < ?").run(Date.now() - KEPT_MS);
-    return db;
+    return storeOver(db);
   } catch (cause) {
-    throw new OpenClawError("CHANNEL_AUTH", {
-      message: `The keys of WhatsApp in ${file} cannot be read.`,
-      fix: "Restore the file from a backup, or remove it and link the account again.",
-      cause,
-    });
+    throw unreadable(file, cause);
   }
 }
 
-function sentMessages(db: DatabaseSync): Pick<Auth, "keep" | "kept" | "keptAt"> {
+const unreadable = (file: string, cause: unknown): OpenClawError =>
+  new OpenClawError("CHANNEL_AUTH", {
+    message: `The keys of WhatsApp in ${file} cannot be read.`,
+    fix: "Restore the file from a backup, or remove it and link the account again.",
+    cause,
+  });
+
+function sentMessages(store: Store): Pick<Auth, "keep" | "kept" | "keptAt"> {
   return {
     keep(id, content) {
       // The readers count from the first time that a message came.
-      db.prepare(
-        "INSERT INTO sent (id, at, content) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content",
-      ).run(id, Date.now(), content);
+      store
+        .prepare(
+          "INSERT INTO sent (id, at, content) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content",
+        )
+        .run(id, Date.now(), content);
     },
     keptAt(id) {
-      const row = db.prepare("SELECT at FROM sent WHERE id = ?").get(id);
+      const row = store.prepare("SELECT at FROM sent WHERE id = ?").get(id);
       return typeof row?.["at"] === "number" ? row["at"] : undefined;
     },
     kept(id) {
-      const row = db.prepare("SELECT content FROM sent WHERE id = ?").get(id);
+      const row = store.prepare("SELECT content FROM sent WHERE id = ?").get(id);
       return row?.["content"] instanceof Uint8Array ? row["content"] : undefined;
     },
   };
@@ -111,37 +137,64 @@ function sentMessages(db: DatabaseSync): Pick<Auth, "keep" | "kept" | "keptAt"> 
 
 type Row = readonly [type: string, id: string, value: unknown];
 
-function write(db: DatabaseSync, { BufferJSON }: Baileys, rows: readonly Row[]): void {
-  const put = db.prepare("INSERT OR REPLACE INTO keys (type, id, value) VALUES (?, ?, ?)");
-  const drop = db.prepare("DELETE FROM keys WHERE type = ? AND id = ?");
-  db.exec("BEGIN IMMEDIATE");
+function write(store: Store, { BufferJSON }: Baileys, rows: readonly Row[]): void {
+  const put = store.prepare("INSERT OR REPLACE INTO keys (type, id, value) VALUES (?, ?, ?)");
+  const drop = store.prepare("DELETE FROM keys WHERE type = ? AND id = ?");
+  store.db.exec("BEGIN IMMEDIATE");
   try {
     for (const [type, id, value] of rows) {
       if (value == null) drop.run(type, id);
       else put.run(type, id, JSON.stringify(value, BufferJSON.replacer));
     }
-    db.exec("COMMIT");
+    store.db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    store.db.exec("ROLLBACK");
     throw error;
   }
 }
 
-function read<T>(db: DatabaseSync, type: string, id: string, { BufferJSON, proto }: Baileys): T | undefined {
-  const row = db.prepare("SELECT value FROM keys WHERE type = ? AND id = ?").get(type, id);
+/** Throws when a row is no JSON. */
+function parse<T>(store: Store, type: string, id: string, { BufferJSON, proto }: Baileys): T | undefined {
+  const row = store.prepare("SELECT value FROM keys WHERE type = ? AND id = ?").get(type, id);
   if (typeof row?.["value"] !== "string") return undefined;
-  let value = JSON.parse(row["value"], BufferJSON.reviver);
+  const read: unknown = JSON.parse(row["value"], BufferJSON.reviver);
+  if (!isFields(read) || type !== "app-state-sync-key") return isStored<T>(read) ? read : undefined;
   // A protobuf writes its bytes as base64 of its own.
-  if (type === "app-state-sync-key") value = proto.Message.AppStateSyncKeyData.fromObject(value);
-  return value;
+  const value: unknown = proto.Message.AppStateSyncKeyData.fromObject(read);
+  return isStored<T>(value) ? value : undefined;
 }
 
-function keyStore(db: DatabaseSync, baileys: Baileys): SignalKeyStore {
+/** A row that cannot be understood counts as none: the library then makes a new session with that device. */
+function read<T>(store: Store, type: string, id: string, baileys: Baileys): T | undefined {
+  try {
+    return parse<T>(store, type, id, baileys);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Who we are cannot be made anew: without it the account would have to be linked again. Throws CHANNEL_AUTH. */
+function readCreds(store: Store, file: string, baileys: Baileys): AuthenticationCreds | undefined {
+  try {
+    return parse<AuthenticationCreds>(store, "creds", "", baileys);
+  } catch (error) {
+    throw error instanceof SyntaxError ? unreadable(file, error) : error;
+  }
+}
+
+/** What this store wrote under a type, and nobody else writes. */
+const isStored = <T>(value: unknown): value is T => value !== null && value !== undefined;
+
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function keyStore(store: Store, baileys: Baileys): SignalKeyStore {
   return {
     get<T extends keyof SignalDataTypeMap>(type: T, ids: string[]) {
       const found: { [id: string]: SignalDataTypeMap[T] } = {};
       for (const id of ids) {
-        const value = read<SignalDataTypeMap[T]>(db, type, id, baileys);
+        const value = read<SignalDataTypeMap[T]>(store, type, id, baileys);
         if (value !== undefined) found[id] = value;
       }
       return found;
@@ -149,11 +202,11 @@ function keyStore(db: DatabaseSync, baileys: Baileys): SignalKeyStore {
     set: (data: SignalDataSet) => {
       const rows = rowsOf(data).map(([type, id, value]): Row => {
         const isRecord = type === "session" && value !== null;
-        return [type, id, isRecord ? recordOver(read(db, type, id, baileys), value) : value];
+        return [type, id, isRecord ? recordOver(read(store, type, id, baileys), value) : value];
       });
-      write(db, baileys, rows);
+      write(store, baileys, rows);
     },
-    clear: () => db.exec("DELETE FROM keys WHERE type <> 'creds'"),
+    clear: () => store.db.exec("DELETE FROM keys WHERE type <> 'creds'"),
   };
 }
 

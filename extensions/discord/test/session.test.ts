@@ -266,3 +266,13 @@ describe("what was missed", () => {
     expect((await link.missedSince?.(0))?.map(({ sender }) => sender.id)).toEqual([ADA.id]);
   });
 });
+
+test("notes that cannot be understood are kept aside, and messages are heard", async () => {
+  const host = new Host();
+  for (const name of ["session", "direct-channels"]) await host.notes.set(name, '{"id": 5');
+  const { platform } = await begin({}, host);
+  platform.say(platform.direct, "hello");
+  await host.heard("hello");
+  expect(await host.notes.get("session.broken")).toBe('{"id": 5');
+  expect(await host.notes.get("direct-channels.broken")).toBe('{"id": 5');
+});

@@ -92,3 +92,13 @@ test("only the last thousand messages are remembered", async () => {
   expect(noted).toHaveLength(1000);
   expect(JSON.stringify(noted)).not.toContain('"1001:1"');
 });
+
+test("notes of its own that cannot be understood are kept aside, and messages are heard", async () => {
+  const host = new Host();
+  const names = ["own-messages", "versions", "moved", "albums"];
+  for (const name of names) await host.notes.set(name, "{ half");
+  const { fake } = await begin(host);
+  fake.say("hello");
+  await host.heard("hello");
+  for (const name of names) expect(await host.notes.get(`${name}.broken`)).toBe("{ half");
+});

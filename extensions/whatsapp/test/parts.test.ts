@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import * as baileys from "@whiskeysockets/baileys";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -81,6 +82,21 @@ describe("keys", () => {
     const { AA } = await again.keys.get("app-state-sync-key", ["AA"]);
     expect(Buffer.from(AA?.keyData ?? []).toString()).toBe("k");
     again.close();
+  });
+
+  test("that cannot be understood count as none, but who we are does not", async () => {
+    const auth = await openAuth(folder, baileys);
+    await auth.keys.set({ session: { a: Buffer.from([1]), b: Buffer.from([2]) } });
+    auth.save();
+    const db = new DatabaseSync(path.join(folder, "auth.sqlite"));
+    db.exec("UPDATE keys SET value = '{half' WHERE type = 'session' AND id = 'a'");
+    expect(await auth.keys.get("session", ["a", "b"])).toEqual({ b: Buffer.from([2]) });
+    await auth.keys.set({ session: { a: Buffer.from([3]) } });
+    expect(await auth.keys.get("session", ["a"])).toEqual({ a: Buffer.from([3]) });
+    auth.close();
+    db.exec("UPDATE keys SET value = '{half' WHERE type = 'creds'");
+    db.close();
+    await expect(openAuth(folder, baileys)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
   test("of one change are all there or none is", async () => {

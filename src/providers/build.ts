@@ -8,6 +8,12 @@ import type { ModelSettings, ProviderSettings } from "./settings.ts";
 /** Tokens, when neither config nor catalogue says. */
 const UNKNOWN_WINDOW = 128_000;
 const UNKNOWN_OUTPUT = 8192;
+/**
+ * Tokens of an answer, where the config names no other limit: these providers count what is asked for the answer against
+ * the tokens of a minute, so that a small plan refuses the catalogue's 32,000 at the first message.
+ * https://console.groq.com/docs/rate-limits, https://inference-docs.cerebras.ai/support/rate-limits
+ */
+const MODEST_OUTPUT: Readonly<Record<string, number>> = { groq: 4096, cerebras: 8192 };
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export const DEMO_PI_MODEL: PiModel = {
@@ -81,7 +87,12 @@ export async function fromCatalogue(ref: ModelRef): Promise<PiModel | undefined>
   const models = await catalogueOf(ref.provider);
   const exact = models.find((model) => model.id === ref.id);
   const sibling = models[0];
-  return exact ?? (sibling && unknownModel(ref, sibling.api, sibling.baseUrl));
+  return modest(exact ?? (sibling && unknownModel(ref, sibling.api, sibling.baseUrl)));
+}
+
+function modest(pi: PiModel | undefined): PiModel | undefined {
+  const most = pi === undefined ? undefined : MODEST_OUTPUT[pi.provider];
+  return pi && most !== undefined ? { ...pi, maxTokens: Math.min(pi.maxTokens, most) } : pi;
 }
 
 /** All models of a provider that the SDK knows; none when it does not know the provider. */

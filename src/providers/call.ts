@@ -3,12 +3,15 @@ import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/model.ts";
 import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/error-text.ts";
-import { endingOf, errorIn, isWindowFull, reasonIn } from "./call/ending.ts";
+import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
+import { outputFor } from "./call/output.ts";
+import { refusalOn, wordsOf } from "./call/refusal.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure } from "./failure.ts";
+import type { Refusal } from "./failure/body.ts";
 import { emptyStream, type PiContext, type PiStream, type PiStreamOptions } from "./pi.ts";
 import { background } from "../utils/background.ts";
 
@@ -50,6 +53,8 @@ class Call {
   readonly #growth = new Growth();
   readonly #request = new AbortController();
   #partial: AssistantMessage | undefined;
+  #refusal: Refusal | undefined;
+  #maxOutput: number | undefined;
   #isEnded = false;
   #lastEventAt: number;
   #forgetTimer = () => {};
@@ -79,8 +84,10 @@ class Call {
   #ask(context: PiContext): PiStream {
     const { idleMs: _idle, onFacts: _facts, clock: _clock, ...options } = this.#options;
     const { pi, apiKey, stream } = this.#handle;
+    this.#maxOutput = outputFor(pi, context, options.maxTokens);
     return stream(pi, context, {
       ...options,
+      ...(this.#maxOutput !== undefined && { maxTokens: this.#maxOutput }),
       // How a stream ends can only be read from plain bytes.
       headers: { "accept-encoding": "identity", ...options.headers },
       apiKey,
@@ -111,7 +118,7 @@ class Call {
     const ending = endingOf(message, { tail: this.#wire.tail(), isOpen: this.#growth.isOpen });
     this.#partial = message;
     const isHalf = ending === "whole" && message.stopReason === "stop" && !this.#growth.areWhole(message);
-    if (ending === "cut" || isHalf) return this.#fail(this.#explain(errorIn(this.#wire.tail() ?? "") ?? CUT));
+    if (ending === "cut" || isHalf) return this.#fail(this.#explain(CUT));
     if (typeof ending === "object") return this.#fail(`The provider refused: ${ending.refused}.`);
     if (isWindowFull(message, this.#handle.pi.contextWindow))
       return this.#fail("The context window was full before the model could answer.");
@@ -129,11 +136,20 @@ class Call {
   }
 
   /** The SDK says "Connection error." or "terminated"; what the connection died of stands on the wire. */
-  #explain(text: string): string {
+  #explain(told: string): string {
     const { broke } = this.#wire;
+    this.#refusal = refusalOn(this.#wire);
+    const text = wordsOf(told, this.#refusal, this.#handle.pi);
     const full = broke === undefined || text.includes(broke) ? text : `${text} (${broke})`;
-    const isBroken = classifyFailure(full).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
+    const isBroken = classifyFailure(full, this.#told).kind === "network" && (this.#partial?.content.length ?? 0) > 0;
     return isBroken ? `The connection broke before the answer was finished: ${full}` : full;
+  }
+
+  get #told(): Pick<CallFacts, "refusal" | "maxOutput"> {
+    return {
+      ...(this.#refusal && { refusal: this.#refusal }),
+      ...(this.#maxOutput !== undefined && { maxOutput: this.#maxOutput }),
+    };
   }
 
   /** Comments that keep a connection alive are signs of life, though the SDK hides them. */
@@ -179,7 +195,8 @@ class Call {
     this.#forgetTimer();
     this.#options.signal?.removeEventListener("abort", this.#abort);
     const failure = event.type === "error" ? event.error.errorMessage : undefined;
-    this.#options.onFacts?.(factsOf(this.#wire, failure, this.#clock.now()));
+    const told = failure === undefined ? {} : this.#told;
+    this.#options.onFacts?.({ ...factsOf(this.#wire, failure, this.#clock.now(), told.refusal), ...told });
     this.out.push(event);
     this.out.end();
     this.#request.abort();

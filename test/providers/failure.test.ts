@@ -54,10 +54,6 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
       "429 Rate limit reached for gpt-5.1 in organization org-x on tokens per min (TPM): Limit 30000. Please try again in 1.2s.",
     ],
     [
-      "OpenAI",
-      "429 Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 32000. The input or output tokens must be reduced in order to run successfully.",
-    ],
-    [
       "Google",
       "429 You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric: generate_content_free_tier_requests, limit: 20\nPlease retry in 34.07s.",
     ],
@@ -86,8 +82,15 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ["any", "529 status code (no body)"],
   ],
   loading: [["llama.cpp", '503 {"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}']],
-  output_limit: [["OpenAI", "400 max_tokens is too large: 8192. This model supports at most 4096 completion tokens."]],
+  output_limit: [
+    ["OpenAI", "400 Invalid 'max_tokens': integer above maximum value."],
+    ["OpenAI", "400 max_tokens is too large: 8192. This model supports at most 4096 completion tokens."],
+  ],
   context_overflow: [
+    [
+      "OpenAI",
+      "429 Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 32000. The input or output tokens must be reduced in order to run successfully.",
+    ],
     [
       "Anthropic",
       '400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}',
@@ -267,10 +270,7 @@ const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [pro
     ["OpenAI", "400 invalid_prompt: Your prompt was flagged as potentially violating our usage policy."],
     ["Alibaba", "400 data_inspection_failed: Input data may contain inappropriate content."],
   ],
-  format: [
-    ["OpenAI", "400 Invalid 'max_tokens': integer above maximum value."],
-    ["Anthropic", "400 messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"],
-  ],
+  format: [["Anthropic", "400 messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"]],
   unknown: [
     ["nobody", "something quite new"],
     ["nobody", ""],

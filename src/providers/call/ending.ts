@@ -83,14 +83,3 @@ function saysSomething({ content }: AssistantMessage): boolean {
 export function reasonIn(tail: string): string | undefined {
   return [...tail.matchAll(/"(?:stop_reason|finish_?reason)"\s*:\s*"(\w+)"/gi)].at(-1)?.[1];
 }
-
-/** What a provider says went wrong in the last event of a stream, for SDKs that overlook it. */
-export function errorIn(tail: string): string | undefined {
-  const last =
-    tail
-      .trimEnd()
-      .split("\n")
-      .at(-1)
-      ?.replace(/^data:\s*/, "") ?? "";
-  return /^\{\s*"error"\s*:\s*\{/.test(last) ? last : undefined;
-}

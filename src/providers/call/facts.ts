@@ -1,4 +1,5 @@
 import { waitIn } from "../failure.ts";
+import type { Refusal } from "../failure/body.ts";
 import { limitResetIn, retryAfterIn } from "./waits.ts";
 import type { Wire } from "./wire.ts";
 
@@ -7,6 +8,10 @@ export interface CallFacts {
   readonly status?: number;
   readonly retryAfterMs?: number;
   readonly requestId?: string;
+  /** What the provider itself said of a failure. */
+  readonly refusal?: Refusal;
+  /** Tokens that were asked for the answer, of a call that failed. */
+  readonly maxOutput?: number;
 }
 
 /** Under these names a provider's support asks for a request. */
@@ -22,10 +27,10 @@ const REQUEST_IDS = [
 ];
 
 /** The facts of a call that ended; `failure` is the text of its error. The header is asked first, then the text. */
-export function factsOf(wire: Wire, failure: string | undefined, now: number): CallFacts {
+export function factsOf(wire: Wire, failure: string | undefined, now: number, refusal?: Refusal): CallFacts {
   const { status, headers } = wire;
   const requestId = REQUEST_IDS.map((name) => headers.get(name)).find((id) => id !== undefined);
-  const wait = failure === undefined ? undefined : waitOf(wire, failure, now);
+  const wait = failure === undefined ? undefined : waitOf(wire, `${failure}\n${refusal?.source ?? ""}`, now);
   return {
     ...(status !== undefined && { status }),
     ...(wait !== undefined && { retryAfterMs: Math.round(wait) }),

@@ -112,7 +112,8 @@ function listen(): void {
   subscribe("undici:request:trailers", (news) => wireOf(news)?.ended());
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
-    if (wire && isObject(news) && "error" in news) wire.broken(reasonOf(news.error));
+    // What we end ourselves did not break: the SDK lets go of a stream that it cannot read.
+    if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(reasonOf(news.error));
   });
 }
 
@@ -132,6 +133,8 @@ function answer(wire: Wire, response: unknown): void {
   for (let at = 0; at + 1 < raw.length; at += 2) headers.set(String(raw[at]).toLowerCase(), String(raw[at + 1]));
   wire.answered(response.statusCode, headers);
 }
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

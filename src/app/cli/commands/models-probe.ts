@@ -1,4 +1,5 @@
 import type { Models } from "../../../providers/catalog.ts";
+import { callModel, type CallFacts } from "../../../providers/call.ts";
 import { classifyFailure } from "../../../providers/failure.ts";
 import type { ModelRef } from "../../../types/model.ts";
 import { modelName } from "../../../types/model.ts";
@@ -62,12 +63,12 @@ async function ask(
 ): Promise<{ kind: FailureKind; message: string } | undefined> {
   const handle = await models.find(ref, profile);
   if ("missing" in handle) return { kind: handle.because ?? "auth", message: handle.missing };
-  const { pi, apiKey, stream } = handle;
   const signal = AbortSignal.timeout(timeoutMs);
   const context = { messages: [{ role: "user" as const, content: "Say OK.", timestamp: Date.now() }] };
-  const answer = await stream(pi, context, { apiKey, maxTokens, maxRetries: 0, signal }).result();
+  let facts: CallFacts = {};
+  const answer = await callModel(handle, context, { maxTokens, signal, onFacts: (seen) => (facts = seen) }).result();
   if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
   if (answer.stopReason !== "error") return undefined;
-  const { kind, message } = classifyFailure(answer.errorMessage ?? "");
+  const { kind, message } = classifyFailure(answer.errorMessage ?? "", facts);
   return { kind, message };
 }

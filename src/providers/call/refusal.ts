@@ -1,0 +1,34 @@
+import { readRefusal, readStreamRefusal, type Refusal } from "../failure/body.ts";
+import type { PiModel } from "../pi.ts";
+import type { Wire } from "./wire.ts";
+
+/** What the provider said in the answer that was refused, or in the last event of one that began well. */
+export function refusalOn(wire: Wire): Refusal | undefined {
+  const { status = 0 } = wire;
+  const tail = Buffer.from(wire.tail() ?? "", "latin1").toString("utf8");
+  return status >= 400 ? readRefusal(tail) : readStreamRefusal(tail);
+}
+
+/** The SDKs' words for a body whose shape they do not know, and for none at all. */
+const NO_BODY = /^(\d{3}) status code \(no body\)/;
+
+/**
+ * The failure in the provider's own words, with the status in front and the error's name behind; else as the SDK has it. The
+ * SDKs read one shape of body each: others they quote as JSON, or say that there was none.
+ */
+export function wordsOf(text: string, refusal: Refusal | undefined, { provider, baseUrl }: PiModel): string {
+  if (refusal !== undefined && refusal.message !== "") return inOwnWords(text, refusal);
+  // Cerebras says nothing at all when a request is too long; of others silence means nothing.
+  const isCerebras = `${provider} ${baseUrl}`.includes("cerebras");
+  return isCerebras ? text : text.replace(NO_BODY, "$1 without a reason");
+}
+
+function inOwnWords(text: string, { message, names }: Refusal): string {
+  const status = /^(?:\w+ API error \()?([45]\d\d)\b/i.exec(text)?.[1];
+  const missing = names.filter((name) => !message.includes(name));
+  return [
+    ...(status === undefined ? [] : [status]),
+    message,
+    ...(missing.length > 0 ? [`(${missing.join(", ")})`] : []),
+  ].join(" ");
+}

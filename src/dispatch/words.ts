@@ -11,13 +11,13 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   loading: "The model is still being loaded by its server. Please try again in some minutes.",
   timeout: "The model took too long. Please try again.",
   context_overflow: "This conversation no longer fits the model. Start a fresh one with /new.",
-  output_limit: "The model's limit for an answer is lower than the configured one.",
+  output_limit: "The model does not write answers as long as it was asked for.",
   thinking_unsupported: "The model refuses this thinking level. Choose another with /think.",
   image_size: "The image is too large for the model. Please send a smaller one.",
   image_broken: "The model cannot read the image. Please send it as another file, such as a new PNG or JPEG.",
   role_ordering: "The model could not read this conversation. Start a fresh one with /new.",
   call_ordering: "The model could not read this conversation. Start a fresh one with /new.",
-  format: "The model could not read this conversation. Start a fresh one with /new.",
+  format: "The model's provider did not accept the request.",
   refusal: "The model declined to answer.",
   cut_off: "The model broke off in the middle. Please try again.",
   network: "The model cannot be reached right now. Please try again.",
@@ -37,15 +37,48 @@ export function noticeFor(result: RunResult): string | undefined {
   return undefined;
 }
 
+/** The text of a failure's kind, with what the provider said where that says more. */
+function failureText(failure: Failure): string {
+  const { kind, message } = failure;
+  if (kind === "context_overflow") return tooLong(failure);
+  if (kind === "image_size") return imageText(message);
+  const words = SAYS_MORE.has(kind) ? providersWords(message) : undefined;
+  return words === undefined ? FAILURE_TEXT[kind] : `${FAILURE_TEXT[kind]} It said: ${words}`;
+}
+
+/** Only a fresh conversation that would fit better is worth the advice. */
+function tooLong({ limitTokens, requestedTokens, isAlone = false }: Failure): string {
+  const figures = [
+    ...(limitTokens === undefined ? [] : [`it has room for ${tokens(limitTokens)}`]),
+    ...(requestedTokens === undefined ? [] : [`this needed ${tokens(requestedTokens)}`]),
+  ].join(", ");
+  const because = figures === "" ? "" : ` (${figures})`;
+  if (!isAlone) return `This conversation no longer fits the model${because}. Start a fresh one with /new.`;
+  return `This message is too long for the model${because}. Please send a shorter one, or ask the operator for a model with a larger window.`;
+}
+
+const tokens = (count: number): string => `${count.toLocaleString("en-US")} tokens`;
+
 /** An image that is too large is answered with what the provider takes, where it says so. */
-function failureText({ kind, message }: Failure): string {
-  const limits = kind === "image_size" ? parseImageSize(message) : undefined;
-  const { maxBytes, maxDimensionPx } = limits ?? {};
+function imageText(message: string): string {
+  const { maxBytes, maxDimensionPx } = parseImageSize(message) ?? {};
   const most = [
     ...(maxBytes === undefined ? [] : [`${Math.floor(maxBytes / 1_048_576)} MB`]),
     ...(maxDimensionPx === undefined ? [] : [`${maxDimensionPx} pixels a side`]),
   ];
-  return most.length === 0 ? FAILURE_TEXT[kind] : `${FAILURE_TEXT[kind]} It takes at most ${most.join(" and ")}.`;
+  const text = FAILURE_TEXT.image_size;
+  return most.length === 0 ? text : `${text} It takes at most ${most.join(" and ")}.`;
+}
+
+/** Kinds that only say that something was wrong with the request. */
+const SAYS_MORE: ReadonlySet<FailureKind> = new Set(["format", "output_limit", "unknown"]);
+const LONGEST_WORDS = 200;
+
+/** What a provider said, without the status in front; undefined for a message that is not a provider's. */
+function providersWords(message: string): string | undefined {
+  const said = /^[45]\d\d (?!without a reason)(.+)$/s.exec(message)?.[1]?.trim();
+  if (said === undefined) return undefined;
+  return said.length > LONGEST_WORDS ? `${said.slice(0, LONGEST_WORDS)}…` : said;
 }
 
 export const TOO_MANY_STARTS =

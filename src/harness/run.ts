@@ -186,7 +186,7 @@ class Runner {
       if (outcome.kind === "replied") return this.#replied(outcome);
       this.#lastFailure = outcome.failure;
       const end = await this.#recovery.from(outcome);
-      if (end) return { kind: "failed", failure: end };
+      if (end) return { kind: "failed", failure: this.#withContext(end) };
     }
   }
 
@@ -228,6 +228,12 @@ class Runner {
     account.ended({ outcome: kind, message }, now);
     this.#ladder.failed(outcome.failure);
     this.#watch.failed(this.#model, kind);
+  }
+
+  /** A message that is too long by itself is another matter than a conversation that grew too long. */
+  #withContext(failure: Failure): Failure {
+    const isAlone = failure.kind === "context_overflow" && this.memory.shown?.before === 0;
+    return isAlone ? { ...failure, isAlone } : failure;
   }
 
   #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {

@@ -4,6 +4,7 @@ import type { Log } from "../types/log.ts";
 import type { ModelInfo, ModelRef } from "../types/model.ts";
 import { modelName } from "../types/model.ts";
 import type { FailureKind } from "../types/run.ts";
+import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, spotOf } from "./auth/keyring.ts";
 import { keyless, Profiles, type Found } from "./auth/profiles.ts";
@@ -22,6 +23,7 @@ import { DEMO_MODEL, demoStream } from "./demo.ts";
 import { modelByKey, variablesOf } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
+import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
 import type { ProviderSettings } from "./settings.ts";
 import { own } from "../utils/own.ts";
 
@@ -90,6 +92,7 @@ class Catalogue {
   readonly #options: ModelOptions;
   readonly #rests: Rests;
   readonly #profiles: Profiles;
+  readonly #limits: ServerLimits;
   readonly #built = new Map<string, PiModel>();
   // Only what was found is kept: a server may come later.
   #local: LocalModel | undefined;
@@ -100,15 +103,24 @@ class Catalogue {
     this.#rests = options.rests ?? new Rests(clock);
     const usedAt = (id: string) => this.#rests.usedAt(id);
     this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
-    this.keys = createKeyring({
+    this.#limits = new ServerLimits(clock, options.log);
+    const keys = createKeyring({
       profilesFor: (ref) => this.profilesFor(ref),
       rests: this.#rests,
       settings: auth.cooldowns,
     });
+    this.keys = {
+      ...keys,
+      failed: (ref, profileId, failure) => {
+        this.#limits.failed(ref, failure);
+        keys.failed(ref, profileId, failure);
+      },
+    };
   }
 
   async find(ref: ModelRef, profileId: string | undefined): Promise<ModelHandle | Missing> {
-    const pi = await this.#build(ref);
+    const built = await this.#build(ref);
+    const pi = built && (await this.#limits.over(built, this.#addressOf(built)));
     if (!pi) return { missing: `No provider named "${ref.provider}" is known.`, because: "model_missing" };
     const found = await this.profilesFor(ref);
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
@@ -121,6 +133,16 @@ class Catalogue {
     if (refusal) return refusal;
     if (profileId !== undefined) return { missing: `There is no usable key "${profileId}" for ${ref.provider}.` };
     return { missing: missingKey(ref.provider) };
+  }
+
+  /** Where to ask for the window of a model; unset when the config has it, or the server is somebody else's. */
+  #addressOf({ id, provider, api, baseUrl }: PiModel): ServerAddress | undefined {
+    const settings = this.#options.providers[provider];
+    const own = settings?.models?.find((model) => model.id === id);
+    const isGiven = (own?.contextWindow ?? settings?.contextWindow) !== undefined;
+    if (isGiven || this.#options.probeLocal === false || api !== "openai-completions" || !isNear(baseUrl))
+      return undefined;
+    return { baseUrl, id, apiKey: revealed(settings?.apiKey) };
   }
 
   /** Those that may be asked now, then those that rest, the soonest back first. */
@@ -196,6 +218,8 @@ class Catalogue {
 }
 
 const DEMO_INFO: ModelInfo = { ...infoOf(DEMO_PI_MODEL), demo: true };
+
+const revealed = (key: ProviderSettings["apiKey"]): string | undefined => (key instanceof Secret ? key.reveal() : key);
 
 const hasId =
   (id: string) =>

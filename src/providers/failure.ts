@@ -46,23 +46,27 @@ export interface FailureFacts {
  */
 export function classifyFailure(text: string, facts: FailureFacts = {}): Failure {
   const { refusal, maxOutput } = facts;
-  // An answer that began well may still fail, and then its text says with what.
-  const status = isFine(facts.status) ? (refusal?.status ?? statusIn(text) ?? facts.status) : facts.status;
-  const words = [...(refusal?.names ?? []), refusal?.message ?? "", text]
-    .filter((part) => part !== "")
-    .join("\n")
-    .replace(ADDRESS, " ")
-    .slice(0, READ);
-  const told = tokenFailure(words, refusal, maxOutput) ?? { kind: kindOf(words, status) };
+  const status = statusOf(text, facts);
+  const words = wordsIn(text, refusal);
+  const told = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);
   const retryAfterMs = facts.retryAfterMs ?? waitIn(text);
-  const lower = told.kind === "output_limit" && { maxOutputTokens: Math.floor((maxOutput ?? UNKNOWN_OUTPUT) / 2) };
-  return {
-    ...lower,
-    ...told,
-    message: messageOf(text, told.kind, status),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  return { ...told, message: messageOf(text, told.kind, status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+/** An answer that began well may still fail, and then its text says with what. */
+function statusOf(text: string, { status, refusal }: FailureFacts): number | undefined {
+  return isFine(status) ? (refusal?.status ?? statusIn(text) ?? status) : status;
+}
+
+function wordsIn(text: string, refusal: Refusal | undefined): string {
+  const parts = refusal === undefined ? [text] : [...refusal.names, refusal.message, text];
+  const said = parts.filter((part) => part !== "").join("\n");
+  return said.replace(ADDRESS, " ").slice(0, READ);
+}
+
+/** A limit for the answer that no figure names: half of what was asked is tried. */
+const withLimit = (kind: FailureKind, maxOutput = UNKNOWN_OUTPUT): Pick<Failure, "kind" | "maxOutputTokens"> =>
+  kind === "output_limit" ? { kind, maxOutputTokens: Math.floor(maxOutput / 2) } : { kind };
 
 /** A word in an address, such as `…/settings/billing`, says nothing of what went wrong. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>)\]]+/gi;

@@ -1,4 +1,4 @@
-import type { FailureKind } from "./run.ts";
+import type { Failure, FailureKind } from "./run.ts";
 import type { ModelRef } from "./model.ts";
 
 /** `api_key`, a `token` that is sent as it is, `oauth` (refreshed here), `aws-sdk` (AWS finds its own), `none`. */
@@ -32,6 +32,9 @@ export interface ProfileWish {
   readonly last?: string;
 }
 
+/** What a failure says of the key that met it, and of the limits of its model. */
+export type FailureOfKey = Pick<Failure, "kind" | "retryAfterMs" | "limitTokens" | "maxOutputTokens">;
+
 /** The keys of all providers. Rests are kept per (profile, model, reason), never wider; none of it throws. */
 export interface Keyring {
   /** The profiles of a model's provider in the order in which they are tried. Empty when there is none. */
@@ -42,7 +45,7 @@ export interface Keyring {
   backoffMs(kind: FailureKind): number | undefined;
   succeeded(ref: ModelRef, profileId: string): void;
   /** Failures that say nothing about the key change nothing. */
-  failed(ref: ModelRef, profileId: string, failure: { kind: FailureKind; retryAfterMs?: number }): void;
+  failed(ref: ModelRef, profileId: string, failure: FailureOfKey): void;
   /** A run that took a probe ended without asking: somebody else may. */
   released(ref: ModelRef, profileId: string): void;
 }

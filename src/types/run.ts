@@ -40,6 +40,8 @@ export interface Failure {
   readonly requestedTokens?: number;
   /** The most tokens of output that the provider would have accepted. */
   readonly maxOutputTokens?: number;
+  /** Nothing but the present turn was sent: a fresh conversation would not fit better. */
+  readonly isAlone?: boolean;
 }
 
 export type RunResult =

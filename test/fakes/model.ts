@@ -16,6 +16,8 @@ export interface ModelCall {
   /** Data URLs of the images in the last user message. */
   readonly images: readonly string[];
   readonly effort: string | undefined;
+  /** Tokens that the answer may have at most, in OpenAI's chat API. */
+  readonly maxTokens: number | undefined;
 }
 
 /** How a stream ends: in order; with `[DONE]` but no reason; just closed; with a reset; or not at all. */
@@ -161,6 +163,8 @@ interface CallBody {
   readonly tools?: ModelCall["tools"];
   readonly model?: string;
   readonly reasoning_effort?: string;
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
 }
 
 function messagesIn({ messages, input, contents }: CallBody): ModelCall["messages"] {
@@ -181,6 +185,7 @@ function readCall(body: CallBody, path: string): ModelCall {
     toolText: textOf(messages.findLast((message) => message.role === "tool")?.content),
     images: imagesOf(users.at(-1)?.content),
     effort: body.reasoning_effort,
+    maxTokens: body.max_completion_tokens ?? body.max_tokens,
   };
 }
 

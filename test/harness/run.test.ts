@@ -114,6 +114,65 @@ describe("a call whose arguments were cut off", () => {
   });
 });
 
+describe("a server that cannot answer yet", () => {
+  it("is waited for while it loads its model", async () => {
+    stage.model.answer((_, number) =>
+      number < 8 ? { status: 503, message: "Loading model" } : { text: "Here I am." },
+    );
+    const events = await eventsOf(stage.start().stream);
+    expect(events.at(-1)).toMatchObject({ type: "run_end", result: { kind: "replied" } });
+    expect(stage.clock.waits.filter((ms) => [2000, 4000, 8000, 15_000].includes(ms))).toEqual([
+      2000, 4000, 8000, 15_000, 15_000, 15_000, 15_000,
+    ]);
+  });
+});
+
+describe("a limit that a refusal names", () => {
+  const refused = (message: string) => ({ status: 400, message });
+
+  it("of the answer lowers what is asked for it", async () => {
+    const words = "max_tokens is too large: 4096. This model supports at most 1000 completion tokens.";
+    stage.model.answer((call) => ((call.maxTokens ?? 0) > 1000 ? refused(words) : { text: "Short." }));
+    const events = await eventsOf(stage.start().stream);
+    expect(events.at(-1)).toMatchObject({ result: { kind: "replied" }, receipt: { calls: 1 } });
+    expect(stage.model.calls.map((call) => call.maxTokens)).toEqual([4096, 1000]);
+    const other = await eventsOf(stage.start({ turn: turn("again", "turn-2") }).stream);
+    expect(other.at(-1)).toMatchObject({ result: { kind: "replied" } });
+    // The next run knows it.
+    expect(stage.model.calls.map((call) => call.maxTokens)).toEqual([4096, 1000, 1000]);
+  });
+
+  it("of one message is told with its figures", async () => {
+    stage.model.answer(() =>
+      refused("This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens."),
+    );
+    const events = await eventsOf(stage.start().stream);
+    expect(events.at(-1)).toMatchObject({
+      result: { failure: { kind: "context_overflow", limitTokens: 4096, requestedTokens: 5000, isAlone: true } },
+    });
+  });
+});
+
+describe("a stream that cannot be read", () => {
+  it("is told as that, without our own abort", async () => {
+    const raw = {
+      status: 200,
+      headers: { "content-type": "text/event-stream" },
+      body: "data: {not json\n\ndata: more\n\n",
+    };
+    stage.model.answer(() => ({ raw }));
+    const end = (await eventsOf(stage.start().stream)).at(-1);
+    expect(end).toMatchObject({ result: { kind: "failed", failure: { kind: "cut_off" } } });
+    expect(JSON.stringify(end)).not.toContain("operation was aborted");
+  });
+
+  it("and an answer without a word has no status in its text", async () => {
+    stage.model.answer(() => ({ text: "" }));
+    const end = (await eventsOf(stage.start().stream)).at(-1);
+    expect(end).toMatchObject({ result: { failure: { message: "The model ended without an answer." } } });
+  });
+});
+
 describe("an abort", () => {
   const endsWithin = async (start: number, ms: number) => expect(performance.now() - start).toBeLessThan(ms);
 

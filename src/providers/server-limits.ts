@@ -1,0 +1,191 @@
+import { z } from "zod";
+import type { Clock } from "../types/clock.ts";
+import type { Log } from "../types/log.ts";
+import { modelName, type ModelRef } from "../types/model.ts";
+import type { Failure } from "../types/run.ts";
+import type { PiModel } from "./pi.ts";
+
+/** Where a model's server is, and how it is asked. */
+export interface ServerAddress {
+  readonly baseUrl: string;
+  readonly id: string;
+  readonly apiKey?: string | undefined;
+}
+
+/** All questions to one server together; it is near, and a run waits for them. */
+const TIMEOUT_MS = 1000;
+/** What a server said counts for so long: it may be started again with another window. */
+const KEPT_MS = 60_000;
+/** What a refusal said counts for longer: no server repeats it until it is asked too much again. */
+const LEARNED_MS = 600_000;
+/** Below it the system prompt and tools leave little for a conversation. */
+const SMALL_WINDOW = 16_000;
+
+interface Limits {
+  readonly contextWindow?: number;
+  readonly maxTokens?: number;
+  readonly until: number;
+}
+
+/**
+ * The limits of models that neither config nor catalogue knows: read from the server, and from what it refuses. llama.cpp,
+ * vLLM, LM Studio and Ollama each tell the window that they loaded a model with in a place of their own.
+ */
+export class ServerLimits {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #log: Log | undefined;
+  readonly #read = new Map<string, Limits>();
+  readonly #learned = new Map<string, Limits>();
+  readonly #warned = new Set<string>();
+
+  constructor(clock: Pick<Clock, "now">, log: Log | undefined) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** The model with its server's limits; `address` is unset when the window is known otherwise. Never rejects. */
+  async over(pi: PiModel, address: ServerAddress | undefined): Promise<PiModel> {
+    const name = modelName(pi);
+    const read = address === undefined ? undefined : await this.#ask(name, address);
+    const learned = this.#fresh(this.#learned, name);
+    const window = address === undefined ? undefined : (learned?.contextWindow ?? read?.contextWindow);
+    const contextWindow = window === undefined ? pi.contextWindow : Math.min(pi.contextWindow, window);
+    const most = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
+    const maxTokens = Math.min(most, learned?.maxTokens ?? most);
+    this.#warnOf(name, contextWindow);
+    if (contextWindow === pi.contextWindow && maxTokens === pi.maxTokens) return pi;
+    return { ...pi, contextWindow, maxTokens };
+  }
+
+  /** After a failure the server may be another one: it is asked anew. A limit that its refusal names counts for a while. */
+  failed(ref: ModelRef, { kind, limitTokens, maxOutputTokens }: Partial<Failure>): void {
+    const name = modelName(ref);
+    this.#read.delete(name);
+    const until = this.#clock.now() + LEARNED_MS;
+    const before = this.#fresh(this.#learned, name);
+    if (kind === "context_overflow" && limitTokens !== undefined)
+      this.#learned.set(name, { ...before, contextWindow: limitTokens, until });
+    // With a limit for both, what is left for the answer is another figure at the next request.
+    if (kind === "output_limit" && limitTokens === undefined && maxOutputTokens !== undefined)
+      this.#learned.set(name, { ...before, maxTokens: maxOutputTokens, until });
+  }
+
+  #fresh(of: ReadonlyMap<string, Limits>, name: string): Limits | undefined {
+    const known = of.get(name);
+    return known !== undefined && known.until > this.#clock.now() ? known : undefined;
+  }
+
+  async #ask(name: string, address: ServerAddress): Promise<Limits> {
+    const known = this.#fresh(this.#read, name);
+    if (known) return known;
+    const contextWindow = await readWindow(address);
+    const limits = { ...(contextWindow !== undefined && { contextWindow }), until: this.#clock.now() + KEPT_MS };
+    this.#read.set(name, limits);
+    return limits;
+  }
+
+  #warnOf(name: string, contextWindow: number): void {
+    if (contextWindow >= SMALL_WINDOW || this.#warned.has(name)) return;
+    this.#warned.add(name);
+    this.#log?.warn(
+      "the model's window is small: little of a conversation fits beside the system prompt and the tools",
+      {
+        model: name,
+        contextWindow,
+        recommended: SMALL_WINDOW,
+      },
+    );
+  }
+}
+
+/** Servers of this machine and of its own network: what they run is not in a catalogue, and asking them costs nothing. */
+export function isNear(baseUrl: string): boolean {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname.replace(/^\[|\]$/g, "") : "";
+  return /^(localhost|::1|127\..*|10\..*|192\.168\..*|172\.(1[6-9]|2\d|3[01])\..*|.*\.(local|internal|lan)|[^.:]+)$/.test(
+    host,
+  );
+}
+
+const tokens = z.int().positive().optional().catch(undefined);
+const listed = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      /** vLLM: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html */
+      max_model_len: tokens,
+      context_length: tokens,
+      /** LM Studio: https://lmstudio.ai/docs/app/api/endpoints/rest */
+      loaded_context_length: tokens,
+      max_context_length: tokens,
+      /** llama.cpp */
+      meta: z.looseObject({ n_ctx: tokens }).nullish().catch(undefined),
+    }),
+  ),
+});
+/** llama.cpp: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md */
+const props = z.looseObject({ default_generation_settings: z.looseObject({ n_ctx: tokens }) });
+/** Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md */
+const running = z.looseObject({ models: z.array(z.looseObject({ name: z.string(), context_length: tokens })) });
+const shown = z.looseObject({
+  parameters: z.string().optional().catch(undefined),
+  model_info: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+/** Tokens of the window that a server loaded a model with; undefined when it does not tell in time. Never rejects. */
+export async function readWindow({ baseUrl, id, apiKey }: ServerAddress): Promise<number | undefined> {
+  const root = baseUrl.replace(/\/*(?:v1\/*)?$/, "");
+  const ask = asker(apiKey, AbortSignal.timeout(TIMEOUT_MS));
+  const [models, llama, studio, ollama] = await Promise.all([
+    ask(`${baseUrl.replace(/\/*$/, "")}/models`).then((body) => inList(body, id)),
+    ask(`${root}/props`).then((body) => props.safeParse(body).data?.default_generation_settings.n_ctx),
+    ask(`${root}/api/v0/models`).then((body) => inList(body, id)),
+    ask(`${root}/api/ps`).then((body) => ofOllama(body, id, (path, json) => ask(`${root}${path}`, json))),
+  ]);
+  return llama ?? studio ?? ollama ?? models;
+}
+
+type Ask = (url: string, body?: object) => Promise<unknown>;
+
+function asker(apiKey: string | undefined, signal: AbortSignal): Ask {
+  const headers = {
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    "content-type": "application/json",
+  };
+  return async (url, body) => {
+    try {
+      const sent = body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) };
+      const answer = await fetch(url, { ...sent, headers, signal });
+      return answer.ok ? await answer.json() : undefined;
+    } catch {
+      // Each kind of server knows one of these addresses; the others are not there.
+      return undefined;
+    }
+  };
+}
+
+function inList(body: unknown, id: string): number | undefined {
+  const rows = listed.safeParse(body).data?.data ?? [];
+  const row = rows.find((one) => one.id === id) ?? (rows.length === 1 ? rows[0] : undefined);
+  if (row === undefined) return undefined;
+  const told = [
+    row.meta?.n_ctx,
+    row.max_model_len,
+    row.loaded_context_length,
+    row.context_length,
+    row.max_context_length,
+  ];
+  return told.find((window) => window !== undefined);
+}
+
+/** A model that is loaded has its window in the list; another has the one that it would be loaded with. */
+async function ofOllama(body: unknown, id: string, ask: Ask): Promise<number | undefined> {
+  const models = running.safeParse(body).data?.models;
+  if (models === undefined) return undefined;
+  const loaded = models.find(({ name }) => name === id || name === `${id}:latest`)?.context_length;
+  if (loaded !== undefined) return loaded;
+  const { parameters = "", model_info: info = {} } = shown.safeParse(await ask("/api/show", { model: id })).data ?? {};
+  const asked = /^num_ctx\s+(\d+)/m.exec(parameters)?.[1];
+  if (asked !== undefined) return Number(asked);
+  const [, length] = Object.entries(info).find(([name]) => name.endsWith(".context_length")) ?? [];
+  return tokens.parse(length);
+}

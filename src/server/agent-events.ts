@@ -77,6 +77,9 @@ function toolData(event: ToolEvent): Record<string, unknown> {
 
 function endData(event: RunEvent & { type: "run_end" }, startedAt: number): Record<string, unknown> {
   const { result, endedAt } = event;
-  if (result.kind === "failed") return { phase: "error", startedAt, endedAt, error: result.failure.message };
+  if (result.kind === "failed") {
+    const { message: error, kind: errorKind } = result.failure;
+    return { phase: "error", startedAt, endedAt, error, errorKind };
+  }
   return { phase: "end", startedAt, endedAt, ...(result.kind === "aborted" ? { aborted: true } : {}) };
 }

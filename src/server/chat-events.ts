@@ -115,8 +115,15 @@ function endBody(event: RunEvent & { type: "run_end" }, state: ViewState): ChatB
     case "aborted":
       return { state: "aborted", stopReason: result.by, ...message };
     case "failed": {
+      const { kind } = result.failure;
       const errorMessage = state.answers.at(-1) ?? result.failure.message;
-      return { state: "error", errorMessage, errorKind: errorKind(result.failure.kind), ...message };
+      return {
+        state: "error",
+        errorMessage,
+        errorKind: errorKind(kind),
+        errorDetail: detailOf(event, kind),
+        ...message,
+      };
     }
   }
 }
@@ -130,6 +137,12 @@ function finalText(state: ViewState): string {
 /** A message as chat clients draw it. */
 function assistantMessage(text: string, timestamp: number) {
   return { role: "assistant", content: [{ type: "text", text }], timestamp };
+}
+
+/** The protocol's `errorKind` has five values; here is which failure it was, by our own name, and whose. */
+function detailOf({ receipt }: RunEvent & { type: "run_end" }, failoverReason: FailureKind) {
+  const { provider, id } = receipt.model;
+  return { failoverReason, ...(provider !== "" && { provider }), ...(id !== "" && { model: id }) };
 }
 
 function errorKind(kind: FailureKind): string {

@@ -4,10 +4,13 @@ import type { RunEvent } from "../types/events.ts";
 type TextDelta = RunEvent & { readonly type: "text_delta" };
 
 const DELTA_EVERY_MS = 50;
+/** The protocol wants the whole text in each delta: without longer pauses the bytes would grow with the square of it. */
+const CHARACTERS_PER_MS = 200;
 
 /**
- * Lets at most one text delta of a run through each 50 ms, the first one at once; what comes between becomes part of the
- * next. Everything else passes at once and in order.
+ * Lets at most one text delta of a run through each 50 ms, or for a text of more than 10,000 characters each millisecond
+ * per 200 of them; the first one at once. What comes between becomes part of the next. Everything else passes at once and
+ * in order.
  */
 export class Pace {
   readonly #clock: Clock;
@@ -40,7 +43,7 @@ export class Pace {
     const held = this.#held;
     if (held === undefined) return;
     this.#held = undefined;
-    this.#cancel = this.#clock.after(DELTA_EVERY_MS, () => {
+    this.#cancel = this.#clock.after(Math.max(DELTA_EVERY_MS, held.text.length / CHARACTERS_PER_MS), () => {
       this.#cancel = undefined;
       this.#release();
     });

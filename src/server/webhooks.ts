@@ -69,7 +69,18 @@ export class Webhooks implements WebhookPaths {
     if (isRefusal(answer.status)) this.#refused.fail(network);
     const name = JSON.stringify([path, answer.status]);
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-    send(answer, request, response);
+    this.#send(path, answer, request, response);
+  }
+
+  /** An adapter may have given a header that HTTP does not take. */
+  #send(path: string, answer: WebhookAnswer, request: IncomingMessage, response: ServerResponse): void {
+    try {
+      send(answer, request, response);
+    } catch (error) {
+      this.#log.error("a channel's answer to a web request cannot be sent", { path, error });
+      if (response.headersSent) response.destroy();
+      else send({ status: 500 }, request, response);
+    }
   }
 
   metrics(): readonly MetricRow[] {

@@ -58,7 +58,12 @@ test.each([
   [{ kind: "aborted", by: "user" } as const, { state: "aborted", stopReason: "user" }],
   [
     { kind: "failed", failure: { kind: "context_overflow", message: "too long" } } as const,
-    { state: "error", errorMessage: "too long", errorKind: "context_length" },
+    {
+      state: "error",
+      errorMessage: "too long",
+      errorKind: "context_length",
+      errorDetail: { failoverReason: "context_overflow", provider: "demo", model: "echo" },
+    },
   ],
 ])("the end %o is told with what was said before it", (result, expected) => {
   const last = chat([begin, ...says("Half"), ends(result)]).at(-1);
@@ -249,4 +254,15 @@ test("an event is numbered per connection", () => {
   const frame: unknown = JSON.parse(frameOf(encoded, 7));
   expect(frame).toEqual({ type: "event", event: "tick", payload: { ts: 1 }, seq: 7 });
   expectShape("EventFrame", frame);
+});
+
+test("the longer the text, the longer the pause between two deltas: each carries all of it", () => {
+  const waits: number[] = [];
+  const pace = new Pace({ now: () => 0, after: (ms) => (waits.push(ms), () => undefined) }, () => undefined);
+  const delta = (length: number) =>
+    ({ type: "text_delta", delta: "x", text: "x".repeat(length), seq: 1, ts: 1 }) as const;
+  pace.push(delta(100));
+  pace.push({ type: "message_start", seq: 2, ts: 1 });
+  pace.push(delta(100_000));
+  expect(waits).toEqual([50, 500]);
 });

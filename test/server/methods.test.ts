@@ -395,3 +395,36 @@ test("sessions.changed comes until it is unsubscribed", async () => {
   expect(changes).toMatchObject([{ payload: { n: 2 } }]);
   own.close();
 });
+
+test("a setting that nothing obeys is refused by its name, and nothing is stored", async () => {
+  const refused = await client.request("sessions.patch", {
+    key: "k-refused",
+    label: "x",
+    verboseLevel: "full",
+    queueMode: "steer",
+  });
+  expect(refused).toMatchObject({
+    ok: false,
+    error: {
+      code: "INVALID_REQUEST",
+      message: "this gateway has no effect for: verboseLevel, queueMode",
+      details: { code: "SETTING_NOT_SERVED", settings: ["verboseLevel", "queueMode"] },
+    },
+  });
+  expect(gateway.sessions.peek(sessionKey("k-refused"))).toBeUndefined();
+  expect(await client.request("sessions.patch", { key: "k-refused", label: "x", verboseLevel: null })).toMatchObject({
+    ok: true,
+  });
+});
+
+test.each(["chat.send", "agent"])(
+  "%s into the session of a subagent that nobody started is refused",
+  async (method) => {
+    const params = { sessionKey: "webchat:default:par::own", message: "hi", idempotencyKey: `sub-${method}` };
+    expect(await client.request(method, params)).toMatchObject({
+      ok: false,
+      error: { code: "INVALID_REQUEST", details: { code: "SUBAGENT_NOT_STARTED" } },
+    });
+    expect(gateway.chat.requests.some((request) => request.idempotencyKey === params.idempotencyKey)).toBe(false);
+  },
+);

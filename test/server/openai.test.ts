@@ -199,3 +199,23 @@ test("while a run thinks the stream is kept alive", async () => {
   expect(text).toContain("Done.");
   await own.server.close(100);
 });
+
+test.each([
+  ["tools", [{ type: "function", function: { name: "f" } }]],
+  ["functions", [{ name: "f" }]],
+  ["tool_choice", "required"],
+  ["function_call", { name: "f" }],
+  ["response_format", { type: "json_object" }],
+  ["n", 2],
+])("%s is refused by its name, and starts nothing", async (name, value) => {
+  const before = gateway.chat.requests.length;
+  const answer = await post({ model: "openclaw", messages: [user("x")], [name]: value });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ error: { type: "invalid_request_error", param: name } });
+  expect(gateway.chat.requests.length).toBe(before);
+});
+
+test("what says nothing else than the default is taken", async () => {
+  const plain = { tools: [], tool_choice: "auto", response_format: { type: "text" }, n: 1, temperature: 0.2 };
+  expect((await post({ model: "openclaw", messages: [user("x")], ...plain })).status).toBe(200);
+});

@@ -144,3 +144,15 @@ test("who sends too much that is refused rests; a proxy's callers are told apart
   await clock.pass(60_000);
   expect((await from("203.0.113.9", { "x-ok": "1" })).status).toBe(200);
 });
+
+test("a header that HTTP does not take ends that request alone", async () => {
+  const { webhooks, post } = await start();
+  webhooks.serve(
+    "/hooks/odd",
+    async () => ({ status: 200, headers: { "x-odd": "a\nb" } }),
+    new AbortController().signal,
+  );
+  webhooks.serve("/hooks/ok", ok, new AbortController().signal);
+  expect((await post("/hooks/odd")).status).toBe(500);
+  expect((await post("/hooks/ok")).status).toBe(200);
+});

@@ -4,7 +4,7 @@ import { OPERATOR_KEY, resolveAlias } from "../../sessions/keys.ts";
 import { isDiskError } from "../../store/disk.ts";
 import type { SendResult } from "../../types/channel.ts";
 import type { AgentId } from "../../types/ids.ts";
-import type { GatewayEvent } from "../../types/method.ts";
+import { MethodError, type GatewayEvent } from "../../types/method.ts";
 import type { Session, Sessions } from "../../types/session.ts";
 import type { WebMessage, WebNote, WebRoom } from "../../types/web-room.ts";
 import { errorText } from "../../utils/error-text.ts";
@@ -14,6 +14,14 @@ interface WebParts {
   readonly defaultAgent: () => AgentId;
   readonly tell: (event: GatewayEvent) => void;
 }
+
+/** As long as the channel needs to start, or to start again. A client then asks again with the same idempotency key. */
+const LISTENER_MS = 10_000;
+
+const notThere = (): MethodError =>
+  new MethodError("UNAVAILABLE", "the web channel is not there: it starts, or is switched off in the config", {
+    retryAfterMs: LISTENER_MS,
+  });
 
 type Take = (said: WebMessage) => Promise<void>;
 
@@ -31,10 +39,20 @@ export class WebClients implements WebRoom {
     signal.addEventListener("abort", () => (this.#ear = Promise.withResolvers()), { once: true });
   }
 
-  /** Resolves when the channel has it, durably; waits while the channel is not there. */
+  /** Resolves when the channel has it, durably. Throws `MethodError` when the channel is not there within ten seconds. */
   async say(message: WebMessage): Promise<void> {
-    const take = await this.#ear.promise;
+    const take = await this.#listener();
     await take(message);
+  }
+
+  async #listener(): Promise<Take> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(notThere()), LISTENER_MS);
+    try {
+      return await Promise.race([this.#ear.promise, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   write(chat: string, note: WebNote, key: string): Promise<SendResult> {

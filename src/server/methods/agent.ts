@@ -10,6 +10,7 @@ import { deadline, findRun, readOutcome, type RunOutcome } from "../runs.ts";
 import { checkCommand } from "../scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { optional } from "./optional.ts";
+import { sessionForTurn } from "./turn-session.ts";
 
 const DEFAULT_WAIT_MS = 30_000;
 
@@ -71,7 +72,7 @@ async function start(params: AgentParams, ports: Ports) {
 }
 
 function nameSession(params: AgentParams, ports: Ports): SessionKey {
-  if (params.sessionKey !== undefined) return ports.resolveSessionKey(params.sessionKey);
+  if (params.sessionKey !== undefined) return sessionForTurn(params.sessionKey, ports);
   if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
   const agent = params.agentId === undefined ? ports.defaultAgent : agentId(params.agentId);
   const { channel = "webchat", accountId: account = "default", to: sender } = params;

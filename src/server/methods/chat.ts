@@ -8,6 +8,7 @@ import type { ServerPorts } from "../options.ts";
 import { checkCommand } from "../scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { optional } from "./optional.ts";
+import { sessionForTurn } from "./turn-session.ts";
 
 const sessionKey = z.string().min(1).max(512);
 
@@ -52,7 +53,7 @@ export function chatMethods(ports: Ports): readonly Method[] {
 
 /** The chat port remembers the keys, for longer than this process lives, so that a repeated one is told how its run is. */
 async function send(params: z.infer<typeof sendParams>, ports: Ports) {
-  const key = ports.resolveSessionKey(params.sessionKey);
+  const key = sessionForTurn(params.sessionKey, ports);
   const media = await storeAttachments(params.attachments ?? [], ports.media);
   if (params.message.trim() === "" && media.length === 0) {
     throw new MethodError("INVALID_REQUEST", "message or attachment required");

@@ -14,9 +14,10 @@ const patchParams = z.looseObject({
   label: z.string().min(1).max(512).nullish(),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
-  verboseLevel: z.enum(["off", "on", "full"]).nullish(),
-  reasoningLevel: z.enum(["off", "on", "stream"]).nullish(),
 });
+
+/** What a patch carries beside settings. */
+const ABOUT = ["key"];
 type PatchParams = z.infer<typeof patchParams>;
 
 /** Settings of one conversation. */
@@ -27,6 +28,7 @@ export function patchMethods(ports: Ports, hub: Hub): readonly Method[] {
       scope: "operator.write",
       params: patchParams,
       run: async (params) => {
+        refuseUnserved(params);
         const key = ports.resolveSessionKey(params.key);
         const entry = await store(key, { ...patchOf(params), ...(await modelPatch(params.model, ports)) }, ports);
         hub.tellSession(key, "patch", ports.clock.now());
@@ -37,13 +39,27 @@ export function patchMethods(ports: Ports, hub: Hub): readonly Method[] {
   ];
 }
 
+/** A setting that nothing obeys is refused by its name: who set it relies on it. Taking one back is no harm. */
+function refuseUnserved(params: PatchParams): void {
+  const served = new Set([...Object.keys(patchParams.shape), ...ABOUT]);
+  const unserved = Object.entries(params).flatMap(([name, value]) =>
+    served.has(name) || value === undefined || value === null ? [] : [name],
+  );
+  if (unserved.length === 0) return;
+  throw new MethodError("INVALID_REQUEST", `this gateway has no effect for: ${unserved.join(", ")}`, {
+    details: {
+      code: "SETTING_NOT_SERVED",
+      settings: unserved,
+      served: [...served].filter((name) => !ABOUT.includes(name)),
+    },
+  });
+}
+
 function patchOf(params: PatchParams): SessionPatch {
-  const { label, thinkingLevel, verboseLevel, reasoningLevel } = params;
+  const { label, thinkingLevel } = params;
   return {
     ...(label === undefined ? {} : { label: label ?? undefined }),
     ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel ?? undefined }),
-    ...(verboseLevel === undefined ? {} : { verboseLevel: verboseLevel ?? undefined }),
-    ...(reasoningLevel === undefined ? {} : { reasoningLevel: reasoningLevel ?? undefined }),
   };
 }
 

@@ -3,6 +3,7 @@ import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/model.ts";
+import type { RunFacts } from "../../types/run.ts";
 import type { SessionEntry, SessionRow } from "../../types/session.ts";
 import type { Hub } from "../hub.ts";
 import type { ServerOptions } from "../options.ts";
@@ -103,6 +104,7 @@ function listSessions(params: ListParams, ports: Ports) {
   const page = found.slice(offset, params.limit === undefined ? undefined : offset + params.limit);
   const hasMore = offset + page.length < found.length;
   const model = ports.defaultModel();
+  const active = Map.groupBy(ports.chat.active(), (facts) => facts.sessionKey);
   return {
     ts: now,
     path: ports.sessionsFile,
@@ -115,7 +117,7 @@ function listSessions(params: ListParams, ports: Ports) {
       model: model?.id ?? null,
       contextTokens: model?.contextWindow ?? null,
     },
-    sessions: page.map((row) => showSession(row, ports)),
+    sessions: page.map((row) => showSession(row, active.get(row.key) ?? [], ports)),
   };
 }
 
@@ -128,9 +130,9 @@ function isAsked({ key, entry }: SessionRow, params: ListParams, ports: Ports, n
   return search === undefined || words.includes(search.toLowerCase());
 }
 
-function showSession({ key, entry }: SessionRow, ports: Ports) {
+function showSession({ key, entry }: SessionRow, active: readonly RunFacts[], ports: Ports) {
   const { sessionId, updatedAt, chatType = "direct", inputTokens = 0, outputTokens = 0, totalTokens = 0 } = entry;
-  const activeRunIds = ports.chat.active(key).map((facts) => facts.runId);
+  const activeRunIds = active.map((facts) => facts.runId);
   return {
     key,
     kind: chatType === "direct" ? "direct" : "group",

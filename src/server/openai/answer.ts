@@ -103,7 +103,8 @@ export class EventWriter {
   #keepAlive(): () => void {
     return this.#clock.after(KEEP_ALIVE_MS, () => {
       this.#open();
-      background("keep-alive of a stream", this.#write(": waiting\n\n"));
+      // A client that takes nothing needs no sign of life, and each one would wait for it anew.
+      if (!this.#raw.writableNeedDrain) background("keep-alive of a stream", this.#write(": waiting\n\n"));
       this.#cancel = this.#keepAlive();
     });
   }

@@ -25,13 +25,19 @@ const message = z.discriminatedUnion("role", [
 ]);
 export type ApiMessage = z.infer<typeof message>;
 
-// What the agent decides itself (temperature, tools, penalties …) is let through and has no effect.
+// What the agent decides itself (temperature, penalties …) is let through and has no effect.
 const completionRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(message).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   user: z.string().min(1).max(256).nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  functions: z.array(z.unknown()).nullish(),
+  tool_choice: z.unknown().optional(),
+  function_call: z.unknown().optional(),
+  response_format: z.looseObject({ type: z.string() }).nullish(),
+  n: z.number().nullish(),
 });
 export type CompletionRequest = z.infer<typeof completionRequest>;
 
@@ -44,6 +50,8 @@ export function parseCompletion(body: unknown): Parsed {
   const parsed = completionRequest.safeParse(body);
   if (!parsed.success) return { kind: "bad", error: badRequest(problemsOf(parsed.error)) };
   const request = parsed.data;
+  const unserved = unservedPart(request);
+  if (unserved !== undefined) return { kind: "bad", error: unserved };
   if (request.messages.at(-1)?.role !== "user") {
     return { kind: "bad", error: badRequest("the last message must be the user's", "messages") };
   }
@@ -52,6 +60,28 @@ export function parseCompletion(body: unknown): Parsed {
   const error = badRequest("images are taken as data URLs of base64 only; this gateway fetches no address", "messages");
   return { kind: "bad", error };
 }
+
+/** A client that gives these relies on them: an answer that leaves them out would be taken for the wrong thing. */
+function unservedPart(request: CompletionRequest): ApiError | undefined {
+  const found = UNSERVED.find(({ is }) => is(request));
+  return found && badRequest(found.message, found.param);
+}
+
+const OWN_TOOLS = "the agent calls its own tools; tools of the client are not served: leave them out";
+const isForced = (choice: unknown): boolean => ![undefined, null, "none", "auto"].some((free) => free === choice);
+
+const UNSERVED: readonly { param: string; message: string; is(request: CompletionRequest): boolean }[] = [
+  { param: "tools", message: OWN_TOOLS, is: ({ tools }) => (tools?.length ?? 0) > 0 },
+  { param: "functions", message: OWN_TOOLS, is: ({ functions }) => (functions?.length ?? 0) > 0 },
+  { param: "tool_choice", message: OWN_TOOLS, is: ({ tool_choice: choice }) => isForced(choice) },
+  { param: "function_call", message: OWN_TOOLS, is: ({ function_call: call }) => isForced(call) },
+  {
+    param: "response_format",
+    message: "the agent answers in text; JSON mode and schemas are not served",
+    is: ({ response_format: format }) => format !== undefined && format !== null && format.type !== "text",
+  },
+  { param: "n", message: "one answer is given per request", is: ({ n }) => n !== undefined && n !== null && n !== 1 },
+];
 
 function imageUrls(request: CompletionRequest): readonly string[] {
   const parts = request.messages.flatMap((item) => (Array.isArray(item.content) ? item.content : []));

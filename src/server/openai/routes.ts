@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../types/clock.ts";
 import type { RunStream } from "../../types/events.ts";
@@ -85,14 +86,22 @@ async function complete(request: FastifyRequest, reply: FastifyReply, options: O
   const asked = agentAsked(model, typeof header === "string" && header !== "" ? header : undefined);
   const agent = isOurModel(model) ? findAgent(asked, options) : undefined;
   if (agent === undefined) return sendError(reply, unknownModel(model));
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
-  const stream = await startRun(parsed.request, agent, options, gone.signal);
+  const gone = goneSignal(reply.raw);
+  const stream = await startRun(parsed.request, agent, options, gone);
   if (stream === undefined) return sendError(reply, stopped("the run did not begin"));
   const head = { id: `chatcmpl-${randomUUID()}`, model, created: Math.floor(options.clock.now() / 1000) };
   return parsed.request.stream === true
     ? streamAnswer(stream, { head, reply, request: parsed.request, options })
     : sendAnswer(stream, head, reply);
+}
+
+/** Aborts when the client goes away before it has its answer. A connection also closes after a whole answer. */
+function goneSignal(raw: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  raw.once("close", () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 const unknownModel = (model: string): ApiError => ({

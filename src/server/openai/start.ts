@@ -3,6 +3,7 @@ import { agentId, runId, type AgentId } from "../../types/ids.ts";
 import type { RunStream } from "../../types/events.ts";
 import { buildKey } from "../../sessions/keys.ts";
 import { storeAttachments } from "../methods/attachments.ts";
+import { background } from "../../utils/background.ts";
 import type { ServerOptions } from "../options.ts";
 import { findRun } from "../runs.ts";
 import type { CompletionRequest } from "./request.ts";
@@ -43,9 +44,15 @@ async function startInSession(
   );
   const id = runId(`openai-${randomUUID()}`);
   // The client has gone: there is nobody left to tell, and the run ends at its own time limit.
-  signal.addEventListener("abort", () => void ports.chat.abort(sessionKey, id).catch(() => undefined), { once: true });
+  const abort = () => background("abort after a client left", ports.chat.abort(sessionKey, id));
+  signal.addEventListener("abort", abort, { once: true });
   const sent = await ports.chat.send({ sessionKey, text: textOf(content), media, idempotencyKey: id });
-  return findRun(ports.chat, sent.runId, signal);
+  const stream = await findRun(ports.chat, sent.runId, signal);
+  // What follows the answer, such as a compaction, is the conversation's and not the client's.
+  if (stream) {
+    background("letting go of a client", stream.done.then(() => signal.removeEventListener("abort", abort)));
+  }
+  return stream;
 }
 
 /** Undefined when the gateway has no such agent. */

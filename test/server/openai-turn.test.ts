@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openHall, type Hall } from "../dispatch/stage.ts";
+import { startGateway, TOKEN, type TestGateway } from "./gateway.ts";
+
+/** Runs through the real dispatch, so that what a turn does after its answer is seen. */
+let hall: Hall;
+let gateway: TestGateway;
+
+beforeEach(async () => {
+  hall = await openHall();
+  hall.rules = { agent: { contextTokens: 4000 } };
+});
+
+afterEach(async () => {
+  await gateway.server.close(200);
+  await hall.close();
+});
+
+const ask = (content: string, stream: boolean): Promise<string> =>
+  fetch(`${gateway.http}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "openclaw", user: "bob", stream, messages: [{ role: "user", content }] }),
+  }).then((answer) => answer.text());
+
+test.each([
+  ["streamed", true],
+  ["whole", false],
+])("what follows a %s answer, such as a compaction, is not ended with the client's connection", async (_, stream) => {
+  const isSummary = (system: string) => system.startsWith("You write the memory");
+  const summaries: string[] = [];
+  hall.model.answer((call) => {
+    if (!isSummary(call.system)) return { text: "fine" };
+    summaries.push(call.said);
+    return { text: "SUMMARY" };
+  });
+  const boot = await hall.boot();
+  const aborted: string[] = [];
+  const chat = {
+    ...boot.chat,
+    abort: (...asked: Parameters<typeof boot.chat.abort>) => (aborted.push(asked[0]), boot.chat.abort(...asked)),
+  };
+  gateway = await startGateway({ chat });
+  for (const turn of [1, 2, 3, 4, 5])
+    expect(await ask(`turn-${turn} ${"word ".repeat(500)}`, stream)).toContain("fine");
+  await vi.waitFor(() => expect(summaries.length).toBeGreaterThan(0), { timeout: 20_000 });
+  const session = boot.sessions.list().find(({ key }) => key === "openai:bob");
+  await vi.waitFor(() => expect(boot.sessions.peek(session!.key)?.compactionCount).toBeGreaterThan(0), {
+    timeout: 20_000,
+  });
+  expect(aborted).toEqual([]);
+});

@@ -35,7 +35,7 @@ export class Replies {
     this.acks = new Acks(ports);
   }
 
-  /** A stranger gets a code, once per code; others wait in silence until one of three pending codes is over. */
+  /** A stranger gets a code, once per code; others wait in silence until one of three pending codes is over or ten minutes old. */
   async pair(row: InboxRow): Promise<void> {
     const { from, sender } = row.message;
     const asked = await this.#ports.journal.pairing.request({
@@ -46,7 +46,9 @@ export class Replies {
     });
     if (asked.kind === "new") this.#ports.onPairing?.(asked.request);
     if (isOwed(asked, row)) await this.#toChat(row, pairingText(asked.request.code, from.channel), "pairing");
-    this.#ports.log.info("pairing", {
+    // Somebody waits whom the operator sees nowhere else.
+    const level = asked.kind === "full" ? "warn" : "info";
+    this.#ports.log[level]("pairing", {
       session: this.#keyOf(row),
       inbox: row.id,
       channel: from.channel,

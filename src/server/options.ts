@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
-import type { MediaStore, PairingDesk } from "../types/journal.ts";
+import type { MediaStore, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { GatewayEvent, Method } from "../types/method.ts";
 import type { ModelInfo } from "../types/model.ts";
@@ -27,12 +27,18 @@ export interface LogTailRequest {
   readonly maxBytes?: number | undefined;
 }
 
+/** `queued`: it goes out when the account is connected. */
+export type Notified = { readonly state: "sent" | "queued" } | { readonly state: "failed"; readonly reason: string };
+
 /** What the server's own methods ask of the rest of the gateway. */
 export interface ServerPorts {
   readonly chat: ChatPort;
   readonly sessions: Sessions;
   readonly media: Pick<MediaStore, "put" | "read">;
-  readonly pairing: Pick<PairingDesk, "list" | "approve">;
+  readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve"> & {
+    /** Tells a stranger who was let in; what came of it. Never rejects. */
+    notify(paired: Paired): Promise<Notified>;
+  };
   /** Turns what a client calls a session into its key. Throws `MethodError` when it cannot be one. */
   resolveSessionKey(text: string): SessionKey;
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;

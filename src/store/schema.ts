@@ -141,6 +141,18 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX seen_at ON seen (at);
   CREATE INDEX system_events_at ON system_events (at);
   `,
+  `
+  CREATE TABLE turned_away (
+    channel TEXT NOT NULL,
+    account TEXT NOT NULL,
+    sender_id TEXT NOT NULL,
+    name TEXT,
+    had_code INTEGER NOT NULL,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    PRIMARY KEY (channel, account, sender_id)
+  ) WITHOUT ROWID;
+  `,
 ];
 
 /** The version that this program writes. */

@@ -166,8 +166,25 @@ export interface PairingRequest {
   readonly expiresAt: number;
 }
 
+/** Who was let in. `code` where there was one. */
+export type Paired = Omit<PairingRequest, "code" | "createdAt" | "expiresAt"> &
+  Partial<Pick<PairingRequest, "code" | "createdAt" | "expiresAt">>;
+
+/** A stranger who has no code, for three others were waiting, or who lost it to a newer one. Times are epoch milliseconds. */
+export interface TurnedAway {
+  readonly channel: string;
+  readonly account: string;
+  readonly senderId: string;
+  readonly name?: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
 export interface PairingDesk {
-  /** A stranger wrote. `full`: three others are waiting at this account. `again`: has a valid code already. */
+  /**
+   * A stranger wrote. `again`: has a valid code already. `full`: three others are waiting at this account, and none of their
+   * codes is ten minutes old, or this stranger had a code within the last hour; otherwise the oldest code gives way.
+   */
   request(from: {
     channel: string;
     account: string;
@@ -175,8 +192,13 @@ export interface PairingDesk {
     name?: string;
   }): Promise<{ readonly kind: "new" | "again"; readonly request: PairingRequest } | { readonly kind: "full" }>;
   list(): Promise<readonly PairingRequest[]>;
-  /** Undefined when the code is unknown or over. The sender is let in from now on. */
-  approve(channel: string, code: string): Promise<PairingRequest | undefined>;
+  /** Those of the last day who have no code, the latest first. */
+  turnedAway(): Promise<readonly TurnedAway[]>;
+  /**
+   * Lets in who has this code, or who waits under this id of the platform; with `account`, only there. Undefined when nobody
+   * does, or when the id waits at several accounts.
+   */
+  approve(channel: string, codeOrSender: string, account?: string): Promise<Paired | undefined>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
 }
 

@@ -72,7 +72,12 @@ export async function startGateway(overrides: Partial<ServerOptions> = {}): Prom
         return { id: mediaId(`m${stored.length}`), mime: about.mime ?? "image/png", path: "/m", bytes: bytes.length };
       },
     },
-    pairing: { list: async () => [], approve: async () => undefined },
+    pairing: {
+      list: async () => [],
+      turnedAway: async () => [],
+      approve: async () => undefined,
+      notify: async () => ({ state: "sent" }),
+    },
     resolveSessionKey: (text) => sessionKey(text === "main" ? "webchat:default:operator" : text),
     models: async () => [{ ...MODEL, available: true }],
     defaultModel: () => MODEL,

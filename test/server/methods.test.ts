@@ -39,7 +39,10 @@ beforeAll(async () => {
     ],
     pairing: {
       list: async () => [PAIRING],
-      approve: async (channel, code) => (channel === "telegram" && code === "ABCD2345" ? PAIRING : undefined),
+      turnedAway: async () => [{ channel: "telegram", account: "default", senderId: "8", firstAt: 1, lastAt: 2 }],
+      approve: async (channel, code) =>
+        channel === "telegram" && code.trim().toUpperCase() === "ABCD2345" ? PAIRING : undefined,
+      notify: async ({ senderId }) => ({ state: "failed", reason: `${senderId} has blocked the bot` }),
     },
   });
   client = new RawClient(gateway.url);
@@ -375,6 +378,12 @@ test("pairing requests are listed and let in by their code", async () => {
   expect(await client.request("pairing.list")).toMatchObject({ payload: { requests: [{ code: "ABCD2345" }] } });
   expect(await client.request("pairing.approve", { channel: "telegram", code: " abcd2345 " })).toMatchObject({
     payload: { ok: true, request: { senderId: "7" } },
+  });
+  expect(await client.request("pairing.list")).toMatchObject({ payload: { turnedAway: [{ senderId: "8" }] } });
+  expect(
+    await client.request("pairing.approve", { channel: "telegram", code: "ABCD2345", notify: true }),
+  ).toMatchObject({
+    payload: { notified: { state: "failed", reason: "7 has blocked the bot" } },
   });
   expect(await client.event("pairing.resolved")).toMatchObject({ payload: { channel: "telegram", senderId: "7" } });
   expect(await client.request("pairing.approve", { channel: "telegram", code: "nope" })).toMatchObject({

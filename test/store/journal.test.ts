@@ -181,6 +181,47 @@ describe("pairing", () => {
     expect(await pairing.isPaired("telegram", "work", "1")).toBe(false);
   });
 
+  it("lets three accounts keep nobody else from pairing: a code of ten minutes gives way, and its owner takes no other", async () => {
+    const { pairing } = await open();
+    for (const id of ["301", "401", "402"]) await pairing.request(from(id));
+    const waits = () => pairing.list().then((rows) => rows.map(({ senderId }) => senderId));
+    expect(await pairing.request(from("500"))).toEqual({ kind: "full" });
+    expect(await pairing.turnedAway()).toMatchObject([{ senderId: "500", firstAt: now, lastAt: now }]);
+    now += 600_000;
+    expect(await pairing.request(from("500"))).toMatchObject({ kind: "new" });
+    expect(await waits()).toEqual(["401", "402", "500"]);
+    expect(await pairing.turnedAway()).toMatchObject([{ senderId: "301" }]);
+    now += 600_000;
+    expect(await pairing.request(from("301"))).toEqual({ kind: "full" });
+    expect(await waits()).toContain("500");
+  });
+
+  it("lets in by the id of the platform who has no code", async () => {
+    const { pairing } = await open();
+    for (const id of ["1", "2", "3"]) await pairing.request(from(id));
+    await pairing.request(from("500"));
+    for (const id of ["1", "2", "3"]) await pairing.request(from(id, "work"));
+    await pairing.request(from("500", "work"));
+    expect(await pairing.approve("telegram", "500")).toBeUndefined();
+    expect(await pairing.approve("telegram", "999")).toBeUndefined();
+    expect(await pairing.approve("telegram", "500", "work")).toEqual({
+      channel: "telegram",
+      account: "work",
+      senderId: "500",
+    });
+    expect(await pairing.isPaired("telegram", "work", "500")).toBe(true);
+    expect(await pairing.isPaired("telegram", "default", "500")).toBe(false);
+    expect(await pairing.turnedAway()).toMatchObject([{ account: "default", senderId: "500" }]);
+  });
+
+  it("remembers fifty of an account for a day", async () => {
+    const { pairing } = await open();
+    for (let id = 1; id <= 70; id++) await pairing.request(from(String(id)));
+    expect(await pairing.turnedAway()).toHaveLength(50);
+    now += 86_400_000;
+    expect(await pairing.turnedAway()).toEqual([]);
+  });
+
   it("refuses a code that is over", async () => {
     const { pairing } = await open();
     const asked = await pairing.request(from("1"));

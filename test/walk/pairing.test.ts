@@ -28,12 +28,17 @@ describe.concurrent("a stranger", () => {
     expect(human.stdout).toContain(code);
     const wrong = await home.run(["pairing", "approve", "telegram", "AAAAAAAA"]);
     expect(wrong.code).not.toBe(0);
-    const approved = await home.run(["pairing", "approve", "telegram", code.toLowerCase()]);
+    const approved = await home.run(["pairing", "approve", "telegram", code.toLowerCase(), "--notify"]);
     expect(approved.code, approved.stderr).toBe(0);
+    expect(approved.stderr).toContain("The stranger was told.");
+    await world.told("The operator has let you in", 3001);
 
     world.telegram.say("thank you", stranger(3001));
     await world.told("thank you", 3001);
-    expect(JSON.parse((await home.run(["pairing", "list", "--json"])).stdout)).toEqual({ requests: [] });
+    expect(JSON.parse((await home.run(["pairing", "list", "--json"])).stdout)).toEqual({
+      requests: [],
+      turnedAway: [],
+    });
   });
 
   test("is let in while no gateway runs", async ({ world, expect }) => {

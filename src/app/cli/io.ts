@@ -24,7 +24,7 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
   return {
     env,
-    out: (text) => void process.stdout.write(text),
+    out: (text) => void process.stdout.write(isTerminal ? terminalText(text) : text),
     err: (text) => void process.stderr.write(Secret.mask(text)),
     isTerminal,
     isErrTerminal: process.stderr.isTTY === true,
@@ -41,6 +41,19 @@ export function writeJson(io: Io, value: unknown): void {
 export const cleanText = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
   text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
+
+/**
+ * What a terminal is given: the same without what would steer it, whoever wrote it. Colours of the program's own stay, and
+ * so do the ones of strangers, but for the one that hides text.
+ */
+export const terminalText = (text: string): string =>
+  text
+    .split(COLOR)
+    .map((part, index) => (index % 2 === 0 ? cleanText(part) : part))
+    .join("");
+
+// oxlint-disable-next-line no-control-regex -- the escape character begins a colour
+const COLOR = /(\u001b\[(?!(?:\d*;)*0*8[;m])[\d;]*m)/;
 
 /** Waits until everything written has left, for pipes are asynchronous on some systems. Never rejects. */
 export async function drain(): Promise<void> {

@@ -15,6 +15,7 @@ import { tailLogs } from "./log-tail.ts";
 import { gatewayMethods } from "./methods.ts";
 import { metricsText } from "./metrics.ts";
 import { statusOf } from "./status.ts";
+import { tellPaired } from "./tell-paired.ts";
 
 /** Events beside those of runs. */
 const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed"];
@@ -44,7 +45,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     chat,
     sessions: core.sessions,
     media: core.media,
-    pairing: core.journal.pairing,
+    pairing: { ...core.journal.pairing, notify: (paired) => tellPaired(paired, parts) },
     resolveSessionKey: (text) => resolveAlias(text, live.defaultAgent.id),
     models: () => core.models.list(),
     defaultModel: () => parts.model.info,

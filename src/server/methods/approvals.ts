@@ -36,24 +36,44 @@ function pairingMethods({ pairing }: Pick<ServerPorts, "pairing">, hub: Hub): re
       scope: "operator.pairing",
       params: z.looseObject({ channel: z.string().min(1).optional() }),
       run: async ({ channel }) => {
-        const requests = await pairing.list();
-        return { requests: requests.filter((request) => channel === undefined || request.channel === channel) };
+        const isAsked = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
+        const [requests, turnedAway] = await Promise.all([pairing.list(), pairing.turnedAway()]);
+        return { requests: requests.filter(isAsked), turnedAway: turnedAway.filter(isAsked) };
       },
     }),
     defineMethod({
       name: "pairing.approve",
       scope: "operator.pairing",
-      params: z.looseObject({ channel: z.string().min(1), code: z.string().min(1).max(64) }),
-      run: async ({ channel, code }) => {
-        const request = await pairing.approve(channel, code.trim().toUpperCase());
-        if (request === undefined) {
-          throw new MethodError("NOT_FOUND", `no waiting pairing request has this code on ${channel}`);
-        }
-        const { account, senderId } = request;
-        const payload = { channel, account, senderId, decision: "approved" };
-        hub.publish({ event: "pairing.resolved", payload, scope: "operator.pairing" });
-        return { ok: true, request };
-      },
+      params: approveParams,
+      run: async (params) => approve(params, pairing, hub),
     }),
   ];
+}
+
+const approveParams = z.looseObject({
+  channel: z.string().min(1),
+  /** The code, or the stranger's id on the platform. */
+  code: z.string().min(1).max(256),
+  accountId: z.string().min(1).optional(),
+  /** Whether the stranger is told. */
+  notify: z.boolean().optional(),
+});
+
+async function approve(
+  { channel, code, accountId, notify }: z.infer<typeof approveParams>,
+  pairing: ServerPorts["pairing"],
+  hub: Hub,
+) {
+  const request = await pairing.approve(channel, code, accountId);
+  if (request === undefined) {
+    throw new MethodError(
+      "NOT_FOUND",
+      `nobody waits on ${channel} with this code or id, or the id waits at several accounts`,
+    );
+  }
+  const { account, senderId } = request;
+  const payload = { channel, account, senderId, decision: "approved" };
+  hub.publish({ event: "pairing.resolved", payload, scope: "operator.pairing" });
+  const notified = notify === true ? { notified: await pairing.notify(request) } : {};
+  return { ok: true, request, ...notified };
 }

@@ -50,7 +50,10 @@ async function startInSession(
   const stream = await findRun(ports.chat, sent.runId, signal);
   // What follows the answer, such as a compaction, is the conversation's and not the client's.
   if (stream) {
-    background("letting go of a client", stream.done.then(() => signal.removeEventListener("abort", abort)));
+    background(
+      "letting go of a client",
+      stream.done.then(() => signal.removeEventListener("abort", abort)),
+    );
   }
   return stream;
 }

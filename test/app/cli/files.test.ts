@@ -1,6 +1,7 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { terminalText } from "../../../src/app/cli/io.ts";
 import { openJournal } from "../../../src/store/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { outputMatching, run, start, stateDir } from "./cli.ts";
@@ -63,7 +64,7 @@ test("logs --follow shows what is appended, whole lines only, and goes on in the
 test("pairing works on the journal when no gateway runs", async () => {
   const dir = stateDir();
   const env = { OPENCLAW_STATE_DIR: dir };
-  expect(await run(["pairing", "list"], env)).toMatchObject({ code: 0, out: "Nobody waits.\n" });
+  expect(await run(["pairing", "list"], env)).toMatchObject({ code: 0, out: "Nobody waits with a code.\n" });
   const path = join(dir, "state", "journal.sqlite");
   const journal = await openJournal({ path, bootId: "test" });
   const asked = await journal.pairing.request({
@@ -77,7 +78,10 @@ test("pairing works on the journal when no gateway runs", async () => {
   const list = await run(["pairing", "list"], env);
   expect(list.out).toMatch(new RegExp(`CODE +CHANNEL.*\\n${code} +telegram +default +77 +Eve \\[2J +in 5\\d min`));
   expect(JSON.parse((await run(["pairing", "list", "--json"], env)).out)).toMatchObject({ requests: [{ code }] });
-  expect(JSON.parse((await run(["pairing", "list", "slack", "--json"], env)).out)).toEqual({ requests: [] });
+  expect(JSON.parse((await run(["pairing", "list", "slack", "--json"], env)).out)).toEqual({
+    requests: [],
+    turnedAway: [],
+  });
   const wrong = await run(["pairing", "approve", "telegram", "AAAAAAAA"], env);
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("error NOT_FOUND")]);
   const right = await run(["pairing", "approve", "telegram", code.toLowerCase()], env);
@@ -159,6 +163,24 @@ test("sessions of a gateway that was killed are read from its journal, with what
   );
   writeFileSync(join(dir, "sessions", "sessions.json"), "{ half");
   expect(JSON.parse((await run(["sessions", "--json"], env)).out)).toMatchObject({ count: 3 });
+});
+
+test("an export on a terminal obeys nothing of what was said; a pipe gets it as it is", async () => {
+  const { env } = withSession();
+  const args = ["sessions", "export", "main", "--format", "markdown"];
+  expect((await run(args, env, true)).out).toContain("good [31mday");
+  expect((await run(args, env, false)).out).toContain("good \u001b[31mday");
+});
+
+test.each([
+  ["the clipboard", "a\u001b]52;c;ZXZpbA==\u0007b", "a]52;c;ZXZpbA==b"],
+  ["the screen", "a\u001b[2Jb\u001bcc\r", "a[2Jbcc"],
+  ["an 8-bit control", "a\u009b2Jb", "a2Jb"],
+  ["hidden text", "a\u001b[8mb\u001b[1;08mc", "a[8mb[1;08mc"],
+  ["the direction of words", "a\u202eb", "ab"],
+  ["the program's own colours", "\u001b[2mdim\u001b[22m and \u001b[38;5;9mred\u001b[0m", undefined],
+])("nothing that is printed on a terminal can change %s", (_, printed, seen) => {
+  expect(terminalText(printed)).toBe(seen ?? printed);
 });
 
 test("export writes Markdown into a new file and never over another", async () => {

@@ -18,16 +18,46 @@ const requestShape = z.looseObject({
   createdAt: z.number(),
   expiresAt: z.number(),
 });
-type Request = z.infer<typeof requestShape>;
+const turnedAwayShape = z.looseObject({
+  channel: z.string(),
+  account: z.string(),
+  senderId: z.string(),
+  name: z.string().optional(),
+  lastAt: z.number(),
+});
+const listShape = z.looseObject({
+  requests: z.array(requestShape),
+  turnedAway: z.array(turnedAwayShape).default([]),
+});
+type Strangers = z.infer<typeof listShape>;
+
+const approvedShape = z.looseObject({
+  request: requestShape.partial({ code: true, createdAt: true, expiresAt: true }),
+  notified: z.looseObject({ state: z.enum(["sent", "queued", "failed"]), reason: z.string().optional() }).optional(),
+});
+type Approved = z.infer<typeof approvedShape>;
 
 /** Who waits to be let in. */
 export async function pairingList(io: Io, channel: string | undefined, flags: { json?: boolean }): Promise<number> {
-  const all = await readRequests(io, await readState(io));
-  const requests = all.filter((request) => channel === undefined || request.channel === channel);
+  const all = await readStrangers(io, await readState(io));
+  const isAsked = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
+  const requests = all.requests.filter(isAsked);
+  const turnedAway = all.turnedAway.filter(isAsked);
   if (flags.json === true) {
-    writeJson(io, { requests });
+    writeJson(io, { requests, turnedAway });
     return 0;
   }
+  io.out(requests.length === 0 ? "Nobody waits with a code.\n" : requestTable(io, requests));
+  if (turnedAway.length > 0) {
+    io.out(
+      "\nWithout a code, for others were waiting. Let one in by the id: openclaw pairing approve <channel> <sender>\n",
+    );
+    io.out(turnedAwayTable(io, turnedAway));
+  }
+  return 0;
+}
+
+function requestTable(io: Io, requests: Strangers["requests"]): string {
   const rows = requests.map((request) => [
     request.code,
     request.channel,
@@ -36,61 +66,86 @@ export async function pairingList(io: Io, channel: string | undefined, flags: { 
     request.name ?? "",
     `in ${showDuration(request.expiresAt - Date.now())}`,
   ]);
-  io.out(
-    rows.length === 0
-      ? "Nobody waits.\n"
-      : table(io, ["CODE", "CHANNEL", "ACCOUNT", "SENDER", "NAME", "EXPIRES"], rows),
-  );
-  return 0;
+  return table(io, ["CODE", "CHANNEL", "ACCOUNT", "SENDER", "NAME", "EXPIRES"], rows);
+}
+
+function turnedAwayTable(io: Io, turnedAway: Strangers["turnedAway"]): string {
+  const rows = turnedAway.map(({ channel, account, senderId, name, lastAt }) => [
+    channel,
+    account,
+    senderId,
+    name ?? "",
+    `${showDuration(Date.now() - lastAt)} ago`,
+  ]);
+  return table(io, ["CHANNEL", "ACCOUNT", "SENDER", "NAME", "LAST WROTE"], rows);
 }
 
 interface ApproveFlags {
   readonly json?: boolean;
   readonly notify?: boolean;
+  readonly account?: string;
 }
 
-/** Lets the stranger with this code in. Throws NOT_FOUND when nobody waits with it. */
-export async function pairingApprove(
-  io: Io,
-  asked: { channel: string; code: string },
-  flags: ApproveFlags,
-): Promise<number> {
+interface Asked {
+  readonly channel: string;
+  /** Or the stranger's id on the platform. */
+  readonly code: string;
+}
+
+/** Lets the stranger with this code or id in. Throws NOT_FOUND when nobody waits with it. */
+export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags): Promise<number> {
   const state = await readState(io);
-  const isOnline = hasGateway(io, state);
-  const request = isOnline
-    ? await approveByGateway(io, state, { ...asked, notify: flags.notify === true })
-    : await approveInJournal(state, asked);
-  if (flags.json === true) writeJson(io, { ok: true, request });
+  const approved = hasGateway(io, state)
+    ? await approveByGateway(io, state, { asked, flags })
+    : await approveInJournal(state, asked, flags);
+  const { request } = approved;
+  if (flags.json === true) writeJson(io, { ok: true, ...approved });
   else {
     const who = request.name === undefined ? request.senderId : `${request.name} (${request.senderId})`;
     io.out(`${cleanText(who)} may write on ${request.channel} now.\n`);
   }
-  if (flags.notify === true && !isOnline) io.err("Not told: the gateway does not run.\n");
+  if (flags.notify === true) io.err(notifiedText(approved.notified));
   return 0;
 }
 
-async function readRequests(io: Io, state: State): Promise<readonly Request[]> {
-  if (hasGateway(io, state)) {
-    const shape = z.looseObject({ requests: z.array(requestShape) });
-    return (await callOnce(io, state, { method: "pairing.list", shape })).requests;
-  }
-  const path = journalPath(state.paths);
-  const rows = (await exists(path)) ? await withDesk(path, (desk) => desk.list()) : [];
-  return rows.map((row) => ({ ...row }));
+function notifiedText(notified: Approved["notified"]): string {
+  if (notified === undefined) return "Not told: the gateway does not run.\n";
+  if (notified.state === "failed") return `Not told: ${cleanText(notified.reason ?? "the message was not taken")}\n`;
+  return notified.state === "sent"
+    ? "The stranger was told.\n"
+    : "The stranger will be told once the account is connected.\n";
 }
 
-async function approveByGateway(io: Io, state: State, params: object): Promise<Request> {
-  const shape = z.looseObject({ request: requestShape });
-  return (await callOnce(io, state, { method: "pairing.approve", params, shape })).request;
+async function readStrangers(io: Io, state: State): Promise<Strangers> {
+  if (hasGateway(io, state)) return callOnce(io, state, { method: "pairing.list", shape: listShape });
+  const path = journalPath(state.paths);
+  if (!(await exists(path))) return { requests: [], turnedAway: [] };
+  return withDesk(path, async (desk) => {
+    const [requests, turnedAway] = await Promise.all([desk.list(), desk.turnedAway()]);
+    return { requests: requests.map((row) => ({ ...row })), turnedAway: turnedAway.map((row) => ({ ...row })) };
+  });
 }
 
-async function approveInJournal(state: State, { channel, code }: { channel: string; code: string }): Promise<Request> {
+async function approveByGateway(
+  io: Io,
+  state: State,
+  { asked, flags }: { asked: Asked; flags: ApproveFlags },
+): Promise<Approved> {
+  const { account: accountId, notify } = flags;
+  const params = { ...asked, ...(accountId !== undefined && { accountId }), ...(notify === true && { notify }) };
+  const { request, notified } = await callOnce(io, state, { method: "pairing.approve", params, shape: approvedShape });
+  return { request, ...(notified && { notified }) };
+}
+
+async function approveInJournal(state: State, { channel, code }: Asked, { account }: ApproveFlags): Promise<Approved> {
   const path = journalPath(state.paths);
-  const request = (await exists(path)) ? await withDesk(path, (desk) => desk.approve(channel, code)) : undefined;
-  if (request) return { ...request };
+  const request = (await exists(path))
+    ? await withDesk(path, (desk) => desk.approve(channel, code, account))
+    : undefined;
+  if (request) return { request: { ...request } };
   throw new OpenClawError("NOT_FOUND", {
-    message: `Nobody waits on ${channel} with the code ${code}.`,
-    fix: "See who waits: openclaw pairing list. A code is good for one hour.",
+    message: `Nobody waits on ${channel} with the code or id ${code}, or the id waits at several accounts.`,
+    fix: "See who waits: openclaw pairing list. A code is good for one hour; --account names one of several accounts.",
   });
 }
 

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
-import type { Io } from "../io.ts";
+import { cleanText, type Io } from "../io.ts";
 import { readState } from "../state.ts";
 import { messageShape, messageText, type ShownMessage } from "./message-text.ts";
 import { findStoredSession } from "./session-files.ts";
@@ -23,13 +23,16 @@ const lineShape = z.looseObject({ type: z.literal("message"), message: messageSh
 export async function sessionsExport(io: Io, key: string, { format, output }: ExportFlags): Promise<number> {
   const { file } = await findStoredSession(await readState(io), key);
   const source = format === "markdown" ? Readable.from(markdownOf(file)) : createReadStream(file, "utf8");
-  if (output === undefined) for await (const chunk of source) io.out(String(chunk));
+  if (output === undefined) for await (const chunk of source) io.out(shown(io, String(chunk)));
   else {
     await writeNew(source, output);
     io.err(`Wrote ${output}.\n`);
   }
   return 0;
 }
+
+/** A file or a pipe gets the words as they are; a terminal would obey what is in them. */
+const shown = (io: Io, text: string): string => (io.isTerminal ? cleanText(text) : text);
 
 async function writeNew(source: Readable, output: string): Promise<void> {
   try {

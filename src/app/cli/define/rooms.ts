@@ -73,12 +73,13 @@ function definePairing(program: Command, act: Act): void {
   pairing
     .command("approve")
     .argument("<channel>", "channel of the stranger")
-    .argument("<code>", "the code that the stranger was given")
+    .argument("<code>", "the code that the stranger was given, or the stranger's id on the platform")
     .description("let a stranger in")
+    .option("--account <accountId>", "of this account, where an id waits at several")
     .option("--notify", "tell the stranger")
     .option("--json", "for scripts")
     .action(
-      act(async (io, channel: string, code: string, options: Json & { notify?: boolean }) => {
+      act(async (io, channel: string, code: string, options: Json & { notify?: boolean; account?: string }) => {
         const { pairingApprove } = await import("../commands/pairing.ts");
         return pairingApprove(io, { channel, code }, options);
       }),

@@ -1,0 +1,27 @@
+import type { Notified } from "../../server/options.ts";
+import type { Paired } from "../../types/journal.ts";
+import { errorText } from "../../utils/error-text.ts";
+import { blocksOf, deliverAndWait, peerOf } from "./outgoing.ts";
+import type { Parts } from "./parts.ts";
+
+/** Milliseconds that the operator waits for the platform; after it the message stays in the outbox. */
+const WAIT_MS = 5000;
+const PAIRED_TEXT = "The operator has let you in. You can write to me now.";
+
+/** Tells a stranger who was let in. Never rejects. */
+export async function tellPaired(paired: Paired, parts: Parts): Promise<Notified> {
+  const { channel, account, senderId } = paired;
+  try {
+    const outgoing = { to: senderId, channel, accountId: account, message: PAIRED_TEXT, media: [], files: [] };
+    const to = peerOf(outgoing, parts);
+    const blocks = await blocksOf(outgoing, to, parts);
+    // The same stranger let in twice at once is told once.
+    const replyKey = `paired:${channel}:${account}:${senderId}:${paired.code ?? Math.floor(parts.core.ports.clock.now() / 60_000)}`;
+    const rows = await deliverAndWait({ replyKey, to, blocks }, WAIT_MS, parts);
+    const failed = rows.find((row) => row.state === "failed");
+    if (failed) return { state: "failed", reason: failed.error ?? "the platform did not take the message" };
+    return { state: rows.every((row) => row.state === "sent") ? "sent" : "queued" };
+  } catch (error) {
+    return { state: "failed", reason: errorText(error) };
+  }
+}

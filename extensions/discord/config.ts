@@ -29,7 +29,15 @@ export const discordConfig = z.looseObject({
     .min(1000)
     .default(30_000)
     .meta(about("Ready timeout", "A gateway connection that is not ready after so many milliseconds is begun anew.")),
-  suppressEmbeds: z.boolean().default(false).meta(about("Suppress embeds", "Shows no previews of links.")),
+  suppressEmbeds: z
+    .boolean()
+    .default(true)
+    .meta(
+      about(
+        "Suppress embeds",
+        "Shows no previews of links; Discord fetches a page for one though nobody opens the link.",
+      ),
+    ),
   commands: z
     .looseObject({
       native: z

@@ -83,7 +83,10 @@ export const slackConfig = z.looseObject({
     .optional()
     .meta(about("Typing reaction", "An emoji's name, put under the message that is being answered.")),
   unfurlLinks: z.boolean().default(false).meta(about("Unfurl links", "Shows previews of linked pages.")),
-  unfurlMedia: z.boolean().default(true).meta(about("Unfurl media", "Shows linked pictures and films.")),
+  unfurlMedia: z
+    .boolean()
+    .default(false)
+    .meta(about("Unfurl media", "Shows linked pictures and films; Slack fetches them though nobody opens the link.")),
   mediaMaxMb: z.number().positive().max(1000).default(20).meta(about("Media limit", "Megabytes of one file.")),
 });
 export type SlackConfig = z.output<typeof slackConfig>;

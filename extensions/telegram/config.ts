@@ -64,7 +64,15 @@ export const telegramConfig = z.looseObject({
     .startsWith("/")
     .optional()
     .meta(about("Webhook certificate", "A file with the public key of a certificate that nobody has signed.")),
-  linkPreview: z.boolean().default(true).meta(about("Link preview", "Shows a preview below messages with links.")),
+  linkPreview: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Link preview",
+        "Shows a preview below messages with links. Telegram fetches the page for it: a link that a stranger talked the model into carries out what is in it, though nobody opens it.",
+      ),
+    ),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Telegram's menu of commands.")),
   customCommands: z.array(customCommand).default([]).meta(about("Own commands", "More lines of that menu.")),
   capabilities: capabilitiesConfig.prefault({}).meta(about("Capabilities", "What messages may have.")),

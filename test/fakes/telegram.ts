@@ -73,6 +73,8 @@ export type Fault =
   | "500"
   | "400"
   | "403"
+  /** An error of which nothing is said but its code. */
+  | "bare"
   | "401"
   | "409"
   | "webhook"
@@ -569,6 +571,8 @@ function faultAnswer(fault: { mode: Fault; retryAfter: number }): Answer {
       return refuse(429, `Too Many Requests: retry after ${fault.retryAfter}`, { retry_after: fault.retryAfter });
     case "500":
       return refuse(500, "Internal Server Error");
+    case "bare":
+      return { status: 400, body: { ok: false, error_code: 400 } };
     case "403":
       return refuse(403, "Forbidden: bot was blocked by the user");
     case "photo":

@@ -40,3 +40,14 @@ describe("a cut where no word ends", () => {
     );
   });
 });
+
+describe("a cut within a text without blanks", () => {
+  it.each(["👩‍👩‍👧‍👦", "🇩🇪", "กำ้", "e\u0301\u0323", "한", "👍🏽"])("keeps %s in one piece", (sign) => {
+    const text = sign.repeat(300);
+    for (let limit = sign.length; limit < sign.length * 4; limit += 1) {
+      const parts = renderTelegramChunks(text, { limit: limit + 40 }).map(({ plain }) => plain);
+      expect(parts.join("")).toBe(text);
+      expect(parts.filter((part) => part.length % sign.length !== 0)).toEqual([]);
+    }
+  });
+});

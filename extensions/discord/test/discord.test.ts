@@ -22,7 +22,7 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 
 describe("sending", () => {
   test("thread, reply, silence, buttons and nonce reach Discord, and nobody is called", async () => {
-    const { link, topic, posts, fake } = await begin({ suppressEmbeds: true });
+    const { link, topic, posts, fake } = await begin();
     const asked = fake.say("903", "question");
     const buttons = Array.from({ length: 6 }, (_, n) => ({ label: `B${n}`, command: `/do ${n}` }));
     const tooLong = { label: "no", command: "x".repeat(101) };

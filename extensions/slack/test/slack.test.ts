@@ -258,7 +258,13 @@ describe("what goes out", () => {
     const long = `${"a".repeat(2990)}\n${"b".repeat(900)}`;
     expect(await link.send(topic, mrkdwn(long), { ...KEY, buttons, replyTo: "5.5" })).toMatchObject({ kind: "sent" });
     const { body } = fake.calls.findLast(({ method }) => method === "chat.postMessage")!;
-    expect(body).toMatchObject({ channel: "C9", thread_ts: TOPIC, text: long, unfurl_links: "true" });
+    expect(body).toMatchObject({
+      channel: "C9",
+      thread_ts: TOPIC,
+      text: long,
+      unfurl_links: "true",
+      unfurl_media: "false",
+    });
     expect(JSON.parse(body["metadata"]!)).toEqual({ event_type: "openclaw_reply", event_payload: { key: "k" } });
     const blocks = JSON.parse(body["blocks"]!) as { type: string; text?: { text: string }; elements?: unknown[] }[];
     expect(blocks.map(({ type }) => type)).toEqual(["section", "section", "actions"]);

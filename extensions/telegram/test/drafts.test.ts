@@ -74,6 +74,12 @@ test.each(["unknown", "refused"] as const)("a server to which drafts are %s is n
   expect(host.lines.some((line) => line.includes("drafts"))).toBe(true);
 });
 
+test("an error without a description is one all the same", async () => {
+  const { fake, grow } = await begin();
+  fake.fail("sendMessageDraft", "bare");
+  expect(await grow()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
+});
+
 test("a chat that takes nothing says nothing of the others; a 429 names its time", async () => {
   const { fake, grow } = await begin();
   fake.fail("sendMessageDraft", "403");

@@ -33,7 +33,7 @@ describe("sending", () => {
   });
 
   test("topic, reply, silence, buttons and link preview reach Telegram", async () => {
-    const { link, fake, topic } = await begin({ linkPreview: false });
+    const { link, fake, topic } = await begin();
     const buttons = [1, 2, 3, 4].map((n) => ({ label: `B${n}`, command: `/do ${n}` }));
     const tooLong = { label: "no", command: "x".repeat(65) };
     const result = await link.send(topic, html("hi"), {
@@ -55,6 +55,17 @@ describe("sending", () => {
         ),
       },
     });
+  });
+
+  test("links have previews where the config says so, in edits too", async () => {
+    const previews = async (more: object) => {
+      const { link, fake, direct } = await begin(more);
+      const sent = await link.send(direct, html("http://a.b/?d=secret"), KEY);
+      await link.edit?.(direct, sent.kind === "sent" ? sent.messageId : "", html("http://a.b/?d=more"));
+      return fake.sent.map(({ body }) => body["link_preview_options"]);
+    };
+    expect(await previews({})).toEqual([{ is_disabled: true }, { is_disabled: true }]);
+    expect(await previews({ linkPreview: true })).toEqual([undefined, undefined]);
   });
 
   test("files go as what they are, from the store and by Telegram's own id", async () => {

@@ -47,6 +47,18 @@ function lastBreak(text: string, blank: RegExp, { from, end, links }: Stretch): 
 function hardCut(text: string, { from, end, links }: Stretch): number {
   const link = linkAt(links, end);
   if (link !== undefined && link.start > from) return link.start;
+  return signStart(text, from, end);
+}
+
+/** Units of the longest sign that is kept whole, such as a family of emoji or a Thai letter with its marks. */
+const LONGEST_SIGN = 64;
+const SIGNS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** The place itself, or where the sign begins that it would tear. A sign that is longer than the part is torn between characters. */
+function signStart(text: string, from: number, end: number): number {
+  const signs = SIGNS.segment(text.slice(from, end + LONGEST_SIGN));
+  const place = from + (signs.containing(end - from)?.index ?? end - from);
+  if (place > from && end - place < LONGEST_SIGN) return place;
   const torn = text.charCodeAt(end) >> 10 === 0x37 && text.charCodeAt(end - 1) >> 10 === 0x36;
   return torn && end - 1 > from ? end - 1 : end;
 }

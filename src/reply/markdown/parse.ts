@@ -2,6 +2,9 @@ import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 
 import type { Block, Cell, Inline, Mark, MarkdownDoc, Table } from "./doc.ts";
+import { markBesideCjk } from "./cjk.ts";
+import { keepFormulas } from "./formulas.ts";
+import { readHtmlMarks } from "./html-marks.ts";
 import { boundLinkLabels } from "./link-labels.ts";
 import { markSpoilers } from "./spoilers.ts";
 import { keepWebAddresses } from "./web-address.ts";
@@ -12,11 +15,15 @@ const MAX_NESTING = 1000;
 const parser = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 keepWebAddresses(parser);
 boundLinkLabels(parser);
+markBesideCjk(parser);
+keepFormulas(parser);
+readHtmlMarks(parser);
 // An address that is shown is one that can be copied: its escapes stay.
 parser.normalizeLinkText = (address) => address;
 
 /**
- * Parses CommonMark with tables, strikethrough and `||spoilers||`. Raw HTML and bare web addresses are text. Never throws. This file loads the
+ * Parses CommonMark with tables, strikethrough and `||spoilers||`. Formulas, bare web addresses and raw HTML but for `<br>`, `<u>` and
+ * comments are text. Never throws. This file loads the
  * parser (about 10 ms), so import it, or what renders, only when there is something to render.
  */
 export function parseMarkdown(text: string): MarkdownDoc {

@@ -1,8 +1,9 @@
 import { matchArtefact } from "./artefacts.ts";
+import { INTERNAL_TRIGGERS, matchInternal } from "./internal-marks.ts";
 import { createScanner } from "./scan.ts";
 import type { Match, MatchPlace, Piece } from "./scan.ts";
 
-/** Takes think and final tags, and tool calls written out as text, from a stream of text. */
+/** Takes think and final tags, tool calls written out as text, and what the gateway wrote for the model from a stream of text. */
 export interface TagStripper {
   /** Returns what may be shown now; keeps back only what could still be a tag. */
   push(delta: string): string;
@@ -26,7 +27,7 @@ const MAX_TAG = 256;
 
 /** Makes a stripper for one message. Tags inside Markdown code are text. Never throws. */
 export function createTagStripper(options: TagStripperOptions = {}): TagStripper {
-  const scanner = createScanner<Mark>("<[", matchMark);
+  const scanner = createScanner<Mark>(TRIGGERS, matchMark);
   const sink = createSink(options.enforceFinal === true);
   return {
     push: (delta) => sink.take(scanner.push(delta)),
@@ -35,7 +36,14 @@ export function createTagStripper(options: TagStripperOptions = {}): TagStripper
   };
 }
 
+const TRIGGERS = [...new Set(`<[${INTERNAL_TRIGGERS}`)].join("");
+
 function matchMark(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
+  return matchInternal(text, place) ?? matchOwn(text, place);
+}
+
+function matchOwn(text: string, place: MatchPlace): Match<Mark> | "more" | undefined {
+  if (!"<[".includes(text.charAt(0))) return undefined;
   return text.startsWith("[") ? matchArtefact(text, place) : matchTag(text, place);
 }
 

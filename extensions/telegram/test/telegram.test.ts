@@ -58,7 +58,7 @@ describe("sending", () => {
   });
 
   test("links have previews where the config says so, in edits too", async () => {
-    const previews = async (more: object) => {
+    const previews = async (more: Record<string, unknown>) => {
       const { link, fake, direct } = await begin(more);
       const sent = await link.send(direct, html("http://a.b/?d=secret"), KEY);
       await link.edit?.(direct, sent.kind === "sent" ? sent.messageId : "", html("http://a.b/?d=more"));

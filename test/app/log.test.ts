@@ -1,5 +1,9 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { openLog } from "../../src/app/log/log.ts";
 import { humanLine } from "../../src/app/log/human.ts";
 
 it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jgone", "\u202eevil", "a\u2028b"])(
@@ -12,3 +16,27 @@ it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jg
     expect(line.endsWith("\n")).toBe(true);
   },
 );
+
+it("a day's log has a size that it does not outgrow, and keeps its newest lines in order", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const begin = () =>
+    openLog({ dir, level: "info", consoleLevel: "silent", consoleStyle: "json", maxDayBytes: 10_000 });
+  const log = begin();
+  for (let n = 0; n < 300; n += 1) log.info("line", { n });
+  log.flush();
+  // A start later in the day knows how full the file is.
+  const next = begin();
+  for (let n = 300; n < 400; n += 1) next.info("line", { n });
+  next.flush();
+  const names = readdirSync(dir).toSorted();
+  expect(names).toEqual([
+    expect.stringMatching(/^openclaw-[\d-]+\.1\.log$/),
+    expect.stringMatching(/^openclaw-[\d-]+\.log$/),
+  ]);
+  for (const name of names) expect(statSync(join(dir, name)).size).toBeLessThan(10_200);
+  const lines = names.flatMap((name) => readFileSync(join(dir, name), "utf8").trim().split("\n"));
+  const numbers = lines.map((line) => (JSON.parse(line) as { n: number }).n);
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, at) => 400 - numbers.length + at));
+  expect(numbers.length).toBeGreaterThan(100);
+});

@@ -37,7 +37,7 @@ export async function clearAway({ live, core, log }: Pick<Parts, "live" | "core"
 }
 
 const MIB = 1_048_576;
-const DAILY_LOG = /^openclaw-\d{4}-\d{2}-\d{2}\.log$/;
+const DAILY_LOG = /^openclaw-\d{4}-\d{2}-\d{2}(?:\.1)?\.log$/;
 
 interface KeptFile {
   readonly path: string;

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import type { Log } from "../../types/log.ts";
@@ -11,6 +11,8 @@ export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "
 export interface LogOptions {
   /** Folder of the daily files; none for commands that only print. */
   readonly dir?: string | undefined;
+  /** Bytes of a day's file; 256 MiB when unset. A full one becomes the day's `.1` file, in place of the one before. */
+  readonly maxDayBytes?: number;
   /** One file instead of a daily one. */
   readonly file?: string | undefined;
   readonly level: Level;
@@ -39,6 +41,8 @@ const RANK: Readonly<Record<Level, number>> = {
   silent: 99,
 };
 
+const MAX_DAY_BYTES = 268_435_456;
+
 /** The name of a day's file, local time. */
 function dailyName(now: Date): string {
   const day = [now.getFullYear(), now.getMonth() + 1, now.getDate()]
@@ -55,6 +59,8 @@ export function openLog(options: LogOptions): OpenLog {
 class Root {
   #options: LogOptions;
   #path: string | undefined;
+  /** Of the file that is written now. */
+  #bytes = 0;
   #file: pino.Logger | undefined;
   #destination: ReturnType<typeof pino.destination> | undefined;
   readonly #console: pino.Logger | undefined;
@@ -93,21 +99,48 @@ class Root {
     else process.stdout.write(Secret.mask(humanLine(verb, message, fields)));
   }
 
+  /** Only daily files are kept small: of a file of the operator's own choice the operator takes care. */
+  #isFull(): boolean {
+    const { file, maxDayBytes = MAX_DAY_BYTES } = this.#options;
+    return file === undefined && this.#bytes >= maxDayBytes;
+  }
+
   #today(): pino.Logger | undefined {
     const { dir, file } = this.#options;
     const path = file ?? (dir === undefined ? undefined : join(dir, dailyName(new Date())));
-    if (path === undefined || path === this.#path) return this.#file;
+    if (path === undefined) return this.#file;
+    if (path === this.#path && !this.#isFull()) return this.#file;
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#destination?.flushSync();
     this.#destination?.end();
+    const isStuck = path === this.#path && !putAside(path);
     this.#path = path;
+    // What could not be put aside is tried again when as much was written once more.
+    this.#bytes = isStuck ? 0 : sizeOf(path);
     this.#destination = pino.destination({ dest: path, mode: 0o600, sync: true, append: true });
     // A full disk must not end the gateway: the terminal still gets the line.
     this.#destination.on("error", () => undefined);
+    this.#destination.on("write", (bytes) => {
+      this.#bytes += bytes;
+    });
     this.#file = pino({ ...SHAPE, level: "trace" }, this.#destination);
     return this.#file;
   }
 }
+
+/** A day's file that is full: its lines stay beside it, those of an earlier full one go. False when it cannot be. */
+function putAside(path: string): boolean {
+  try {
+    renameSync(path, path.replace(/\.log$/, ".1.log"));
+    return true;
+  } catch {
+    // Nowhere to put it: the file goes on growing, which loses no line.
+    return false;
+  }
+}
+
+/** 0 when there is no file that could be looked at. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const SHAPE = {
   level: "trace",

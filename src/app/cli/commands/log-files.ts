@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileSize } from "../../../store/files.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 
-const DAILY = /^openclaw-\d{4}-\d{2}-\d{2}\.log$/;
+const DAILY = /^openclaw-\d{4}-\d{2}-\d{2}(?:\.1)?\.log$/;
 const BLOCK = 65_536;
 const NEWLINE = 10;
 

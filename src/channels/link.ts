@@ -1,5 +1,6 @@
 import type { ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
+import { overlay } from "../utils/overlay.ts";
 
 /** When something last came, left, or proved that the platform is there; epoch milliseconds. */
 export interface Times {
@@ -12,21 +13,11 @@ export const emptyTimes = (): Times => ({ inbound: undefined, outbound: undefine
 
 /** The same link, with the time of each successful send noted. */
 export function watchedLink(link: ChannelLink, times: Times, clock: Clock): ChannelLink {
-  return {
+  return overlay(link, {
     async send(to, part, options) {
       const result = await link.send(to, part, options);
       if (result.kind === "sent") times.outbound = clock.now();
       return result;
     },
-    ...(link.edit && { edit: link.edit.bind(link) }),
-    ...(link.remove && { remove: link.remove.bind(link) }),
-    ...(link.grow && { grow: link.grow.bind(link) }),
-    ...(link.typing && { typing: link.typing.bind(link) }),
-    ...(link.react && { react: link.react.bind(link) }),
-    ...(link.find && { find: link.find.bind(link) }),
-    ...(link.unanswered && { unanswered: link.unanswered.bind(link) }),
-    ...(link.missedSince && { missedSince: link.missedSince.bind(link) }),
-    ...(link.download && { download: link.download.bind(link) }),
-    close: () => link.close(),
-  };
+  });
 }

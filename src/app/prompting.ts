@@ -42,9 +42,12 @@ async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) =>
     bundledDir: join(packageRoot, "skills"),
   };
   const { skills: only } = agent.prompt;
-  const { load, entries } = live.config.skills;
+  const { load, entries, allowBundled = [] } = live.config.skills;
   const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
-  const skills = await loadSkills({ ...sources, extraDirs: load.extraDirs, hidden, ...(only && { only }) }, tell);
+  const skills = await loadSkills(
+    { ...sources, extraDirs: load.extraDirs, hidden, allowBundled, ...(only && { only }) },
+    tell,
+  );
   return { contextFiles, skills };
 }
 

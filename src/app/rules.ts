@@ -48,7 +48,11 @@ function rulesOf(live: Live): DispatchSettings {
         account: accountOf(config, message.from),
         patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
       }),
-    chat: (to) => ({ ...styleOf(accountOf(config, to), config), replyToMode: replyModeOf(accountOf(config, to), to) }),
+    chat: (to) => ({
+      ...styleOf(accountOf(config, to), config),
+      ...historyOf(to, config),
+      replyToMode: replyModeOf(accountOf(config, to), to),
+    }),
   };
 }
 
@@ -80,7 +84,7 @@ function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"]
 function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "replyToMode"> {
   const prefix = account.responsePrefix ?? config.messages.responsePrefix;
   const { mode, nativeTransport, chunkMode = account.chunkMode } = account.streaming;
-  const { mediaMaxMb, dmHistoryLimit } = account;
+  const { mediaMaxMb } = account;
   const { blockStreamingChunk: chunk, blockStreamingCoalesce } = config.agents.defaults;
   return {
     ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
@@ -94,8 +98,14 @@ function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "reply
     },
     ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
     ...typesOf(account),
-    ...(dmHistoryLimit !== undefined && { dmHistoryLimit }),
   };
+}
+
+/** Turns of a direct chat that the model is shown: of the chat itself, its account, or all. */
+function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> {
+  const { dms, dmHistoryLimit } = accountOf(config, to);
+  const most = own(dms, to.chat.id)?.historyLimit ?? dmHistoryLimit ?? config.session.dmHistoryLimit;
+  return most === undefined ? {} : { dmHistoryLimit: most };
 }
 
 const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>

@@ -158,6 +158,19 @@ const accountShape = {
     .prefault({})
     .meta(about("Threads", "What a thread is to the agent.")),
   historyLimit: z.int().min(0).optional().meta(about("History limit", "As in `messages.groupChat.historyLimit`.")),
+  dms: z
+    .record(
+      z.string(),
+      z.looseObject({
+        historyLimit: z
+          .int()
+          .min(0)
+          .optional()
+          .meta(about("History limit", "As `dmHistoryLimit`, for this chat, and before it.")),
+      }),
+    )
+    .prefault({})
+    .meta(about("Direct chats", "Settings of single direct chats, by the platform's id.")),
   dmHistoryLimit: z
     .int()
     .min(0)

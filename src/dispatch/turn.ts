@@ -23,6 +23,7 @@ import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import { chatName, principalOf } from "./principal.ts";
 import { claimEvents } from "./turn-events.ts";
+import { mayUse } from "./may-use.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
 export interface PreparedTurn {
@@ -310,12 +311,15 @@ export async function candidatesFor(
   ports: Pick<DispatchPorts, "models">,
 ): Promise<readonly ModelRef[]> {
   const asked = parseRef(message?.options?.model);
-  if (asked) return [asked];
-  const { providerOverride, modelOverride } = session.entry;
-  if (providerOverride !== undefined && modelOverride !== undefined)
-    return [{ provider: providerOverride, id: modelOverride }];
+  if (asked && mayUse(agent, asked)) return [asked];
+  const chosen = chosenIn(session.entry);
+  if (chosen && mayUse(agent, chosen)) return [chosen];
   const primary = agent.model.primary ?? (await ports.models.choose());
   return [primary, ...agent.model.fallbacks];
+}
+
+function chosenIn({ providerOverride: provider, modelOverride: id }: Session["entry"]): ModelRef | undefined {
+  return provider === undefined || id === undefined ? undefined : { provider, id };
 }
 
 function parseRef(text: string | undefined): ModelRef | undefined {

@@ -28,6 +28,17 @@ const modelChoice = z.union([
 
 const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
 
+/** The keys alone count; a last part of `*` stands for any model of a provider. */
+const allowedModels = z
+  .record(z.string(), z.unknown())
+  .optional()
+  .meta(
+    about(
+      "Models",
+      "The models that may be chosen for a conversation, as `provider/model` or `provider/*`, beside the agent's own; any when unset or empty.",
+    ),
+  );
+
 /** `agents.defaults`, as far as the rooms below know it. */
 export const agentDefaultsConfig = z.strictObject({
   model: modelChoice
@@ -39,6 +50,16 @@ export const agentDefaultsConfig = z.strictObject({
         "anthropic/claude-sonnet-4-5",
       ),
     ),
+  agentId: z
+    .string()
+    .optional()
+    .meta(
+      about(
+        "Default agent",
+        "Id of the agent that answers when nothing else is said; `default: true` in the list goes before it.",
+      ),
+    ),
+  models: allowedModels,
   thinkingDefault: thinking
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
@@ -68,6 +89,7 @@ export const agentEntryConfig = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
+  models: allowedModels,
   default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
   name: z.string().optional().meta(about("Name", "Shown to people.")),
   identity: z

@@ -47,6 +47,10 @@ export const promptDefaultsShape = {
 
 /** `skills.*` */
 export const skillsConfig = z.strictObject({
+  allowBundled: z
+    .array(z.string())
+    .optional()
+    .meta(about("Bundled", "Of the skills that come with the gateway, only these; all when unset or empty.")),
   load: z
     .strictObject({
       extraDirs: z

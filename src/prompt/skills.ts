@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { errorCode } from "../utils/missing.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
 import { BUILT_IN, type TextPart } from "./parts.ts";
@@ -22,6 +22,8 @@ export interface SkillSources {
   readonly only?: readonly string[];
   /** Names that are switched off. */
   readonly hidden?: ReadonlySet<string>;
+  /** Names of bundled skills that may be seen; all when unset or empty. */
+  readonly allowBundled?: readonly string[];
 }
 
 /** A `SKILL.md` that cannot be used, and why. */
@@ -112,12 +114,16 @@ export async function loadSkills(
   for (const read of (await Promise.all(directories.map(readDirectory))).flat()) {
     if ("reason" in read) {
       told(read);
-    } else if (isSeen(read.name, sources)) {
+    } else if (isSeen(read.name, sources) && !isLeftOut(read, sources)) {
       found.set(read.name, read);
     }
   }
   return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+/** One of the gateway's own that the config does not name, where it names any. */
+const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
+  allowBundled.length > 0 && location.startsWith(join(bundledDir, sep)) && !allowBundled.includes(name);
 
 const isSeen = (name: string, { only, hidden }: SkillSources): boolean =>
   (only === undefined || only.includes(name)) && hidden?.has(name) !== true;

@@ -80,6 +80,11 @@ export const sessionConfig = z.strictObject({
     .record(z.string(), resetRule)
     .prefault({})
     .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
+  dmHistoryLimit: z
+    .int()
+    .min(0)
+    .optional()
+    .meta(about("Direct history limit", "As `channels.<channel>.dmHistoryLimit`, for channels that do not set it.")),
   sendPolicy: sendPolicyConfig
     .optional()
     .meta(

@@ -40,6 +40,8 @@ export interface AgentSettings {
     readonly skipBootstrap: boolean;
     readonly skills?: readonly string[];
   };
+  /** `provider/model` or `provider/*` that may be chosen beside the agent's own; any when unset. */
+  readonly allowedModels?: readonly string[];
   readonly tools: ToolPolicySettings;
   /** There is no message tool when unset. */
   readonly messageTool?: MessageToolSettings;

@@ -47,6 +47,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.timeoutSeconds",
     "agents.defaults.llm.idleTimeoutSeconds",
     "agents.defaults.workspace",
+    "agents.defaults.agentId",
+    "agents.defaults.models",
+    "agents.list.models",
     "agents.defaults.systemPromptOverride",
     "agents.defaults.skipBootstrap",
     "agents.defaults.bootstrapMaxChars",
@@ -95,9 +98,9 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       `${of}tools.allow`,
       `${of}tools.alsoAllow`,
       `${of}tools.deny`,
+      `${of}tools.exec.timeoutSec`,
       `${of}tools.exec.security`,
       `${of}tools.exec.ask`,
-      `${of}tools.exec.timeoutSec`,
       `${of}tools.exec.safeBins`,
       `${of}tools.exec.pathPrepend`,
       `${of}tools.exec.passEnv`,
@@ -152,6 +155,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.maxConcurrent",
     "agents.defaults.blockStreamingCoalesce",
     "session.resetTriggers",
+    "session.dmHistoryLimit",
+    "channels.dms.historyLimit",
     "messages.responsePrefix",
     "messages.queue.mode",
     "messages.queue.byChannel",
@@ -300,7 +305,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       (call) => `plugins.contextEngineTimeoutSeconds.${call}`,
     ),
   ],
-  "src/app/prompting.ts": ["skills.load.extraDirs", "skills.entries.enabled"],
+  "src/app/prompting.ts": ["skills.allowBundled", "skills.load.extraDirs", "skills.entries.enabled"],
   "src/app/core.ts": ["journal.fsync"],
   "src/app/open-outbox.ts": ["messages.labelRepeats"],
   "src/outbox/pace.ts": ["messages", "channels"].flatMap((of) => [
@@ -486,6 +491,17 @@ describe("how a chat is answered", () => {
     expect(await style({ chunkMode: "newline" })).toBe(true);
     expect(await style({ streaming: { chunkMode: "newline" } })).toBe(true);
     expect(await style({ chunkMode: "newline", streaming: { chunkMode: "length" } })).toBeUndefined();
+  });
+
+  it("remembers as many turns of a direct chat as the chat, its channel or all channels say", async () => {
+    const limit = async (telegram: object, session = {}) =>
+      (await rulesFor({ session, channels: { telegram: { ...TELEGRAM, ...telegram } } })).rules.chat(peer("1"))
+        .dmHistoryLimit;
+    const dms = { "1": { historyLimit: 2 } };
+    expect(await limit({})).toBeUndefined();
+    expect(await limit({}, { dmHistoryLimit: 9 })).toBe(9);
+    expect(await limit({ dmHistoryLimit: 5 }, { dmHistoryLimit: 9 })).toBe(5);
+    expect(await limit({ dms, dmHistoryLimit: 5 }, { dmHistoryLimit: 9 })).toBe(2);
   });
 
   it("follows the channel, and an account of its own before it", async () => {

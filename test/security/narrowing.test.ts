@@ -152,6 +152,29 @@ describe("a session with the send policy deny", () => {
   });
 });
 
+describe("an agent with a list of models", () => {
+  let hall: Hall;
+  beforeEach(async () => {
+    hall = await openHall();
+    hall.rules = { agent: { allowedModels: ["fake/none-other"] } };
+  });
+  afterEach(() => hall.close());
+
+  it("is asked by no other model, whoever chose one and wherever it is written", async () => {
+    const boot = await hall.boot();
+    await boot.use("1", (session) =>
+      session.update({ providerOverride: "fake", modelOverride: "dear" }, { now: true }),
+    );
+    expect(await boot.ask("hello", "1")).toEqual({ kind: "replied" });
+    expect(hall.model.calls.map(({ model }) => model)).not.toContain("dear");
+    const chosen = hall.model.calls[0]?.model;
+    await boot.ask("/model fake/dear", "1");
+    expect(hall.platform.texts.at(-1)).toMatch(/none of the models that may be used here|cannot use/);
+    await boot.ask("hello again", "1");
+    expect(hall.model.calls.map(({ model }) => model)).toEqual([chosen, chosen]);
+  });
+});
+
 describe("a gateway", () => {
   let dir = "";
   let gateway: Gateway | undefined;

@@ -1,5 +1,5 @@
 /**
- * Every key that configs of the field have, as of OpenClaw 2026.5.20. One that our own schema lacks has no effect here and is
+ * Every key that configs of the field have, as of OpenClaw 2026.5.20, and those that older descriptions of it name. One that our own schema lacks has no effect here and is
  * named in a warning instead of refused. Blanks part the keys, braces hold the keys below, `*` stands for any name or
  * index; below a key without braces anything goes.
  */
@@ -36,7 +36,7 @@ agents{defaults{params agentRuntime{id} embeddedHarness{runtime} model{primary f
   envelopeTimezone envelopeTimestamp envelopeElapsed contextTokens cliBackends{*} memorySearch{enabled sources
   extraPaths qmd multimodal experimental provider remote fallback model inputType queryInputType documentInputType
   outputDimensionality local store chunking sync query cache} contextPruning{mode ttl keepLastAssistants
-  softTrimRatio hardClearRatio minPrunableToolChars tools softTrim hardClear} compaction{mode provider reserveTokens
+  softTrimRatio hardClearRatio minPrunableToolChars tools softTrim hardClear} compaction{enabled mode provider reserveTokens
   keepRecentTokens reserveTokensFloor maxHistoryShare customInstructions identifierPolicy identifierInstructions
   recentTurnsPreserve qualityGuard midTurnPrecheck postIndexSync postCompactionSections model timeoutSeconds
   memoryFlush truncateAfterCompaction maxActiveTranscriptBytes notifyUser} runRetries{base perProfile min max}
@@ -78,6 +78,7 @@ security{audit{suppressions{*}}}
 bindings{*{type agentId comment match{channel accountId peer{kind id} guildId teamId roles} session{dmScope}
   acp{mode label cwd backend}}}
 broadcast{strategy}
+compaction{enabled reserveTokens keepRecentTokens reserveTokensFloor}
 audio{transcription}
 media{preserveFilenames ttlHours}
 messages{messagePrefix visibleReplies responsePrefix groupChat{mentionPatterns historyLimit unmentionedInbound

@@ -9,6 +9,9 @@ import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema.ts";
 
 const TOKEN_BYTES = 32;
+/** Characters; a shorter token can be guessed. */
+export const TOKEN_CHARS = 24;
+export const TOKEN_FIX = "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.";
 
 export const gatewayTokenFile = (paths: Pick<StatePaths, "credentials">): string =>
   join(paths.credentials, "gateway-token");

@@ -8,7 +8,7 @@ import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
-import { ConfigError, type ConfigNote, type RawNote } from "./problem.ts";
+import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./tool-doubts.ts";
 import { resolveSecrets, type Env } from "./secrets.ts";
@@ -76,7 +76,7 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
-  const doubts = [...doubtful(checked.config), ...doubtfulTools(checked.config)];
+  const doubts = [...doubtful(checked.config), ...doubtfulTools(checked.config), ...unresized(resolved.value)];
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, variables, stops, warnings: locate(warnings, text, options.path) };
@@ -121,6 +121,25 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
       : "Mend the file, then run: openclaw config validate",
     problems,
   });
+}
+
+/** Images are made smaller by a library that is no dependency: said only to whom counts on it. */
+function unresized(input: unknown): RawNote[] {
+  const path = ["agents", "defaults", "imageMaxDimensionPx"];
+  if (valueAt(input, path) === undefined || isBuiltWith("sharp")) return [];
+  return [
+    { path, message: "has no effect without the package sharp beside the gateway; install it with: npm install sharp" },
+  ];
+}
+
+function isBuiltWith(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    // That is the question asked.
+    return false;
+  }
 }
 
 /** Values that load but are not done as written. */

@@ -30,9 +30,10 @@ interface Places {
 
 /** The settings of every agent, frozen, the default one first. Throws `CONFIG_INVALID` when two agents have one id. */
 export function resolveAgents(config: Config, places: Places): readonly AgentSettings[] {
-  const entries: readonly Partial<AgentEntry>[] =
-    config.agents.list.length > 0 ? config.agents.list : [{ id: DEFAULT_AGENT }];
-  const first = entries.findIndex((entry) => entry.default === true);
+  const { agentId: named = DEFAULT_AGENT } = config.agents.defaults;
+  const entries: readonly Partial<AgentEntry>[] = config.agents.list.length > 0 ? config.agents.list : [{ id: named }];
+  const marked = entries.findIndex((entry) => entry.default === true);
+  const first = marked >= 0 ? marked : entries.findIndex((entry) => entry.id === config.agents.defaults.agentId);
   const ordered = first > 0 ? [...entries.slice(first, first + 1), ...entries.toSpliced(first, 1)] : entries;
   const agents = ordered.map((entry, index) =>
     resolveAgent(config, { id: DEFAULT_AGENT, ...entry }, { ...places, isDefault: index === 0 }),
@@ -52,7 +53,6 @@ type Entry = Partial<AgentEntry> & { readonly id: string };
 function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault: boolean }): AgentSettings {
   const { defaults } = config.agents;
   const contextTokens = entry.contextTokens ?? defaults.contextTokens;
-  const stopped = agentStop(places.stops ?? [], entry.id);
   const { toolResultMaxChars } = { ...defaults.contextLimits, ...entry.contextLimits };
   return deepFreeze({
     id: agentId(entry.id),
@@ -60,6 +60,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...identityOf(entry),
     workspace: workspaceOf(entry, defaults, places),
     model: modelOf(entry.model ?? defaults.model),
+    ...allowedOf(entry, defaults),
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
     idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
@@ -73,10 +74,21 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     tools: toolPolicyOf(config.tools, entry.tools),
     messageTool: messageToolOf(config.tools.message),
     exec: { ...execOf(config.tools.exec, entry.tools?.exec), secretVariables: places.variables ?? [] },
-    ...(stopped === undefined ? heartbeatOf(config, entry, places.isDefault) : { stopped }),
+    ...wakingOf(config, entry, places),
     streaming: streamingOf(defaults, entry),
     typing: { mode: defaults.typingMode, everyMs: defaults.typingIntervalSeconds * 1000 },
   });
+}
+
+/** One that is stopped is not woken either. */
+function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: boolean }): Partial<AgentSettings> {
+  const stopped = agentStop(places.stops ?? [], entry.id);
+  return stopped === undefined ? heartbeatOf(config, entry, places.isDefault) : { stopped };
+}
+
+function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allowedModels"> {
+  const names = Object.keys(entry.models ?? defaults.models ?? {});
+  return names.length === 0 ? {} : { allowedModels: names };
 }
 
 function identityOf({ identity, name }: Entry): Pick<AgentSettings, "identityName"> {

@@ -2,12 +2,9 @@ import { createServer } from "node:net";
 import { findPortOwner } from "../../server/port-owner.ts";
 import { readStateLock } from "../../store/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
-import { readGatewayToken } from "../config/gateway-token.ts";
+import { readGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
-
-/** Fewer characters can be guessed by a patient program. */
-const TOKEN_CHARS = 24;
 
 export function portCheck(config: Config, paths: StatePaths): Check {
   const { port } = config.gateway;
@@ -73,7 +70,7 @@ export function tokenCheck(config: Config, paths: StatePaths): Check {
         {
           status: isPublic(config) ? "fail" : "warn",
           message: `The token has fewer than ${TOKEN_CHARS} characters and can be guessed.`,
-          fix: "Take it out (openclaw config unset gateway.auth.token): the next start makes a good one.",
+          fix: TOKEN_FIX,
         } satisfies CheckResult,
       ];
     },

@@ -8,7 +8,7 @@ import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { ensureGatewayToken } from "../config/gateway-token.ts";
+import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
@@ -27,6 +27,8 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
   const page = join(packageRoot, "dist", "page");
   const token =
     options.token === undefined ? await ensureGatewayToken(live.paths, live.config) : new Secret(options.token);
+  if (token.reveal().length < TOKEN_CHARS)
+    log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, { fix: TOKEN_FIX });
   return {
     host: guarded(hostFor(options.bind ?? gateway.bind, gateway.customBindHost), token),
     port: options.port ?? gateway.port,

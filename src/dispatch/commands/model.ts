@@ -1,6 +1,7 @@
 import type { ModelRef } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
+import { mayUse } from "../may-use.ts";
 
 const MOST_LISTED = 20;
 
@@ -17,6 +18,10 @@ export async function switchModel(context: CommandContext, session: Session): Pr
   if (unknownKey !== undefined) return { text: `I know no key ${unknownKey}. \`openclaw models status\` names them.` };
   const ref = await findRef(name, context);
   if (typeof ref === "string") return { text: ref };
+  const settings = context.ports.settings();
+  const agent = settings.agents.get(settings.agentOf(context.key));
+  if (agent && !mayUse(agent, ref))
+    return { text: `${ref.provider}/${ref.id} is none of the models that may be used here.` };
   const pin = profile === undefined ? NO_PIN : pinned(profile);
   await session.update({ providerOverride: ref.provider, modelOverride: ref.id, ...pin }, { now: true });
   const withKey = profile === undefined ? "" : `, with the key ${profile} only`;

@@ -90,10 +90,8 @@ async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try>
   const got = await link.download(item);
   const mime = await media.typeOf(got.bytes, got.mime);
   if (!isTaken(mime, from, ports)) return { kind: "lost", why: `files of the type ${mime} are not taken here` };
-  const kept = await media.put(got.bytes, {
-    ...(got.mime && { mime: got.mime }),
-    ...(got.name && { name: got.name }),
-  });
+  const name = got.name ?? item.name;
+  const kept = await media.put(got.bytes, { ...(got.mime && { mime: got.mime }), ...(name && { name }) });
   return { kind: "stored", file: { bytes: got.bytes, path: kept.path, mime: kept.mime } };
 }
 

@@ -9,7 +9,11 @@ import { makePrivateDir, writeAtomic } from "./disk.ts";
 
 const ALPHABET = "abcdefghijkmnopqrstuvwxyz0123456789";
 const NAME_LENGTH = 26;
-const ID = /^[a-z0-9]{26}\.[a-z0-9]{1,8}$/;
+/** The sender's name of a file, as far as it is kept: letters of any script, digits, and signs that mean nothing in a path. */
+const ID = /^[a-z0-9]{26}(?:-[\p{L}\p{M}\p{N}_.-]{1,80})?\.[a-z0-9]{1,8}$/u;
+const UNSAFE = /[^\p{L}\p{M}\p{N}_.-]+/gu;
+/** Characters of a sender's name: file systems take 255 bytes, and a character has up to four. */
+const MOST_OF_NAME = 40;
 const MIME = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
 
 /** Kinds of text have no signature to sniff, so the sender's word for them counts. */
@@ -30,7 +34,10 @@ const TEXT_EXTENSIONS: Readonly<Record<string, string>> = {
   "application/xml": "xml",
 };
 
-/** Files in one directory, named by random ids. The content decides on the type; the sender's claim counts for text alone. */
+/**
+ * Files in one directory, named by random ids with the sender's name behind, by which the model knows two files apart. The content
+ * decides on the type; the sender's claim counts for text alone.
+ */
 export function openMediaStore(dir: string): MediaStore {
   const path = (id: MediaId): string => {
     if (!ID.test(id)) throw unavailable(id, undefined);
@@ -40,7 +47,7 @@ export function openMediaStore(dir: string): MediaStore {
     path,
     async put(bytes, facts) {
       const { mime, extension } = await sniff(bytes, facts.mime);
-      const id = mediaId(`${randomName()}.${extension}`);
+      const id = mediaId(`${randomName()}${namePart(facts.name, extension)}.${extension}`);
       await makePrivateDir(dir);
       await writeAtomic(path(id), bytes);
       return { id, mime, path: path(id), bytes: bytes.byteLength };
@@ -79,6 +86,15 @@ function isText(bytes: Uint8Array, mime: string): boolean {
 function plainExtension(extension: string): string {
   const last = extension.split(".").at(-1) ?? "";
   return /^[a-z0-9]{1,8}$/.test(last) ? last : "bin";
+}
+
+/** Without its folders and the ending that the id has anyway; empty when nothing is left. */
+function namePart(name: string | undefined, extension: string): string {
+  const last = name?.normalize("NFC").split(/[/\\]/).at(-1) ?? "";
+  const stem = last.toLowerCase().endsWith(`.${extension}`) ? last.slice(0, -extension.length - 1) : last;
+  const safe = Array.from(stem.replaceAll(UNSAFE, "-")).slice(0, MOST_OF_NAME).join("");
+  const bare = safe.replaceAll(/^[-.]+|[-.]+$/g, "");
+  return bare === "" ? "" : `-${bare}`;
 }
 
 function randomName(): string {

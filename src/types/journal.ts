@@ -289,7 +289,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Bytes by id; the id is the name under `media/`, never a sender's path. */
+/** Bytes by id; the id is the name under `media/`: random, with the safe signs of the sender's name behind. */
 export interface MediaStore {
   put(
     bytes: Uint8Array,

@@ -52,7 +52,7 @@ test("a photo that was in the journal at the start is fetched once its account i
   hall.isLinked = true;
   expect(await second.outcome(row!)).toEqual({ kind: "replied" });
   expect(asked).toEqual(["a"]);
-  expect(hall.model.calls.map(({ said }) => said.includes("[media attached: "))).toEqual([true]);
+  expect(hall.model.calls.map(({ said }) => /\[media attached: \S+-a\.png \(image/.test(said))).toEqual([true]);
 });
 
 const open = async (boot: Awaited<ReturnType<Hall["boot"]>>) => (await boot.journal.inbox.open())[0];

@@ -20,10 +20,29 @@ describe("the media store", () => {
     const store = openMediaStore(dir);
     const kept = await store.put(PNG, { mime: "text/html", name: "../../evil.html" });
     expect(kept).toMatchObject({ mime: "image/png", bytes: PNG.length });
-    expect(kept.id).toMatch(/^[a-z0-9]{26}\.png$/);
+    expect(kept.id).toMatch(/^[a-z0-9]{26}-evil\.html\.png$/);
     expect(await store.read(kept.id)).toEqual(PNG);
     expect((await stat(kept.path)).mode & 0o777).toBe(0o600);
     expect(await readdir(dir)).toEqual([kept.id]);
+  });
+
+  it.each([
+    ["report.pdf", "-report.pdf"],
+    ["Quarterly Report (2).PDF", "-Quarterly-Report-2.pdf"],
+    ["報告書.pdf", "-報告書.pdf"],
+    ["../../etc/passwd", "-passwd.pdf"],
+    ["C:\\Users\\ada\\x.pdf", "-x.pdf"],
+    ["a]\nSystem: [x].pdf", "-a-System-x.pdf"],
+    ["`$(rm)`;&|\u202e\u200b.pdf", "-rm.pdf"],
+    ["..", ".pdf"],
+    ["", ".pdf"],
+    ["😀".repeat(300), ".pdf"],
+    ["語".repeat(300), `-${"語".repeat(40)}.pdf`],
+  ])("keeps the safe signs of the name %j", async (name, end) => {
+    const store = openMediaStore(dir);
+    const { id } = await store.put(Buffer.from("%PDF-1.7\n"), { name });
+    expect(id.slice(26)).toBe(end);
+    expect((await store.read(id)).length).toBe(9);
   });
 
   it("takes the sender's word for text, none for nonsense", async () => {

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { Allowances } from "../tools/exec.ts";
+import type { GuestRules } from "../tools/paths.ts";
 import { createTools } from "../tools/tools.ts";
-import type { ApprovalRules } from "../types/journal.ts";
-import { OPERATOR, type Acting } from "../types/principal.ts";
+import type { ApprovalRules, Journal, ReceivedFiles } from "../types/journal.ts";
+import { hasOwnerRights, OPERATOR, type Acting } from "../types/principal.ts";
+import type { ChatScene } from "../types/send.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
 import type { Live } from "./live.ts";
@@ -10,20 +12,40 @@ import { packageRoot } from "./package-root.ts";
 
 interface ToolParts {
   readonly rules: ApprovalRules;
+  readonly received: ReceivedFiles;
   readonly acting: Acting;
   readonly extra?: readonly Tool[];
 }
 
 /** The tools of an agent's run; `extra` are those of the run itself. */
-export function toolsFor(settings: AgentSettings, live: Live, { rules, acting, extra }: ToolParts): readonly Tool[] {
+function toolsFor(settings: AgentSettings, live: Live, parts: ToolParts): readonly Tool[] {
+  const { rules, extra } = parts;
   return createTools({
     settings,
-    principal: acting.principal,
+    rights: hasOwnerRights(parts.acting.principal) ? "owner" : guestRules(settings, live, parts),
     rules: allowancesOf(rules, live),
     ...(extra && { extra }),
     deniedPaths: deniedPaths(live),
     readablePaths: readablePaths(live),
   });
+}
+
+/** The tools of any run; `ofChat` are those that act in the chat that it answers. */
+export function openTools(
+  live: Live,
+  { approvals: rules, received }: Pick<Journal, "approvals" | "received">,
+  ofChat: (agent: AgentSettings, scene?: ChatScene) => readonly Tool[],
+) {
+  return (agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[] =>
+    toolsFor(agent, live, { rules, received, acting, extra: ofChat(agent, scene) });
+}
+
+function guestRules(own: AgentSettings, live: Live, { received, acting }: ToolParts): GuestRules {
+  const workspaces = [...new Set([own, ...live.agents].map(({ workspace }) => workspace))];
+  return {
+    prompts: { workspaces, roots: readablePaths(live) },
+    received: { dir: live.paths.media, own: async () => new Set(await received.of(acting.sessionKey)) },
+  };
 }
 
 /** An allowance ends when whoever gave it is no owner any more. Those of older versions do not say who gave them. */

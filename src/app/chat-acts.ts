@@ -6,7 +6,7 @@ import { messageTool } from "../tools/message.ts";
 import { postedOf } from "../tools/message-result.ts";
 import type { ChannelLink, SendResult } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
-import type { MediaStore } from "../types/journal.ts";
+import type { MediaStore, OutboxJournal } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import type { ChatActs, ChatPost, ChatScene, TargetWords } from "../types/send.ts";
 import type { AgentSettings } from "../types/settings.ts";
@@ -20,6 +20,8 @@ interface Sources {
   readonly around: { readonly links: Links; accounts?: OutgoingParts["channels"]["status"] };
   readonly media: MediaStore;
   readonly outbox: Outbox;
+  /** What the gateway has sent. */
+  readonly sent: Pick<OutboxJournal, "isSent">;
   readonly clock: Clock;
 }
 
@@ -36,7 +38,7 @@ export function openChatTools(sources: Sources): (agent: AgentSettings, scene?: 
 }
 
 function chatActs(
-  { live, around, media, outbox, clock }: Sources,
+  { live, around, media, outbox, sent, clock }: Sources,
   status: OutgoingParts["channels"]["status"],
 ): ChatActs {
   const { links } = around;
@@ -53,6 +55,7 @@ function chatActs(
       return !link || link[methodOf[act]] !== undefined;
     },
     send: (post, signal) => send(post, parts, signal),
+    isOwn: (to, messageId) => sent.isSent(to, messageId),
     react: (to, messageId, emoji) => through(links.link(to), (link) => link.react?.(to, messageId, emoji)),
     edit: (to, messageId, markdown) => edit(to, messageId, { markdown, links }),
     remove: (to, messageId) => through(links.link(to), (link) => link.remove?.(to, messageId)),

@@ -13,7 +13,7 @@ import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
 import type { Sessions } from "../types/session.ts";
-import { deniedPaths, toolsFor } from "./agent-tools.ts";
+import { deniedPaths, openTools } from "./agent-tools.ts";
 import { openChatTools } from "./chat-acts.ts";
 import { journalPath } from "./config/paths.ts";
 import type { OutgoingParts } from "./gateway/outgoing.ts";
@@ -76,7 +76,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
   const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent });
-  const toolsOfChat = openChatTools({ live, around, media, outbox, clock });
+  const toolsOfChat = openChatTools({ live, around, media, outbox, sent: journal.outbox, clock });
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -93,8 +93,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
-    tools: (agent, acting, scene) =>
-      toolsFor(agent, live, { rules: journal.approvals, acting, extra: toolsOfChat(agent, scene) }),
+    tools: openTools(live, journal, toolsOfChat),
     systemPrompt: createPrompting(live, log),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { isInside } from "../tools/paths.ts";
+import { isInside } from "../tools/real-path.ts";
 import type { MediaStore } from "../types/journal.ts";
 import type { MediaKind } from "../types/message.ts";
 import type { ReplyBlock } from "../types/reply.ts";

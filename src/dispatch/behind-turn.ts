@@ -65,6 +65,8 @@ async function compactBehind({ prepared, session, run }: EndedTurn, { compaction
 async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const { prepared, session, candidates, signal } = turn;
   const settings = prepared.agent.compaction?.memoryFlush;
+  // Notes go into files that everybody's prompts read: no words of guests get there by themselves.
+  if (mayHoldGuests(prepared, session)) return;
   // What an engine compacts is its own to save.
   if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
     return;
@@ -86,6 +88,10 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   log.info("memory flush", { ended: flushed.kind });
   await keep(flushed, { session, id: facts.runId }, ports);
 }
+
+/** A group is read as one in which anybody may have been heard. */
+const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =>
+  entry.heardGuests === true || (message.options?.operator !== true && message.from.chat.kind === "group");
 
 /** Nobody is to take the turn of the flush for the one before it. */
 const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { startRun, type Run } from "../harness/run.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../harness/request.ts";
 import { Stopped, untilStopped } from "../harness/until-stopped.ts";
@@ -62,6 +63,10 @@ export async function prepareTurn(
   const facts = factsFor(first, session);
   const turnId = turnIdOf(first);
   const media = await mediaOf(waiting.rows, ports);
+  await ports.journal.received.note(
+    media.files.map(({ path }) => basename(path)),
+    session.key,
+  );
   const events = await claimEvents(session, turnId, ports.journal.events);
   const body = bodyFor(waiting, session, agent, { ports, media, events });
   const turn = {

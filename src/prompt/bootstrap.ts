@@ -1,23 +1,12 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { CONTEXT_FILES } from "../types/context-files.ts";
 import { errorCode } from "../utils/missing.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 
 /** What a heartbeat looks after. */
 export const CHECKLIST = "HEARTBEAT.md";
-
-const NAMES = [
-  "AGENTS.md",
-  "SOUL.md",
-  "TOOLS.md",
-  "IDENTITY.md",
-  "USER.md",
-  "HEARTBEAT.md",
-  "BOOTSTRAP.md",
-  "MEMORY.md",
-  "CLAUDE.md",
-] as const;
 
 const HEAD_SHARE = 0.7;
 const TAIL_SHARE = 0.2;
@@ -75,7 +64,7 @@ async function readCached(path: string): Promise<string | undefined> {
 export async function loadContextFiles(
   workspace: string,
   limits: BootstrapLimits = {},
-  names: readonly string[] = NAMES,
+  names: readonly string[] = CONTEXT_FILES,
 ): Promise<readonly ContextFile[]> {
   const contents = await Promise.all(
     names.map(async (name) => ({ name, text: await readCached(join(workspace, name)) })),

@@ -16,6 +16,7 @@ const OF_ONE_ID = [
   "compactionCount",
   "memoryFlushCompactionCount",
   "memoryFlushAt",
+  "heardGuests",
 ];
 
 /** A row as another program may have written it; undefined when it names no session. */

@@ -8,7 +8,7 @@ import { openDatabase, readVersion } from "./database.ts";
 import { createFile, fileSize } from "./files.ts";
 import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox.ts";
-import { createApprovals, createLedger, createValues } from "./ledger.ts";
+import { createApprovals, createLedger, createReceived, createValues } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
@@ -66,6 +66,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
     pairing: createPairing(commits, clock),
     runs: createLedger(commits),
     approvals: createApprovals(commits, clock),
+    received: createReceived(commits, clock),
     values: createValues(commits),
     sessions: createSessionTable(commits),
     events: createSystemEvents(commits, clock),

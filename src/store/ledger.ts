@@ -1,6 +1,6 @@
 import type { Clock } from "../types/clock.ts";
 import { runId, sessionKey } from "../types/ids.ts";
-import type { ApprovalRules, KeyValue, RunFilter, RunLedger, RunRecord } from "../types/journal.ts";
+import type { ApprovalRules, KeyValue, ReceivedFiles, RunFilter, RunLedger, RunRecord } from "../types/journal.ts";
 import type { Receipt } from "../types/run.ts";
 import { maskStrings } from "../utils/mask-strings.ts";
 import { count, given, json, text, textOr } from "./columns.ts";
@@ -74,6 +74,24 @@ export function createApprovals(commits: Commits, clock: Clock): ApprovalRules {
       commits.write((sql) => {
         const add = "INSERT OR REPLACE INTO allowed (agent, command, at, given_by) VALUES (?, ?, ?, ?)";
         sql.run(add, agent, command, clock.now(), by);
+      }),
+  };
+}
+
+const NOTE_RECEIVED = "INSERT OR IGNORE INTO received (session_key, name, at) VALUES (?, ?, ?)";
+
+export function createReceived(commits: Commits, clock: Clock): ReceivedFiles {
+  return {
+    async note(names, key) {
+      if (names.length === 0) return;
+      await commits.write((sql) => {
+        for (const name of names) sql.run(NOTE_RECEIVED, key, name, clock.now());
+      });
+    },
+    of: (key) =>
+      commits.read((sql) => {
+        const rows = sql.all("SELECT name FROM received WHERE session_key = ?", key);
+        return rows.map((row) => text(row, "name"));
       }),
   };
 }

@@ -17,6 +17,7 @@ const OF_REPLY = `${OUTBOX_ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part
 const OF_INBOX = `${OUTBOX_ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
 const OF_RUN = `${OUTBOX_ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
 const OPEN = `${OUTBOX_ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
+const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
 const UNTOLD = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
 const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
 const INSERT = `
@@ -48,6 +49,8 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     untold: () => commits.read((sql) => sql.all(UNTOLD).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
+    isSent: (to, messageId) =>
+      commits.read((sql) => sql.all(BY_MESSAGE, messageId).some((row) => isChat(json<Peer>(row, "target"), to))),
     notePreview: (inboxId, to, messageId) =>
       commits.write((sql) => {
         sql.run(NOTE, inboxId, JSON.stringify(to), messageId);
@@ -63,6 +66,9 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
       }),
   };
 }
+
+const isChat = (one: Peer, other: Peer): boolean =>
+  one.channel === other.channel && one.account === other.account && one.chat.id === other.chat.id;
 
 function planReply(sql: Statements, reply: PlannedReply, at: number): readonly OutboxRow[] {
   const known = sql.all(OF_REPLY, reply.replyKey);

@@ -89,6 +89,11 @@ const STEPS: readonly Step[] = [
       SELECT channel, account, event_key FROM seen
       WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = seen.inbox_id) LIMIT ${BATCH})`,
   ),
+  removeBy(
+    "keys",
+    `DELETE FROM received WHERE (session_key, name) IN (
+      SELECT session_key, name FROM received WHERE at < ? LIMIT ${BATCH})`,
+  ),
   removeBy("rows", `DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs WHERE at < ? LIMIT ${BATCH})`),
   removeBy("rows", `DELETE FROM system_events WHERE id IN (SELECT id FROM system_events WHERE at < ? LIMIT ${BATCH})`),
   removeBy("texts", `DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts WHERE at < ? LIMIT ${BATCH})`),

@@ -153,6 +153,15 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (channel, account, sender_id)
   ) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE received (
+    session_key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (session_key, name)
+  ) WITHOUT ROWID;
+  CREATE INDEX received_at ON received (at);
+  `,
 ];
 
 /** The version that this program writes. */

@@ -70,6 +70,15 @@ const message = z.strictObject({
         "Chats that any conversation may write to beside its own: `channel:id`, `channel:*`, an id, or `*`. Owners may write to all.",
       ),
     ),
+  mediaHosts: z
+    .array(z.string())
+    .prefault([])
+    .meta(
+      about(
+        "Media hosts",
+        "Hosts, with their subdomains, from which any conversation may send files by their web address; `*` is every public host. Owners may from all.",
+      ),
+    ),
   allowCrossContextSend: z
     .boolean()
     .default(false)

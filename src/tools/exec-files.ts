@@ -6,7 +6,7 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:pa
 import type { BoundFile } from "../types/tool.ts";
 import { namesIn } from "./exec-names.ts";
 import { readsByItself } from "./exec-programs.ts";
-import { isInside } from "./paths.ts";
+import { isInside } from "./real-path.ts";
 
 export interface CommandPlace {
   readonly cwd: string;

@@ -108,16 +108,38 @@ interface SendSetting extends MessageToolOptions {
   readonly context: ToolContext;
 }
 
-async function send(input: Input, to: Peer, { acts, scene, calls, context }: SendSetting): Promise<ToolResult> {
+/** A guest's turn fetches nothing unasked: data leaves in an address, and even in the name of a host. */
+function hostsFor({ scene, settings }: MessageToolOptions): readonly string[] | undefined {
+  return scene.isOwner || settings.mediaHosts.includes("*") ? undefined : settings.mediaHosts;
+}
+
+/** The first web address that may not be fetched. */
+function closedAddress(media: readonly string[], hosts: readonly string[] | undefined): string | undefined {
+  if (hosts === undefined) return undefined;
+  const isOpen = (host: string) => hosts.some((one) => host === one || host.endsWith(`.${one}`));
+  return media.find((ref) => /^[a-z][\w+.-]*:\/\//i.test(ref) && !isOpen(URL.parse(ref)?.hostname ?? ""));
+}
+
+const NO_FETCH =
+  "Nothing was fetched and nothing sent: this conversation is not an owner's, and web addresses may carry data out. An owner " +
+  "may ask for it, or the operator lists the host in tools.message.mediaHosts. A link in the text of the message is fine.";
+
+async function send(input: Input, to: Peer, options: SendSetting): Promise<ToolResult> {
+  const { acts, scene, calls, context } = options;
   const { message = "", asVoice = false } = input;
   const media = filesOf(input);
   if (message.trim() === "" && media.length === 0)
     return errorResult("There is nothing to send: give message or media.");
+  const hosts = hostsFor(options);
+  if (closedAddress(media, hosts) !== undefined) return errorResult(NO_FETCH);
   const replyTo = given(input.replyTo);
   const key = calls.keyFor(context.callId, [nameOf(to), message, replyTo ?? "", ...media]);
   const { inboxId } = scene;
   const { workspace, signal } = context;
-  const posted = await acts.send({ key, inboxId, to, message, media, asVoice, replyTo, workspace }, signal);
+  const posted = await acts.send(
+    { key, inboxId, to, message, media, asVoice, replyTo, workspace, ...(hosts && { hosts }) },
+    signal,
+  );
   return postedResult(posted, to);
 }
 
@@ -148,9 +170,24 @@ async function act(input: Input, to: Peer, { acts, scene }: MessageToolOptions):
   const current = isHome(to, scene.peer) && input.action === "react" ? scene.messageId : undefined;
   const messageId = given(input.messageId) ?? current;
   if (messageId === undefined) return errorResult("Say which message: give messageId.");
+  const refused = await refusalOf(input.action, { to, messageId }, { acts, scene });
+  if (refused !== undefined) return errorResult(refused);
   const message = { to, messageId };
   if (input.action === "delete") return told(await acts.remove(to, messageId), `Deleted message ${messageId}.`);
   return input.action === "edit" ? edit(input, message, acts) : react(input, message, acts);
+}
+
+/** Who is no owner has the agent change its own messages only, and react in the own chat only. */
+async function refusalOf(
+  action: Action,
+  { to, messageId }: Place,
+  { acts, scene }: Pick<MessageToolOptions, "acts" | "scene">,
+): Promise<string | undefined> {
+  if (scene.isOwner) return undefined;
+  if (action === "react")
+    return isHome(to, scene.peer) ? undefined : "Only an owner's turn may react to messages of other chats.";
+  if (await acts.isOwn(to, messageId)) return undefined;
+  return `Message ${messageId} is none that the agent sent: only an owner's turn may ${action} it.`;
 }
 
 interface Place {

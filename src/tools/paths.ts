@@ -1,10 +1,12 @@
 import type { Stats } from "node:fs";
-import { lstat, realpath, stat, type FileHandle } from "node:fs/promises";
+import { lstat, stat, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { isMissing, unlessMissing } from "../utils/missing.ts";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { unlessMissing } from "../utils/missing.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
+import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
+import { isInside, realOf } from "./real-path.ts";
 
 export interface AccessRules {
   /** Keeps paths inside the workspace, after symbolic links. */
@@ -13,26 +15,18 @@ export interface AccessRules {
   readonly denied: readonly string[];
   /** Directories outside the workspace that may be read all the same: received media, skills, docs. */
   readonly readable: readonly string[];
+  /** Set when the turn acts for nobody with an owner's rights. */
+  readonly guest?: GuestRules;
+}
+
+/** What is closed to everybody but owners. */
+export interface GuestRules {
+  readonly prompts: PromptFiles;
+  /** Received files: only those of the own conversation, by their names. */
+  readonly received: { readonly dir: string; own(): Promise<ReadonlySet<string>> };
 }
 
 export type AccessMode = "read" | "write";
-
-/** True when `path` is `root` or lies in it; both absolute. */
-export function isInside(path: string, root: string): boolean {
-  const way = relative(root, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}
-
-// What does not exist yet has no real path, but the directory that it would lie in has.
-async function realOf(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    const parent = dirname(path);
-    if (!isMissing(error) || parent === path) throw error;
-    return join(await realOf(parent), basename(path));
-  }
-}
 
 async function isInsideAny(path: string, roots: readonly string[]): Promise<boolean> {
   const real = await Promise.all(roots.map(realOf));
@@ -138,7 +132,30 @@ export class FileAccess {
   /** A test for many paths found under a located directory: false for those of the gateway's own. */
   async openPaths(): Promise<(path: string) => boolean> {
     const denied = [...SYSTEM, ...(await Promise.all(this.#rules.denied.map(realOf)))];
-    return (path) => !denied.some((root) => isInside(path, root));
+    const isForeign = await this.#foreignFiles();
+    return (path) => !denied.some((root) => isInside(path, root)) && !isForeign(path);
+  }
+
+  /** A test for received files of other conversations than the guest's own. */
+  async #foreignFiles(): Promise<(real: string) => boolean> {
+    const { guest } = this.#rules;
+    if (!guest) return () => false;
+    const dir = await realOf(guest.received.dir);
+    const own = await guest.received.own();
+    return (real) => real !== dir && isInside(real, dir) && !own.has(relative(dir, real));
+  }
+
+  async #judgeGuest(real: string, { path, mode }: Wish): Promise<void> {
+    const { guest } = this.#rules;
+    if (!guest) return;
+    if (mode === "write" && (await shapesPrompts(real, guest.prompts))) {
+      throw new Error(
+        `${path} shapes what the agent is told or runs in everybody's turns: only an owner's turn may write it ` +
+          "(commands.ownerAllowFrom names owners).",
+      );
+    }
+    const isForeign = await this.#foreignFiles();
+    if (isForeign(real)) throw new Error(`${path} is no file of this conversation.`);
   }
 
   /** A directory in a directory, which is closed. */
@@ -166,6 +183,7 @@ export class FileAccess {
     if (await isInsideAny(real, this.#rules.denied)) {
       throw new Error(belongs(path));
     }
+    await this.#judgeGuest(real, { path, workspace, mode });
     if (!this.#rules.workspaceOnly) return;
     const roots = mode === "read" ? [workspace, ...this.#rules.readable] : [workspace];
     if (!(await isInsideAny(real, roots))) {

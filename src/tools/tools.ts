@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { hasOwnerRights, type Principal } from "../types/principal.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
 import { editTool } from "./edit.ts";
@@ -7,7 +6,7 @@ import { execTool, type Allowances } from "./exec.ts";
 import { findTool } from "./find.ts";
 import { grepTool } from "./grep.ts";
 import { lsTool } from "./ls.ts";
-import { FileAccess } from "./paths.ts";
+import { FileAccess, type GuestRules } from "./paths.ts";
 import { isToolAllowed } from "./policy.ts";
 import { readTool } from "./read.ts";
 import { writeTool } from "./write.ts";
@@ -15,8 +14,8 @@ import { writeTool } from "./write.ts";
 export interface ToolOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;
   readonly rules: Allowances;
-  /** For whom the turn acts. */
-  readonly principal: Principal;
+  /** What the turn may do by whom it acts for: an owner, or somebody for whom this is closed. */
+  readonly rights: "owner" | GuestRules;
   /** Absolute paths of the gateway's own that no file tool may touch. */
   readonly deniedPaths: readonly string[];
   /** Absolute directories outside the workspace that may be read: received media, skills, docs. */
@@ -31,7 +30,11 @@ export interface ToolOptions {
 export function createTools(options: ToolOptions): Tool[] {
   const { settings, rules } = options;
   const outputDir = options.outputDir ?? join(settings.workspace, ".openclaw", "output");
-  const shared = { denied: options.deniedPaths, readable: [...(options.readablePaths ?? []), outputDir] };
+  const shared = {
+    denied: options.deniedPaths,
+    readable: [...(options.readablePaths ?? []), outputDir],
+    ...(options.rights !== "owner" && { guest: options.rights }),
+  };
   const access = new FileAccess({ ...shared, workspaceOnly: settings.tools.workspaceOnly });
   const anywhere = new FileAccess({ ...shared, workspaceOnly: false });
   const builtIn = [
@@ -46,7 +49,7 @@ export function createTools(options: ToolOptions): Tool[] {
       rules,
       access: anywhere,
       outputDir,
-      hasOwnerRights: hasOwnerRights(options.principal),
+      hasOwnerRights: options.rights === "owner",
     }),
   ];
   const names = new Set(builtIn.map((tool) => tool.name));

@@ -143,6 +143,8 @@ export interface OutboxJournal {
   /** Rows that were given up and have their `gap`, oldest first. */
   untold(): Promise<readonly OutboxRow[]>;
   of(inboxId: number): Promise<readonly OutboxRow[]>;
+  /** True when a message of this chat is one that was sent from here. */
+  isSent(to: Peer, messageId: string): Promise<boolean>;
   /** What answers the messages of a run, in order. */
   ofRun(runId: string): Promise<readonly OutboxRow[]>;
   /**
@@ -262,6 +264,13 @@ export interface SystemEvents {
   remove(key: SessionKey, turnId: string): Promise<void>;
 }
 
+/** Which conversation a received file came in: nobody else's turn reads it, but owners'. */
+export interface ReceivedFiles {
+  /** Files by their names in the media store. */
+  note(names: readonly string[], key: SessionKey): Promise<void>;
+  of(key: SessionKey): Promise<readonly string[]>;
+}
+
 /** Small durable values (adopted marker, learned limits, idempotency results). */
 export interface KeyValue {
   get(key: string): Promise<string | undefined>;
@@ -282,6 +291,7 @@ export interface Journal {
   readonly pairing: PairingDesk;
   readonly runs: RunLedger;
   readonly approvals: ApprovalRules;
+  readonly received: ReceivedFiles;
   readonly values: KeyValue;
   readonly sessions: SessionTable;
   readonly events: SystemEvents;

@@ -32,6 +32,8 @@ export interface ChatPost {
   readonly asVoice: boolean;
   readonly replyTo?: string | undefined;
   readonly workspace: string;
+  /** The only hosts that web addresses may name, with their subdomains; any when unset. */
+  readonly hosts?: readonly string[];
 }
 
 /** How a post stands. `queued` goes out by itself; `failed` never will. */
@@ -57,6 +59,8 @@ export interface ChatActs {
    * words for the model, when a file cannot be had.
    */
   send(post: ChatPost, signal: AbortSignal): Promise<Posted>;
+  /** True when the gateway sent that message, as far as its journal goes back. */
+  isOwn(to: Peer, messageId: string): Promise<boolean>;
   /** Without an emoji the reaction goes away. */
   react(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
   edit(to: Peer, messageId: string, markdown: string): Promise<SendResult>;

@@ -32,6 +32,8 @@ export interface SessionEntry {
   /** Value of `compactionCount` when memory was last flushed. */
   memoryFlushCompactionCount?: number;
   memoryFlushAt?: number;
+  /** Somebody who is no owner was heard in it. */
+  heardGuests?: boolean;
   label?: string;
   displayName?: string;
   channel?: string;

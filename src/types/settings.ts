@@ -161,6 +161,8 @@ export interface MessageToolSettings {
   /** Chats that everybody's conversation may reach: `channel:id`, `channel:*`, an id, or `*`. */
   readonly allowTargets: readonly string[];
   readonly crossContext: { readonly allowWithinProvider: boolean; readonly allowAcrossProviders: boolean };
+  /** Hosts from which everybody's conversation may have files fetched, with their subdomains, or `*`. Owners' may from all. */
+  readonly mediaHosts: readonly string[];
 }
 
 export interface ExecSettings {

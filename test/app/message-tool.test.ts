@@ -21,6 +21,7 @@ import { answered, asked } from "../fakes/messages.ts";
 const ALONE: MessageToolSettings = {
   actions: ["send", "react", "edit", "delete"],
   allowTargets: [],
+  mediaHosts: [],
   crossContext: { allowWithinProvider: false, allowAcrossProviders: false },
 };
 
@@ -35,7 +36,8 @@ beforeEach(async () => {
   const live = new Live(paths, hall.dir, await loadConfig({ path: paths.configPath, env: {} }));
   const links = { link: () => hall.platform, limits: () => hall.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
-  hall.chatTools = (parts) => openChatTools({ ...parts, clock, live, around: { links, accounts } });
+  hall.chatTools = ({ journal, ...parts }) =>
+    openChatTools({ ...parts, sent: journal.outbox, clock, live, around: { links, accounts } });
   permit({});
   boot = await hall.boot();
 });

@@ -54,7 +54,7 @@ export interface Hall {
   readonly tools: Tool[];
   /** Tools that act in chats, over the parts of a boot. */
   chatTools?: (
-    boot: Pick<DispatchPorts, "outbox" | "media" | "clock">,
+    boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">,
   ) => (agent: AgentSettings, scene?: ChatScene) => readonly Tool[];
   /** All tools of a turn, over the parts of a boot; takes the place of `tools` and `chatTools`. */
   allTools?: (boot: Pick<DispatchPorts, "journal" | "outbox" | "media" | "clock">) => DispatchPorts["tools"];
@@ -140,7 +140,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
   const links = { link: () => platform, limits: () => hall.limits };
   const outbox = new Outbox({ journal: journal.outbox, links, log, clock });
   const media = openMediaStore(join(dir, "media"));
-  const chatTools = hall.chatTools?.({ outbox, media, clock });
+  const chatTools = hall.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
     journal,
     sessions,

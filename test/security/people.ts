@@ -1,6 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { toolsFor } from "../../src/app/agent-tools.ts";
+import { openTools } from "../../src/app/agent-tools.ts";
 import { openChatTools } from "../../src/app/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
@@ -58,11 +58,8 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const exec = { security: "allowlist", ask: "on-miss", timeoutMs: 20_000, safeBins: [], pathPrepend: [] } as const;
   const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
   hall.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
-  hall.allTools = ({ journal, ...parts }) => {
-    const ofChat = openChatTools({ ...parts, live, around: { links, accounts } });
-    return (settings, acting, scene) =>
-      toolsFor(settings, live, { rules: journal.approvals, acting, extra: ofChat(settings, scene) });
-  };
+  hall.allTools = ({ journal, ...parts }) =>
+    openTools(live, journal, openChatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }));
   hall.model.answer(obey);
   return standing({ hall, live, workspace }, await hall.boot());
 }

@@ -8,7 +8,6 @@ import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../tools/context.ts";
-import { OPERATOR } from "../../src/types/principal.ts";
 
 const CANARY = "CANARY-4711";
 /** Far more than any call here takes on a busy machine; what hangs would take for ever. */
@@ -39,7 +38,7 @@ async function call(name: string, input: unknown, workspaceOnly = true): Promise
   const tools = createTools({
     settings: agentSettings(workspace, { tools: { workspaceOnly } }),
     rules: noRules,
-    principal: OPERATOR,
+    rights: "owner",
     deniedPaths: [join(root, "state", "credentials"), join(root, "state", "openclaw.json")],
   });
   const context = toolContext(workspace, { signal: AbortSignal.timeout(SOON_MS) });
@@ -152,7 +151,7 @@ describe("a line without an end", () => {
     const tools = createTools({
       settings: agentSettings(workspace),
       rules: noRules,
-      principal: OPERATOR,
+      rights: "owner",
       deniedPaths: [],
     });
     const read = tools.find((tool) => tool.name === "read")!;
@@ -185,10 +184,9 @@ describe("a second name of a closed file", () => {
     const log = await open(join(workspace, "gateway.out"), "w");
     const script = `
       import { createTools } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/tools.ts"))};
-      import { OPERATOR } from ${JSON.stringify(join(import.meta.dirname, "../../src/types/principal.ts"))};
       const settings = { workspace: ${JSON.stringify(workspace)}, tools: { profile: "full", allow: [], alsoAllow: [], deny: [],
         workspaceOnly: true }, exec: { security: "deny", ask: "off", timeoutMs: 1, safeBins: [], pathPrepend: [] } };
-      const read = createTools({ settings, rules: {}, principal: OPERATOR, deniedPaths: [] }).find((tool) => tool.name === "read");
+      const read = createTools({ settings, rules: {}, rights: "owner", deniedPaths: [] }).find((tool) => tool.name === "read");
       console.log("${CANARY}");
       const told = await read.run({ path: "gateway.out" }, { workspace: settings.workspace, signal: new AbortController().signal })
         .catch((error) => error);

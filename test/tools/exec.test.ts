@@ -7,7 +7,6 @@ import type { Allowances } from "../../src/tools/exec.ts";
 import { allowanceFor } from "../../src/tools/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
-import { OPERATOR } from "../../src/types/principal.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
@@ -23,7 +22,7 @@ type ContextPatch = Parameters<typeof toolContext>[1] & { exec?: Partial<ExecSet
 
 function exec(input: unknown, patch: ContextPatch = {}): Promise<ToolResult> {
   const settings = agentSettings(workspace, patch.exec === undefined ? {} : { exec: patch.exec });
-  const tools = createTools({ settings, rules: patch.rules ?? noRules, principal: OPERATOR, deniedPaths: [] });
+  const tools = createTools({ settings, rules: patch.rules ?? noRules, rights: "owner", deniedPaths: [] });
   const tool = tools.find((one) => one.name === "exec");
   return runTool(tool!, input, toolContext(workspace, patch));
 }

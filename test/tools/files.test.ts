@@ -9,7 +9,6 @@ import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/tool.ts";
-import { OPERATOR } from "../../src/types/principal.ts";
 import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
 
 let root: string;
@@ -32,7 +31,7 @@ async function call(name: string, input: unknown, tools: Partial<ToolPolicySetti
   const made = createTools({
     settings: agentSettings(workspace, { tools }),
     rules: noRules,
-    principal: OPERATOR,
+    rights: "owner",
     deniedPaths: [join(root, "state", "credentials"), join(root, "state", "openclaw.json")],
     readablePaths: [join(root, "media")],
   });

@@ -17,6 +17,7 @@ const home: Peer = {
 const ALONE: MessageToolSettings = {
   actions: ["send", "react", "edit", "delete"],
   allowTargets: [],
+  mediaHosts: [],
   crossContext: { allowWithinProvider: false, allowAcrossProviders: false },
 };
 
@@ -29,6 +30,7 @@ const acts: ChatActs = {
     return { ...home, channel: channelId(channel), chat, ...(threadId !== undefined && { thread: threadId }) };
   },
   can: () => true,
+  isOwn: async () => true,
   async send(post) {
     posts.push(post);
     return answer;

@@ -5,7 +5,6 @@ import { isToolAllowed } from "../../src/tools/policy.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
-import { OPERATOR } from "../../src/types/principal.ts";
 import { agentSettings, noRules } from "./context.ts";
 
 const ALL = ["read", "write", "edit", "grep", "find", "ls", "exec"];
@@ -22,7 +21,7 @@ function names(tools: Partial<ToolPolicySettings>, extra: string[] = []): string
     }),
   );
   const settings = agentSettings("/w", { tools });
-  return createTools({ settings, rules: noRules, principal: OPERATOR, deniedPaths: [], extra: made }).map(
+  return createTools({ settings, rules: noRules, rights: "owner", deniedPaths: [], extra: made }).map(
     (tool) => tool.name,
   );
 }
@@ -70,7 +69,7 @@ it("every built-in tool has a schema", () => {
   for (const tool of createTools({
     settings: agentSettings("/w"),
     rules: noRules,
-    principal: OPERATOR,
+    rights: "owner",
     deniedPaths: [],
   })) {
     expect(toolSchema(tool)).toMatchObject({ type: "object" });

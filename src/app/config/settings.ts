@@ -170,12 +170,13 @@ function toolPolicyOf(all: ToolsConfig, own: AgentToolsConfig | undefined): Tool
   };
 }
 
-function messageToolOf({ actions, allowTargets, ...across }: ToolsConfig["message"]): MessageToolSettings {
+function messageToolOf({ actions, allowTargets, mediaHosts, ...across }: ToolsConfig["message"]): MessageToolSettings {
   const { allowWithinProvider, allowAcrossProviders } = across.crossContext;
   const isOpen = across.allowCrossContextSend;
   return {
     actions: actions.allow,
     allowTargets,
+    mediaHosts,
     crossContext: {
       allowWithinProvider: isOpen || allowWithinProvider,
       allowAcrossProviders: isOpen || allowAcrossProviders,

@@ -39,6 +39,8 @@ export interface Outgoing {
   readonly media: readonly string[];
   /** Absolute; the default agent's unless given. */
   readonly workspace?: string | undefined;
+  /** The only hosts that web addresses may name, with their subdomains; any when unset. */
+  readonly hosts?: readonly string[] | undefined;
   /** Files themselves; they go before those of `media`. */
   readonly files?: readonly { readonly bytes: Uint8Array; readonly name?: string | undefined }[] | undefined;
   readonly asVoice?: boolean | undefined;
@@ -75,12 +77,12 @@ export async function blocksOf(
   to: Peer,
   parts: OutgoingParts,
 ): Promise<readonly ReplyBlock[]> {
-  const { message = "", media, asVoice = false, workspace = parts.live.defaultAgent.workspace } = outgoing;
+  const { message = "", media, asVoice = false, hosts, workspace = parts.live.defaultAgent.workspace } = outgoing;
   const limits = parts.channels.limits(to);
   const mostBytes = limits?.media ?? 0;
   const files: ReplyBlock[] = [];
   for (const file of outgoing.files ?? []) files.push(await keep(file, asVoice, parts.core));
-  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes, workspace }, parts.core));
+  for (const ref of media) files.push(await fetchOne(ref, { asVoice, mostBytes, workspace, hosts }, parts.core));
   const text: readonly ReplyBlock[] = message.trim() === "" ? [] : [{ kind: "text", markdown: message }];
   if (text.length + files.length === 0) throw refused("there is nothing to send: give a message or a file");
   return [...text, ...files];
@@ -88,12 +90,16 @@ export async function blocksOf(
 
 async function fetchOne(
   ref: string,
-  how: { asVoice: boolean; mostBytes: number; workspace: string },
+  how: { asVoice: boolean; mostBytes: number; workspace: string; hosts: readonly string[] | undefined },
   core: OutgoingParts["core"],
 ): Promise<ReplyBlock> {
   if (/^https?:\/\//i.test(ref)) {
     try {
-      return await keep(await safeFetch(ref, { maxBytes: how.mostBytes }), how.asVoice, core);
+      return await keep(
+        await safeFetch(ref, { maxBytes: how.mostBytes, ...(how.hosts && { allowHosts: how.hosts }) }),
+        how.asVoice,
+        core,
+      );
     } catch (error) {
       if (error instanceof FetchRefused) throw refused(`the file cannot be had: ${error.message}`);
       throw error;

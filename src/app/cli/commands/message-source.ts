@@ -131,6 +131,7 @@ const NOTHING: Desk["journal"] = {
     ofRun: none,
     notePreview: nothing,
     forgetPreview: nothing,
+    isSent: async () => false,
     previewOf: nothing,
   },
 };

@@ -1,0 +1,12 @@
+/** Files of a workspace that stand in the system prompt, in their order there. */
+export const CONTEXT_FILES = [
+  "AGENTS.md",
+  "SOUL.md",
+  "TOOLS.md",
+  "IDENTITY.md",
+  "USER.md",
+  "HEARTBEAT.md",
+  "BOOTSTRAP.md",
+  "MEMORY.md",
+  "CLAUDE.md",
+] as const;

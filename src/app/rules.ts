@@ -40,6 +40,11 @@ function rulesOf(live: Live): DispatchSettings {
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
+    mayCommand: (message) => {
+      const { allowFrom } = config.commands;
+      const names = [...(allowFrom[message.from.channel] ?? []), ...(allowFrom["*"] ?? [])].map(String);
+      return names.includes("*") || isNamed(new Set(names), message);
+    },
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) =>

@@ -119,6 +119,15 @@ export const messagesConfig = z.strictObject({
 /** `commands.*` */
 export const commandsConfig = z.strictObject({
   text: z.boolean().default(true).meta(about("Text commands", "Messages that begin with `/` are commands.")),
+  allowFrom: z
+    .record(z.string(), idList)
+    .prefault({})
+    .meta(
+      about(
+        "Others",
+        "Senders who are no owners and may all the same use `/new`, `/reset`, `/model`, `/think` and `/compact` in groups: a list per channel, `*` for every channel; `*` in a list is everybody.",
+      ),
+    ),
   ownerAllowFrom: idList
     .prefault([])
     .meta(

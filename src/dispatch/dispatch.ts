@@ -6,6 +6,7 @@ import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals.ts";
+import { refusalOf } from "./commands/access.ts";
 import { commandIn, type AskedCommand } from "./commands/asked.ts";
 import { Compactions } from "./compaction.ts";
 import { isHeartbeat } from "./heartbeat.ts";
@@ -170,8 +171,11 @@ export class Dispatch {
     return this.lanes.standingOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 
-  async #command(row: InboxRow, key: SessionKey, { command, args }: AskedCommand): Promise<void> {
+  async #command(row: InboxRow, key: SessionKey, asked: AskedCommand): Promise<void> {
+    const { command, args } = asked;
     const log = row.message.options?.operator === true ? this.board.open(row, key, this.#ports) : undefined;
+    const refused = refusalOf(asked, { message: row.message, key }, this.#ports.settings());
+    if (refused !== undefined) return this.replies.command(row, key, { name: command.name, text: refused, log });
     const stopped = new AbortController();
     const context = {
       args,

@@ -1,9 +1,10 @@
-import { callsOf, interruptedResult, isWhole, textOf } from "../history/parts.ts";
+import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../history/parts.ts";
 import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import { asksForRest } from "../types/turns.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
+import { unbegunCalls } from "./tools.ts";
 import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
 import { isVolatile, markTurn } from "./volatile.ts";
 
@@ -95,10 +96,14 @@ export async function openTurn(conversation: Conversation, turn: UserTurn, progr
 
 /** Calls without a result get one that says so: their tool may or may not have done its work. */
 async function closeCalls(conversation: Conversation, turnId: string): Promise<void> {
-  const messages = messagesIn((await conversation.after(turnId)) ?? []);
+  const entries = (await conversation.after(turnId)) ?? [];
+  const messages = messagesIn(entries);
+  const unbegun = unbegunCalls(entries);
   const answered = new Set(messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])));
   const open = messages.flatMap(callsOf).filter((call) => !answered.has(call.id));
+  const resultOf = (call: (typeof open)[number], at: number) =>
+    unbegun.has(call.id) ? unbegunResult(call, at) : interruptedResult(call, at);
   for (const call of open) {
-    await conversation.append({ type: "message", message: interruptedResult(call, Date.now()) }, { durable: true });
+    await conversation.append({ type: "message", message: resultOf(call, Date.now()) }, { durable: true });
   }
 }

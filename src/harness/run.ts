@@ -258,7 +258,7 @@ class Runner {
   }
 
   #toolSetting(deadline: Deadline): ToolSetting {
-    const { facts, settings } = this.#request;
+    const { facts, settings, conversation } = this.#request;
     return {
       runId: facts.runId,
       sessionKey: facts.sessionKey,
@@ -268,6 +268,7 @@ class Runner {
       mostChars: settings.toolResultMaxChars,
       before: this.#deps.beforeTool,
       approvals: pausing(this.#deps.approvals, deadline),
+      note: (customType, data) => conversation.append({ type: "custom", customType, data }, { durable: true }),
     };
   }
 

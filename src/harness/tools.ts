@@ -2,7 +2,9 @@ import type { AgentTool } from "@mariozechner/pi-agent-core";
 import { isTorn } from "../providers/call.ts";
 import { runTool } from "../tools/run.ts";
 import { toolSchema } from "../tools/schema.ts";
+import type { TranscriptEntry } from "../types/session.ts";
 import type { ApprovalDesk, Tool, ToolContext } from "../types/tool.ts";
+import { isFields } from "../utils/fields.ts";
 import type { Deadline } from "./deadline.ts";
 
 /** What the tools of one run share; the call id and the signal come with each call. */
@@ -10,6 +12,8 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   readonly signal: AbortSignal;
   /** See `RunDeps`. */
   readonly before?: ((callId: string) => Promise<void>) | undefined;
+  /** Writes into the transcript what no model is shown; resolves when it is on disk. */
+  readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
   /** UTF-16 units of one result. */
   readonly mostChars: number | undefined;
 }
@@ -38,6 +42,35 @@ function unlessTorn(args: unknown): unknown {
   return args;
 }
 
+/** The name of the transcript's entries that tell how far a question about a call came. */
+const ASKED = "openclaw.approval";
+
+/** Notes in the transcript that a call waits for a person, and that it was allowed: after a kill the call is known not to have begun. */
+function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): ApprovalDesk {
+  if (!note) return desk;
+  return {
+    async ask(question, signal) {
+      await note(ASKED, { callId, state: "asked" });
+      const answer = await desk.ask(question, signal);
+      if (answer === "allow-once" || answer === "allow-always") await note(ASKED, { callId, state: "allowed" });
+      return answer;
+    },
+  };
+}
+
+/** Calls that wait for a person: they never began. */
+export function unbegunCalls(entries: readonly TranscriptEntry[]): ReadonlySet<string> {
+  const waiting = new Set<string>();
+  for (const entry of entries) {
+    const data = entry.type === "custom" && entry.customType === ASKED ? entry.data : undefined;
+    const { callId, state } = isFields(data) ? data : {};
+    if (typeof callId !== "string") continue;
+    if (state === "asked") waiting.add(callId);
+    else waiting.delete(callId);
+  }
+  return waiting;
+}
+
 /** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
 export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
   return {
@@ -50,11 +83,12 @@ export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
     // person, nor changes a file that the question is about.
     executionMode: tool.hasSideEffects ? "sequential" : "parallel",
     execute: async (callId, params, given, onUpdate) => {
-      const { before, ...rest } = setting;
+      const { before, note, ...rest } = setting;
       const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
       if (before) await unlessAborted(before(callId), signal);
       const result = await runTool(tool, params, {
         ...rest,
+        approvals: noting(setting.approvals, callId, note),
         callId,
         signal,
         update: (partial) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),

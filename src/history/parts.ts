@@ -31,12 +31,23 @@ export function partsOf(message: UserMessage): (TextContent | ImageContent)[] {
 }
 
 /** Stands for a call whose end nobody saw. */
-export function interruptedResult(call: ToolCallContent, timestamp: number): ToolResultMessage {
+export const interruptedResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
+  errorResultOf(call, timestamp, "This call was interrupted; whether it took effect is not known.");
+
+/** Of a call that waited for a person when the gateway ended. */
+export const unbegunResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
+  errorResultOf(
+    call,
+    timestamp,
+    "This call was not run: the gateway ended while it waited for a person's answer. Call it again to ask anew.",
+  );
+
+function errorResultOf(call: ToolCallContent, timestamp: number, text: string): ToolResultMessage {
   return {
     role: "toolResult",
     toolCallId: call.id,
     toolName: call.name,
-    content: [{ type: "text", text: "This call was interrupted; whether it took effect is not known." }],
+    content: [{ type: "text", text }],
     isError: true,
     timestamp,
   };

@@ -35,6 +35,8 @@ export interface Place {
   readonly guest: Person;
   /** A guest in a group in which the owner is as well. */
   readonly member: Person;
+  /** The owner in that group. */
+  readonly ownerInGroup: Person;
   /** What waits for an owner's answer, once it does. */
   question(): Promise<ReturnType<Boot["chat"]["approvals"]["list"]>[number]>;
   /** Ends the boot and begins another one, as after a restart. */
@@ -87,6 +89,7 @@ function standing(base: Base, boot: Boot): Place {
     owner: person("owner"),
     guest: person("43"),
     member: person("44", { from: GROUP, sender: { id: "44", name: "Mem Ber" } }),
+    ownerInGroup: person("owner", { from: GROUP }),
     async question() {
       await until(() => boot.chat.approvals.list().length > 0, "a question");
       return boot.chat.approvals.list()[0]!;

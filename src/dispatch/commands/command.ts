@@ -25,10 +25,21 @@ export interface CommandContext {
 export type CommandAnswer = { readonly text: string } | { readonly turn: string };
 
 /**
+ * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, the
+ * person of a direct chat, and in a group whom `commands.allowFrom` names. `owner`: an owner.
+ */
+export type CommandAccess = "anyone" | "conversation" | "owner";
+
+/**
  * `at: "once"` is answered beside the lane, whatever runs. `at: "lane"` has the session to itself. `at: "reset"` ends the
  * running turn first.
  */
-export type Command = { readonly name: string; readonly aliases?: readonly string[]; readonly help: string } & (
+export type Command = {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly help: string;
+  readonly who: CommandAccess;
+} & (
   | { readonly at: "once"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
 );

@@ -2,19 +2,26 @@ import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
 import { compactedText } from "../compaction.ts";
 import { principalOf } from "../principal.ts";
-import { NOT_OWNER } from "../words.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { statusText } from "./status.ts";
 
 /** What a chat may ask of the gateway itself. */
 export const COMMANDS: readonly Command[] = [
-  { name: "new", help: "Start a fresh conversation.", at: "reset", run: startOver },
-  { name: "reset", help: "The same as /new.", at: "reset", run: startOver },
-  { name: "stop", aliases: ["abort", "cancel"], help: "Stop what the agent is doing.", at: "once", run: stopRuns },
-  { name: "status", help: "Model, tokens and state of this conversation.", at: "once", run: statusText },
+  { name: "new", who: "conversation", help: "Start a fresh conversation.", at: "reset", run: startOver },
+  { name: "reset", who: "conversation", help: "The same as /new.", at: "reset", run: startOver },
+  {
+    name: "stop",
+    who: "anyone",
+    aliases: ["abort", "cancel"],
+    help: "Stop what the agent is doing.",
+    at: "once",
+    run: stopRuns,
+  },
+  { name: "status", who: "anyone", help: "Model, tokens and state of this conversation.", at: "once", run: statusText },
   {
     name: "help",
+    who: "anyone",
     aliases: ["commands", "start"],
     help: "This list.",
     at: "once",
@@ -22,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "think",
+    who: "conversation",
     aliases: ["thinking", "t"],
     help: `Thinking level: ${THINK_LEVELS.join(", ")}.`,
     at: "lane",
@@ -29,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "model",
+    who: "conversation",
     aliases: ["models"],
     help: "Show or choose the model: /model provider/id, with @key to pin a key, /model default.",
     at: "lane",
@@ -36,11 +45,18 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "compact",
+    who: "conversation",
     help: "Make the older part of the conversation a summary: /compact, or /compact and what to keep.",
     at: "lane",
     run: compactNow,
   },
-  { name: "approve", help: "Answer a waiting command: /approve <id> once, always or deny.", at: "once", run: approve },
+  {
+    name: "approve",
+    who: "owner",
+    help: "Answer a waiting command: /approve <id> once, always or deny.",
+    at: "once",
+    run: approve,
+  },
 ];
 
 export function findCommand(name: string): Command | undefined {
@@ -101,7 +117,6 @@ const DECISIONS = new Map([
 ] as const);
 
 async function approve(context: CommandContext): Promise<CommandAnswer> {
-  if (!context.isOwner) return { text: `${NOT_OWNER} (\`commands.ownerAllowFrom\` names them.)` };
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
   if (!decision) return { text: "Use /approve <id> once, always or deny." };

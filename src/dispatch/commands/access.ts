@@ -1,0 +1,27 @@
+import { isMainKey } from "../../sessions/keys.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { DispatchSettings } from "../ports.ts";
+import { NOT_OWNER } from "../words.ts";
+import type { AskedCommand } from "./asked.ts";
+
+/** What is told to a sender who may not ask for a command; undefined when they may. Pure. */
+export function refusalOf(
+  { command, args }: AskedCommand,
+  { message, key }: { message: InboundMessage; key: SessionKey },
+  settings: Pick<DispatchSettings, "isOwner" | "mayCommand">,
+): string | undefined {
+  if (command.who === "anyone" || settings.isOwner(message)) return undefined;
+  if (command.who === "owner") return `${NOT_OWNER} (\`commands.ownerAllowFrom\` names them.)`;
+  if (command.name === "model" && args.includes("@"))
+    return "Only an owner may choose the key of a model. (`commands.ownerAllowFrom` names owners.)";
+  if (isOwn(message, key) || LOOKS.has(`${command.name} ${args}`.trim())) return undefined;
+  if (settings.mayCommand?.(message) === true) return undefined;
+  return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` and \`commands.allowFrom\` name who may.)`;
+}
+
+/** A direct chat, unless all direct chats are one conversation with the operator's. */
+const isOwn = ({ from }: InboundMessage, key: SessionKey): boolean => from.chat.kind === "direct" && !isMainKey(key);
+
+/** These change nothing. */
+const LOOKS = new Set(["model", "model status", "model list", "think"]);

@@ -468,7 +468,7 @@ describe("commands", () => {
   });
 
   it("/model names a key that is not there, and leaves the session alone", async () => {
-    await boot.ask("/model spare/spare-1@spare:nobody");
+    await boot.ask("/model spare/spare-1@spare:nobody", "owner");
     expect(hall.platform.texts).toEqual([expect.stringContaining("no key spare:nobody")]);
     await boot.ask("hello");
     expect(hall.model.calls.at(-1)!.model).toBe("fake-1");

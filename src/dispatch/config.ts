@@ -29,7 +29,12 @@ const queue = z.strictObject({
   drop: z
     .enum(["summarize", "old", "new"])
     .default("summarize")
-    .meta(about("Drop", "Beyond the cap: drop the oldest, the newest, or the oldest with a line on each.")),
+    .meta(
+      about(
+        "Drop",
+        "Beyond the cap: refuse the oldest (`old`) or the newest (`new`), or tell the agent the oldest in a line each (`summarize`).",
+      ),
+    ),
 });
 
 /** `messages.*` */

@@ -11,7 +11,7 @@ import { background } from "../utils/background.ts";
 
 /** Something that needs the session to itself. */
 export type LaneTask =
-  | { readonly kind: "turn"; readonly waiting: Waiting; readonly merge: boolean }
+  | TurnTask
   | {
       readonly kind: "work";
       readonly rows: readonly InboxRow[];
@@ -19,6 +19,13 @@ export type LaneTask =
       work(): Promise<void>;
       abort?(): void;
     };
+
+export interface TurnTask {
+  readonly kind: "turn";
+  readonly waiting: Waiting;
+  /** Turns of people that came while the session was busy become one. */
+  readonly merge: boolean;
+}
 
 /** Where a turn goes on. */
 export interface TurnPlace {
@@ -153,15 +160,37 @@ export class Lane implements TurnPlace {
     return { ...first, waiting: { ...first.waiting, rows, pending } };
   }
 
-  /** The messages that are over the cap, taken out of the lane. A heartbeat takes no place from what people wrote. */
+  /**
+   * Holds the lane to the cap. Gives the turns that do not stay, to be refused. With `summarize` the oldest turns become
+   * one, which has a line on each of their messages. A heartbeat takes no place from what people wrote.
+   */
   shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
-    if (queue.drop === "summarize") return [];
-    const turns = this.#tasks.filter((task) => task.kind === "turn");
-    const beats = turns.filter(isBeat);
-    const said = turns.filter((task) => !isBeat(task));
+    const beats = this.#takeOut(this.#turns.filter(isBeat).slice(0, overCap(this.#turns.length, queue.cap)));
+    if (queue.drop === "summarize") return [...beats, ...this.#fold(queue.cap)];
+    const said = this.#turns.filter((task) => !isBeat(task));
     const over = overCap(said.length, queue.cap);
-    const gone = queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over);
-    return this.#takeOut([...beats.slice(0, overCap(turns.length, queue.cap)), ...gone]);
+    return [...beats, ...this.#takeOut(queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over))];
+  }
+
+  get #turns(): readonly TurnTask[] {
+    return this.#tasks.filter((task) => task.kind === "turn");
+  }
+
+  /** Where no two turns can become one, the newest is refused: whoever sent it learns of it at once. */
+  #fold(cap: number): readonly LaneTask[] {
+    const refused: LaneTask[] = [];
+    while (overCap(this.#turns.length, cap) > 0) {
+      const pair = foldablePair(this.#turns);
+      if (pair) {
+        this.#tasks.splice(this.#tasks.indexOf(pair[0]), 1, fold(...pair));
+        this.#tasks.splice(this.#tasks.indexOf(pair[1]), 1);
+      } else {
+        const newest = this.#turns.findLast((task) => task.waiting.isReplay !== true);
+        if (!newest) break;
+        refused.push(...this.#takeOut([newest]));
+      }
+    }
+    return refused;
   }
 
   #takeOut(gone: readonly LaneTask[]): readonly LaneTask[] {
@@ -171,9 +200,26 @@ export class Lane implements TurnPlace {
   }
 }
 
+/** The oldest two turns that one answer can serve. A client that watches its own run gets that run. */
+function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask] | undefined {
+  const free = turns.filter(({ waiting }) => waiting.log === undefined && waiting.isReplay !== true);
+  for (const [at, one] of free.entries()) {
+    const other = free.slice(at + 1).find((next) => !areThreadsApart(next.waiting.rows, one.waiting.rows));
+    if (other) return [one, other];
+  }
+  return undefined;
+}
+
+function fold(one: TurnTask, other: TurnTask): TurnTask {
+  const { text: _text, ...first } = one.waiting;
+  const rows = [...one.waiting.rows, ...other.waiting.rows];
+  const pending = [...one.waiting.pending, ...other.waiting.pending];
+  return { kind: "turn", merge: one.merge && other.merge, waiting: { ...first, rows, pending, brief: rows.length } };
+}
+
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
 
-const isBeat = (task: LaneTask): boolean =>
+const isBeat = (task: TurnTask): boolean =>
   rowsOf(task).length > 0 && rowsOf(task).every(({ message }) => isHeartbeat(message));
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);

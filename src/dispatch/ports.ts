@@ -171,6 +171,8 @@ export interface Waiting {
   readonly pending: readonly HistoryLine[];
   /** Text with the command cut off; the message's own otherwise. */
   readonly text?: string;
+  /** How many of the oldest messages the model is told in a line each, because more waited than the cap allows. */
+  readonly brief?: number;
   /** Made early for clients that watch a run from its queue on. */
   readonly log?: RunLog;
   /** The rows were claimed before; their turn may be half done. */

@@ -116,7 +116,7 @@ function bodyFor(
   return buildBody({
     ...saidIn(waiting, agent, ports),
     ...spokenIn(waiting, media),
-    queueCap: ports.settings().queue.cap,
+    queueCap: Math.max(0, Math.min(ports.settings().queue.cap, waiting.rows.length - (waiting.brief ?? 0))),
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
     systemEvents: [...eventsFor(session, events, ports), ...newsIn(waiting)],

@@ -11,6 +11,7 @@ import type { RunLog } from "./log.ts";
 import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
 import type { Attempt } from "./plan.ts";
 import type { RunRequest } from "./request.ts";
+import { pause } from "../utils/pause.ts";
 
 export interface RecoveryParts {
   readonly request: RunRequest;
@@ -112,7 +113,7 @@ export class Recovery {
     if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
-    await this.#pause(step.waitMs);
+    await pause(step.waitMs, this.#parts);
     return undefined;
   }
 
@@ -148,14 +149,5 @@ export class Recovery {
     const named = this.#named(failure);
     const step = await this.#next(named);
     return step ? this.#take(step, named, continues) : named;
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { clock, signal } = this.#parts;
-    if (ms === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = clock.after(ms, resolve);
-      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
-    });
   }
 }

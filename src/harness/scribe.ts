@@ -7,6 +7,7 @@ import type { Clock } from "../types/clock.ts";
 import type { Usage } from "../types/model.ts";
 import type { Failure, FailureKind } from "../types/run.ts";
 import { addUsage, emptyUsage } from "../types/usage.ts";
+import { pause } from "../utils/pause.ts";
 
 /** Milliseconds of silence after which the call of a summary has stalled. */
 const IDLE_MS = 120_000;
@@ -121,7 +122,7 @@ export class Scribe {
         this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);
         return { failure: message };
       }
-      await this.#wait(retryAfterMs, signal);
+      await pause(retryAfterMs, { clock: this.#parts.clock, signal });
       if (signal.aborted) return { failure: "aborted" };
     }
   }
@@ -150,12 +151,5 @@ export class Scribe {
     this.#parts.models?.keys.succeeded(info, writer.profile.id);
     this.#author = writer;
     return textOf(message);
-  }
-
-  #wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#parts.clock.after(ms, resolve);
-      signal.addEventListener("abort", () => (cancel(), resolve()), { once: true });
-    });
   }
 }

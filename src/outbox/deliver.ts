@@ -10,7 +10,7 @@ import { gapKey, gapsOf } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
 import { patientJournal } from "./patient.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../utils/pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";

@@ -3,7 +3,7 @@ import type { GapCause, OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import { isGapLine } from "./gaps.ts";
 import type { Pace } from "./pace.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../utils/pause.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
 

@@ -1,8 +1,18 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
+import { RunLog } from "../../src/harness/log.ts";
 import { Lane, type LaneTask } from "../../src/dispatch/lane.ts";
+import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { message } from "./stage.ts";
 
+const FACTS = {
+  runId: runId("run"),
+  sessionKey: sessionKey("telegram:default:1"),
+  sessionId: "s",
+  agentId: agentId("main"),
+  trigger: "message" as const,
+};
 const beat = { heartbeat: { ackMaxChars: 300 } };
 
 function laneOf(...texts: readonly string[]): Lane {
@@ -25,7 +35,7 @@ it.each([
   ["new", ["one", "beat", "two", "three"], ["beat", "three"]],
   ["old", ["one", "beat"], []],
   ["new", ["beat", "beat", "beat", "one"], ["beat", "beat"]],
-  ["summarize", ["one", "beat", "two"], []],
+  ["summarize", ["one", "beat", "two"], ["beat"]],
 ] as const)(
   "a heartbeat pushes nobody's message out of a full lane, and goes first (drop %s of %j)",
   (drop, waiting, gone) => {
@@ -34,3 +44,55 @@ it.each([
     expect(lane.waiting).toBe(waiting.length - gone.length);
   },
 );
+
+const rowsIn = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+
+it("summarize holds every queue mode to the cap, and loses nobody's message", () => {
+  const offer = fc.record({
+    merge: fc.boolean(),
+    isWatched: fc.boolean(),
+    thread: fc.constantFrom(undefined, "t1", "t2"),
+  });
+  fc.assert(
+    fc.property(fc.array(offer, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (offers, cap) => {
+      const lane = new Lane();
+      const refused: number[] = [];
+      for (const [id, { merge, isWatched, thread }] of offers.entries()) {
+        const { from, ...said } = message(`message ${id}`, "1");
+        const row: InboxRow = {
+          id,
+          message: { ...said, from: { ...from, ...(thread !== undefined && { thread }) } },
+          state: "accepted",
+          attempts: 0,
+        };
+        const log = isWatched ? { log: new RunLog(FACTS) } : {};
+        lane.push({ kind: "turn", waiting: { rows: [row], pending: [], ...log }, merge: merge && !isWatched });
+        for (const task of lane.shed({ cap, debounceMs: 0, drop: "summarize" }))
+          refused.push(...rowsIn(task).map((one) => one.id));
+        expect(lane.waiting).toBeLessThanOrEqual(cap);
+      }
+      const kept: number[] = [];
+      for (let task = lane.take(); task; task = lane.take()) {
+        const rows = rowsIn(task);
+        expect(new Set(rows.map((one) => one.message.from.thread)).size).toBe(1);
+        kept.push(...rows.map((one) => one.id));
+      }
+      expect([...kept, ...refused].toSorted((a, b) => a - b)).toEqual(offers.map((_, id) => id));
+    }),
+  );
+});
+
+it("500 messages that may not be merged wait as 20 turns, the oldest told in a line each", () => {
+  const lane = new Lane();
+  for (let id = 0; id < 500; id += 1) {
+    const row: InboxRow = { id, message: message(`message ${id}`), state: "accepted", attempts: 0 };
+    lane.push({ kind: "turn", waiting: { rows: [row], pending: [] }, merge: false });
+    expect(lane.shed({ cap: 20, debounceMs: 0, drop: "summarize" })).toEqual([]);
+  }
+  expect(lane.waiting).toBe(20);
+  const first = lane.take();
+  expect(first?.kind === "turn" && { rows: first.waiting.rows.length, brief: first.waiting.brief }).toEqual({
+    rows: 481,
+    brief: 481,
+  });
+});

@@ -1,6 +1,6 @@
 import { channelIn, parseTarget } from "../../channels/target.ts";
 import { attach, kindOf } from "../../dispatch/attach.ts";
-import { pause as pauseFor } from "../../outbox/pause.ts";
+import { pause as pauseFor } from "../../utils/pause.ts";
 import type { Outbox, Reply } from "../../outbox/deliver.ts";
 import type { ChannelLimits } from "../../types/channel.ts";
 import type { Clock } from "../../types/clock.ts";

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { pause } from "../../src/utils/pause.ts";
+import { handClock } from "../outbox/stage.ts";
+
+test("a pause that begins after the abort is over at once, and sets no timer", async () => {
+  const clock = handClock();
+  await pause(60_000, { clock, signal: AbortSignal.abort() });
+  expect(clock.waits).toEqual([]);
+});
+
+test("an abort ends a pause, and forgets its timer", async () => {
+  const clock = handClock();
+  const stop = new AbortController();
+  const paused = pause(60_000, { clock, signal: stop.signal });
+  stop.abort();
+  await paused;
+  expect(clock.waits).toEqual([]);
+});
+
+test("without an abort a pause takes its time", async () => {
+  const clock = handClock();
+  let isOver = false;
+  const paused = pause(1000, { clock, signal: new AbortController().signal }).then(() => (isOver = true));
+  clock.pass(999);
+  await Promise.resolve();
+  expect(isOver).toBe(false);
+  clock.pass(1);
+  await paused;
+});

@@ -11,6 +11,7 @@ import { EventTranslator } from "./events.ts";
 import type { LoopGuard } from "./loop-guard.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { Attempt, RunParts } from "./plan.ts";
+import type { SentRequest } from "./refused.ts";
 import type { RunRequest } from "./request.ts";
 import { toAgentTool } from "./tools.ts";
 import { isUnanswered } from "./unanswered.ts";
@@ -23,6 +24,10 @@ export type AttemptOutcome =
       readonly failure: Failure;
       /** What the model had said when it failed. */
       readonly broken?: AssistantMessage | undefined;
+      /** The request that failed; undefined when none was made. */
+      readonly sent?: SentRequest | undefined;
+      /** It was not sent, since the very same request was refused before. */
+      readonly isRepeat?: true;
     };
 
 /** After an abort a run ends within a second, whatever a tool or a socket does. */
@@ -59,7 +64,7 @@ export async function attempt(plan: Attempt, request: RunRequest, run: RunParts)
   });
   steering.connect((message) => agent.steer(message));
   await drive(agent, plan.signal);
-  return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last });
+  return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
 }
 
 /** The level that the model has, nearest to the one that is wanted. */
@@ -154,18 +159,22 @@ interface Ended {
   readonly request: RunRequest;
   readonly guard: LoopGuard;
   readonly facts: CallFacts;
+  readonly context: ModelContext;
 }
 
-function outcomeOf(agent: Agent, { translator, plan, request, guard, facts }: Ended): AttemptOutcome {
+function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, context }: Ended): AttemptOutcome {
   translator.close();
   if (plan.signal.aborted) return { kind: "aborted" };
   if (translator.broken !== undefined) throw asError(translator.broken);
   if (guard.stoppedBy !== undefined) return { kind: "failed", failure: loopFailure(guard.stoppedBy) };
+  const { sent, repeated } = context;
+  if (repeated) return { kind: "failed", failure: repeated, sent, isRepeat: true };
   const last = agent.state.messages.at(-1);
   const failed = (message: string, broken?: AssistantMessage): AttemptOutcome => ({
     kind: "failed",
     failure: classifyFailure(message, facts),
     broken,
+    sent,
   });
   if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
   if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", last);

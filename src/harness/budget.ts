@@ -1,4 +1,5 @@
 import { once } from "../history/once.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
 import { estimateAll, estimateTextTokens } from "../sessions/tokens.ts";
 import { toolSchema } from "../tools/schema.ts";
 import type { ChatMessage, ModelInfo } from "../types/model.ts";
@@ -19,6 +20,12 @@ type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 /** Tokens of a model's window, as far as it may be used. */
 export const windowOf = (info: ModelInfo, settings: Settings): number =>
   Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
+
+/** The model as one whose window is no larger than this; itself when unset. */
+export function withWindow(handle: ModelHandle, window: number | undefined): ModelHandle {
+  if (window === undefined || window >= handle.info.contextWindow) return handle;
+  return { ...handle, info: { ...handle.info, contextWindow: window } };
+}
 
 /** Tokens that a conversation may fill with all around it; what is kept free is never more than a quarter of a small window. */
 export const roomIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);

@@ -7,13 +7,14 @@ import type { ModelHandle } from "../providers/catalog.ts";
 import { policyFor, policyWithTools, type TranscriptPolicy } from "../providers/quirks.ts";
 import type { EngineAnswer } from "../types/engine-turn.ts";
 import type { ChatMessage, ModelRef } from "../types/model.ts";
-import type { Fit, PromptRecord } from "../types/run.ts";
+import type { Failure, Fit, PromptRecord } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { brimOf, fixedTokens, limitOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import { type Made, promptRecord } from "./prompt-record.ts";
+import type { SentRequest } from "./refused.ts";
 import type { RunRequest } from "./request.ts";
 
 /** What an attempt begins with. */
@@ -36,6 +37,8 @@ export class ModelContext {
   /** What the loop begins with. */
   #opened = { tokens: 0, count: 0 };
   #calls = 0;
+  #sent: SentRequest | undefined;
+  #repeated: Failure | undefined;
   #view: EngineView | undefined;
   #system = "";
   /** What the engine puts before it; it holds until the engine gives another one. */
@@ -135,7 +138,32 @@ export class ModelContext {
     const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
     const shown = this.#prune(applyPasses(fitting, this.#policy));
     if (this.#calls === 1) this.#tellPrompt();
+    this.#noteSent(shown);
     return [...shown];
+  }
+
+  /** The last request, sent or about to be; undefined before the first. */
+  get sent(): SentRequest | undefined {
+    return this.#sent;
+  }
+
+  /** Why the request was not sent: the very same was refused before. */
+  get repeated(): Failure | undefined {
+    return this.#repeated;
+  }
+
+  /** Throws, so that the SDK makes no call, when an earlier attempt was refused the very same request. */
+  #noteSent(messages: readonly ChatMessage[]): void {
+    const { provider, id } = this.#plan.handle.info;
+    this.#sent = {
+      model: `${provider}/${id}`,
+      systemPrompt: this.systemPrompt,
+      messages,
+      tokens: this.#fixed + requestTokens(messages),
+      window: this.#windowTokens(),
+    };
+    this.#repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;
+    if (this.#repeated) throw new Error(this.#repeated.message);
   }
 
   /**
@@ -145,7 +173,7 @@ export class ModelContext {
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#windowTokens();
     const asked = this.#request.turn.text;
-    const room = Math.floor((limitOf(window, this.#request.settings) - this.#fixed) * this.#plan.share);
+    const room = Math.floor(limitOf(window, this.#request.settings) - this.#fixed);
     const last = this.#fit;
     const before = tokens === undefined ? this.#uncut : last;
     this.#fit = tokens === undefined || tokens > room ? fitFor(seen, { room, window, asked, before }) : before;
@@ -197,7 +225,7 @@ export class ModelContext {
   }
 
   #budget(): number {
-    return budgetOf(this.#plan.handle, this.#request.settings, this.#fixed, this.#plan.share);
+    return budgetOf(this.#plan.handle, this.#request.settings, this.#fixed);
   }
 
   /** Kept so that it can be shown again; told with the attempt's first call, when it is known what was pruned. */
@@ -235,8 +263,8 @@ export async function readHistory(handle: ModelHandle, request: RunRequest): Pro
   return (await conversation.window(budget)).messages.map((row) => row.message);
 }
 
-function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number, share = 1): number {
-  return Math.max(1000, Math.floor((brimOf(windowOf(info, settings), settings) - fixed) * share));
+function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number): number {
+  return Math.max(1000, Math.floor(brimOf(windowOf(info, settings), settings) - fixed));
 }
 
 const isSameFit = (one: Fit, other: Fit): boolean =>

@@ -76,6 +76,12 @@ export class Ladder {
     if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
   }
 
+  /** The model takes no more than so many tokens: known to the runs after this one too. */
+  learned(limitTokens: number): void {
+    if (!this.#asked) return;
+    this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, { kind: "context_overflow", limitTokens });
+  }
+
   /** The run goes on elsewhere: a probe that told nothing is somebody else's. */
   #letGo(): void {
     if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);

@@ -5,6 +5,7 @@ import type { EngineTurn } from "../types/engine-turn.ts";
 import type { Texts } from "../types/journal.ts";
 import type { ChatMessage, ModelRef, ThinkLevel } from "../types/model.ts";
 import type { RunLog } from "./log.ts";
+import type { RefusedRequests } from "./refused.ts";
 import type { LoopGuard } from "./loop-guard.ts";
 import type { Steering } from "./steering.ts";
 import type { ToolSetting } from "./tools.ts";
@@ -14,8 +15,6 @@ export interface Attempt {
   readonly number: number;
   readonly handle: ModelHandle;
   readonly thinking: ThinkLevel;
-  /** Part of the model's window that history may take: 1, and less after an overflow. */
-  readonly share: number;
   readonly images: boolean;
   /** Images of turns before the present one. */
   readonly earlierImages: boolean;
@@ -46,6 +45,8 @@ export interface RunParts {
   makeRoom(handle: ModelHandle): Promise<boolean>;
   /** Told what a model is about to be shown. */
   shown(what: Shown): Promise<void>;
+  /** What this run was refused. */
+  readonly refused: RefusedRequests;
   /** Told of each answer and each result that came through. */
   progressed(): void;
 }

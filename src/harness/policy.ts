@@ -34,7 +34,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   loading: [["wait_for_load", 24], NEXT_MODEL],
   timeout: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
   network: [["wait", 3], NEXT_MODEL],
-  context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
+  context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   output_limit: [["lower_output", 2], NEXT_MODEL],
   thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
   image_size: [["drop_images", 1], NEXT_MODEL],
@@ -44,7 +44,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   format: [["strict_history", 1], NEXT_MODEL],
   refusal: [],
   cut_off: [["wait", 2], NEXT_MODEL],
-  compaction_failure: [["truncate_results", 1], ["shrink_window", 3], NEXT_MODEL],
+  compaction_failure: [["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   tool_loop: [],
   engine: [],
   model_missing: [NEXT_MODEL],
@@ -81,6 +81,8 @@ export interface Chances {
   readonly rotations?: number | undefined;
   /** Milliseconds before the next try after this kind of failure, where the config says so. */
   readonly backoffMs?: number | undefined;
+  /** There are results of tools that a cut would shorten; taken for granted when unset. */
+  readonly hasLargeResults?: boolean;
   /** The present turn brings images itself: to leave them out would be to answer something else. */
   readonly imagesAsked?: boolean;
 }
@@ -131,6 +133,7 @@ function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
   if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
   if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
   if (remedy === "drop_images") return mayDrop(failure, state, chances);
+  if (remedy === "truncate_results") return chances.hasLargeResults !== false;
   if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
   return true;
 }

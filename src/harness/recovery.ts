@@ -1,8 +1,11 @@
+import { truncateResults } from "../history/truncate-results.ts";
+import type { ModelHandle } from "../providers/catalog.ts";
 import type { Clock } from "../types/clock.ts";
 import type { ThinkLevel } from "../types/model.ts";
 import type { Failure } from "../types/run.ts";
 import { THINK_LEVELS } from "../types/model.ts";
 import type { AttemptOutcome } from "./attempt.ts";
+import { withWindow } from "./budget.ts";
 import type { Compacted } from "./compact.ts";
 import { failedBecause } from "./compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
@@ -10,6 +13,7 @@ import type { Ladder } from "./ladder.ts";
 import type { RunLog } from "./log.ts";
 import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
 import type { Attempt } from "./plan.ts";
+import { limitNamedBy, RefusedRequests, type SentRequest } from "./refused.ts";
 import type { RunRequest } from "./request.ts";
 import { pause } from "../utils/pause.ts";
 
@@ -19,19 +23,28 @@ export interface RecoveryParts {
   readonly ladder: Ladder;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Told of the tokens that the model takes, as far as a refusal shows. */
+  learned(window: number): void;
   compact(): Promise<Compacted>;
 }
 
 type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
 type Retry = Extract<Step, { kind: "retry" }>;
 
+/** Below it no conversation is held: the request has to be another, not smaller. */
+const LEAST_WINDOW = 1000;
+
 /** Obeys the policy: what the next attempt is like after those that failed. */
 export class Recovery {
+  /** No request that a provider refused for what it is goes out twice. */
+  readonly refused = new RefusedRequests();
   readonly #parts: RecoveryParts;
   #state: PolicyState = FRESH;
   #thinking: ThinkLevel;
   #carried = "";
   #maxOutput: number | undefined;
+  #sent: SentRequest | undefined;
+  #window: number | undefined;
   /** Why a compaction that was needed failed. */
   #uncompacted: string | undefined;
 
@@ -50,7 +63,6 @@ export class Recovery {
     const dropped = used.drop_images ?? 0;
     return {
       thinking: this.#thinking,
-      share: 0.5 ** (used.shrink_window ?? 0),
       images: dropped === 0 || (dropped === 1 && this.#imagesAsked),
       earlierImages: dropped === 0,
       strict: used.strict_history !== undefined,
@@ -58,6 +70,14 @@ export class Recovery {
       maxOutput: this.#maxOutput,
       carried: this.#carried,
     };
+  }
+
+  /** Results of tools that a cut would shorten. */
+  get #hasLargeResults(): boolean {
+    const sent = this.#sent;
+    if (!sent) return true;
+    const windowTokens = Math.min(this.#window ?? Infinity, sent.window);
+    return truncateResults(sent.messages, { windowTokens }) !== sent.messages;
   }
 
   get #imagesAsked(): boolean {
@@ -79,6 +99,7 @@ export class Recovery {
   #begin(): void {
     this.#thinking = this.#parts.request.thinking;
     this.#maxOutput = undefined;
+    this.#window = undefined;
   }
 
   progressed(): void {
@@ -90,12 +111,34 @@ export class Recovery {
    * Makes ready for another attempt. When the policy gives up: what the run ends with. Throws when the transcript cannot be
    * written.
    */
-  async from({ failure, broken }: Failed): Promise<Failure | undefined> {
+  async from({ failure, broken, sent }: Failed): Promise<Failure | undefined> {
+    this.#sent = sent;
+    const limit = sent && limitNamedBy(failure, sent);
+    if (limit !== undefined) this.#lower(limit);
     const named = this.#named(failure);
     const step = await this.#next(named);
     if (!step) return named;
     const continues = await this.#goOnWith(named, broken);
     return this.#take(step, named, continues);
+  }
+
+  /** The model with no more of a window than its refusals in this run show. */
+  fitted(handle: ModelHandle): ModelHandle {
+    return withWindow(handle, this.#window);
+  }
+
+  #lower(window: number): void {
+    const now = Math.min(this.#window ?? Infinity, this.#sent?.window ?? Infinity);
+    if (window >= now) return;
+    this.#window = Math.max(LEAST_WINDOW, window);
+    this.#parts.learned(this.#window);
+  }
+
+  /** What the provider named comes first; where that changes nothing, half of what was refused. */
+  #shrink(): void {
+    const sent = this.#sent;
+    if (!sent || (this.#window !== undefined && this.#window < sent.window)) return;
+    this.#lower(Math.floor(Math.min(sent.tokens, sent.window) / 2));
   }
 
   /** The window stays too full because no compaction was to be had: that is what the operator has to see to. */
@@ -112,6 +155,7 @@ export class Recovery {
     if (step.state.candidate !== this.#state.candidate) this.#begin();
     if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
+    if (step.remedy === "shrink_window") this.#shrink();
     if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
     await pause(step.waitMs, this.#parts);
     return undefined;
@@ -119,7 +163,11 @@ export class Recovery {
 
   async #next(failure: Failure): Promise<Retry | undefined> {
     const chances = await this.#parts.ladder.chances(this.#state, failure);
-    const step = next(this.#state, failure, { ...chances, imagesAsked: this.#imagesAsked });
+    const step = next(this.#state, failure, {
+      ...chances,
+      imagesAsked: this.#imagesAsked,
+      hasLargeResults: this.#hasLargeResults,
+    });
     if (step.kind === "give_up") return undefined;
     if (step.remedy !== "lower_thinking") return step;
     const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];

@@ -10,7 +10,7 @@ import { costOf, type RunLog } from "./log.ts";
 import type { Shown } from "./plan.ts";
 import type { RunDeps, RunRequest } from "./request.ts";
 import { Stopped } from "./until-stopped.ts";
-import { windowOf } from "./budget.ts";
+import { windowOf, withWindow } from "./budget.ts";
 import { type Fill, fillOf, isFull, sizesFor, writersFor } from "./upkeep.ts";
 
 export interface MemoryParts {
@@ -61,6 +61,13 @@ export class RunMemory {
       deps.log.error("context engine not to be had", { error });
       return { kind: "engine", message: withFix(error) };
     }
+  }
+
+  /** The model that was shown it takes less than was thought. */
+  learned(window: number): void {
+    if (!this.shown) return;
+    const handle = withWindow(this.shown.handle, window);
+    this.shown = { ...this.shown, handle, window: Math.min(this.shown.window, window) };
   }
 
   /** See `Run.settle`. */

@@ -100,6 +100,10 @@ class Runner {
       ladder: this.#ladder,
       clock: deps.clock,
       signal: this.#stop.signal,
+      learned: (window) => {
+        this.#ladder.learned(window);
+        this.memory.learned(window);
+      },
       compact: () => this.memory.compact(),
     });
     this.memory = new RunMemory({
@@ -190,7 +194,8 @@ class Runner {
     }
   }
 
-  #attempt(number: number, { handle }: Extract<Rung, { handle: unknown }>, setting: ToolSetting) {
+  #attempt(number: number, rung: Extract<Rung, { handle: unknown }>, setting: ToolSetting) {
+    const handle = this.#recovery.fitted(rung.handle);
     const { provider, id } = handle.info;
     this.#model = { provider, id };
     const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#stop.signal };
@@ -209,6 +214,7 @@ class Runner {
         this.memory.shown = what;
         await this.#watch.asks(this.#model, what.lastModel);
       },
+      refused: this.#recovery.refused,
       progressed: () => this.#recovery.progressed(),
     };
     return attempt(plan, this.#request, parts);
@@ -225,7 +231,9 @@ class Runner {
     const now = this.#deps.clock.now();
     if (outcome.kind !== "failed") return account.ended({ outcome: outcome.kind }, now);
     const { kind, message } = outcome.failure;
+    if (outcome.isRepeat) return account.ended({ outcome: kind, message: `not sent again: ${message}` }, now);
     account.ended({ outcome: kind, message }, now);
+    if (outcome.sent) this.#recovery.refused.note(outcome.sent, outcome.failure);
     this.#ladder.failed(outcome.failure);
     this.#watch.failed(this.#model, kind);
   }

@@ -58,7 +58,7 @@ describe("the failure policy", () => {
 
   it("shows another model the whole history again, and compacts it no oftener for that", () => {
     const taken = steps(() => ({ kind: "context_overflow", message: "no" }), 2, 60);
-    const smaller = ["truncate_results", "shrink_window", "shrink_window", "shrink_window"];
+    const smaller = ["truncate_results", ...Array.from({ length: 5 }, () => "shrink_window")];
     const used = taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : []));
     expect(used).toEqual(["compact", "compact", "compact", ...smaller, "fallback_model", ...smaller]);
     const [handedOn] = taken.filter((step) => step.kind === "retry" && step.remedy === "fallback_model");

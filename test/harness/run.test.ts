@@ -272,7 +272,7 @@ describe("a failing model", () => {
     [401, "Incorrect API key provided", "auth", 1],
     [429, "Rate limit reached", "rate_limit", 3],
     [500, "Internal server error", "network", 4],
-    [400, "This model's maximum context length is 10 tokens", "context_overflow", 5],
+    [400, "This model's maximum context length is 10 tokens", "context_overflow", 1],
     [404, "The model `fake-1` does not exist", "model_missing", 1],
   ] as const)(
     "ends a run of status %i as failed with its kind, after the tries of its policy",

@@ -24,7 +24,7 @@ const BUSY: Row = ["overloaded", ["wait", "wait"], waits(1000, 2000), true];
 const CUT: Row = ["cut_off", ["wait", "wait"], waits(1000, 2000), true];
 const FULL: Row = [
   "context_overflow",
-  ["compact", "truncate_results", "shrink_window", "shrink_window", "shrink_window"],
+  ["compact", "shrink_window", "shrink_window", "shrink_window", "shrink_window", "shrink_window"],
   waits(),
   true,
 ];

@@ -48,7 +48,8 @@ export class ServerLimits {
     const name = modelName(pi);
     const read = address === undefined ? undefined : await this.#ask(name, address);
     const learned = this.#fresh(this.#learned, name);
-    const window = address === undefined ? undefined : (learned?.contextWindow ?? read?.contextWindow);
+    // What a model has just refused counts more than what config, catalogue or its server say.
+    const window = learned?.contextWindow ?? read?.contextWindow;
     const contextWindow = window === undefined ? pi.contextWindow : Math.min(pi.contextWindow, window);
     const most = window === undefined ? pi.maxTokens : Math.min(pi.maxTokens, Math.floor(contextWindow / 4));
     const maxTokens = Math.min(most, learned?.maxTokens ?? most);

@@ -39,7 +39,7 @@ const remediesOf = (events: readonly RunEvent[]) =>
 const endOf = (events: readonly RunEvent[]) => events.at(-1) as Extract<RunEvent, { type: "run_end" }>;
 
 function expectNoRepeats(): void {
-  const bodies = stage.model.calls.map(bodyOf);
+  const bodies = stage.model.calls.filter((call) => !isSummary(call)).map(bodyOf);
   expect(new Set(bodies).size, "a request went out twice").toBe(bodies.length);
 }
 
@@ -80,7 +80,8 @@ describe("a model whose real window is smaller than is thought", () => {
     let refused = 0;
     stage.model.answer((call) => {
       if (isSummary(call)) return { text: "SUMMARY" };
-      if (tokensOf(call) <= WINDOW) return { text: "ok" };
+      // Half of what is refused is less than that.
+      if (tokensOf(call) <= 6000) return { text: "ok" };
       refused += 1;
       return refusal("maximum context length exceeded. reduce the length of the messages");
     });

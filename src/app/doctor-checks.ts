@@ -28,7 +28,7 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
     ...(config
       ? [
           modelCheck(config, env, new Credentials(paths.credentials)),
-          ...enginesOf(config),
+          ...enginesOf(config, journalPath(paths)),
           ...channelChecks(await accountsIn(config)),
         ]
       : []),

@@ -7,6 +7,7 @@ import type { ChatMessage, ModelInfo } from "../types/model.ts";
 import type { PromptPart, PromptRecord, TokenBudget } from "../types/run.ts";
 import type { SessionWindow } from "../types/session.ts";
 import { splitBudget, windowOf } from "./budget.ts";
+import { keepMessages } from "./keep-messages.ts";
 import type { RunRequest, SystemPrompt } from "./request.ts";
 import { userMessage } from "./resume.ts";
 
@@ -46,7 +47,7 @@ export async function promptRecord(shown: Shown, texts: Texts): Promise<PromptRe
     strict: policy.strict === true,
     ...(settings.dmHistoryLimit !== undefined && { earlierTurns: settings.dmHistoryLimit }),
     cuts: {},
-    ...(answer && { engineMessages: await texts.put(JSON.stringify(opening.messages)) }),
+    ...(answer && { engineMessages: await keepMessages(opening.messages, texts) }),
     tools: tools.map((tool) => tool.name),
     messages: opening.messages.length,
     estimatedTokens: opening.estimatedTokens,

@@ -130,11 +130,17 @@ function isEntry(value: unknown): value is TranscriptEntry {
   return METADATA.has(type);
 }
 
+/** Custom messages of this type are the host's own: the model reads them, a context engine never does. */
+export const RUNTIME_CONTEXT = "openclaw.runtime-context";
+
+const hostMark = ({ customType }: { readonly customType: string }) =>
+  customType === RUNTIME_CONTEXT ? { customType } : {};
+
 /** What the model reads of an entry; undefined for what is only kept. */
 export function messageOf(entry: TranscriptEntry): ChatMessage | undefined {
   if (entry.type === "message") return entry.message;
   const timestamp = Date.parse(entry.timestamp) || 0;
-  if (entry.type === "custom_message") return { role: "user", content: entry.content, timestamp };
+  if (entry.type === "custom_message") return { role: "user", content: entry.content, timestamp, ...hostMark(entry) };
   if (entry.type !== "branch_summary" || entry.summary === "") return undefined;
   return { role: "user", content: `Summary of a branch that was left:\n\n${entry.summary}`, timestamp };
 }

@@ -150,7 +150,7 @@ export interface PromptRecord {
   readonly earlierTurns?: number;
   /** Tool results that were cut, as `history/prune.ts` has them. */
   readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;
-  /** Set when an engine made the messages: key of their JSON among the journal's texts. */
+  /** Set when an engine made the messages: key among the journal's texts, see `keepMessages`. */
   readonly engineMessages?: string;
   readonly tools: readonly string[];
   readonly messages: number;

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { LATEST_RUNS, passedBy } from "../../history/engines/passed-by.ts";
+import { engineSettings } from "../../history/engines/settings.ts";
 import type { ServerOptions } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat.ts";
@@ -54,7 +56,11 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     defaultAgent: live.defaultAgent.id,
     status: () => statusOf(parts),
-    health: () => ({ ...channels.health(), heartbeatSeconds: heartbeatSeconds(live.defaultAgent) }),
+    health: async () => ({
+      ...channels.health(),
+      heartbeatSeconds: heartbeatSeconds(live.defaultAgent),
+      contextEngine: await engineHealth(parts),
+    }),
     tailLogs: (request) => tailLogs(log.file(), request),
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ready: () => ({
@@ -67,6 +73,13 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     log,
     clock: systemClock,
   };
+}
+
+/** The engine of the slot, and whether the latest runs had to do without it. */
+async function engineHealth({ live, core }: Parts): Promise<object> {
+  const { id } = engineSettings(live.config.plugins);
+  const trouble = passedBy(id, await core.journal.runs.recent(LATEST_RUNS));
+  return { id, ...(trouble && { passedBy: trouble }) };
 }
 
 /** 0: it is never woken. */

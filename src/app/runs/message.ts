@@ -88,7 +88,24 @@ const message = z.discriminatedUnion("role", [
   }),
 ]);
 
-/** Messages that a context engine made, from their JSON; undefined when it holds something else. */
-export function engineMessages(text: string): readonly ChatMessage[] | undefined {
-  return z.array(message).safeParse(JSON.parse(text)).data;
+const kept = z.object({ lists: z.array(z.string()) });
+const keys = z.array(z.string());
+
+/**
+ * Messages that a context engine made, as `keepMessages` of the harness keeps them, or as one JSON, which older versions
+ * wrote. Undefined when a part of them is gone.
+ */
+export async function engineMessages(
+  text: string,
+  get: (key: string) => Promise<string | undefined>,
+): Promise<readonly ChatMessage[] | undefined> {
+  const all = async (wanted: readonly string[]) => {
+    const found = await Promise.all(wanted.map(get));
+    return found.every((one) => one !== undefined) ? found.map((one): unknown => JSON.parse(one)) : undefined;
+  };
+  const given: unknown = JSON.parse(text);
+  const { data } = kept.safeParse(given);
+  if (!data) return z.array(message).safeParse(given).data;
+  const lists = z.array(keys).safeParse(await all(data.lists)).data;
+  return lists && z.array(message).safeParse(await all(lists.flat())).data;
 }

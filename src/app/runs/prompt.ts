@@ -83,7 +83,7 @@ const NOT_KEPT: Messages = {
 
 async function fromEngine({ journal }: RunPlace, key: string): Promise<readonly ChatMessage[] | undefined> {
   const text = await journal.texts.get(key);
-  return text === undefined ? undefined : engineMessages(text);
+  return text === undefined ? undefined : engineMessages(text, (one) => journal.texts.get(one));
 }
 
 /** What a note of the gateway names stands in its turn already, when that has images. */

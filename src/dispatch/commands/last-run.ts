@@ -24,3 +24,10 @@ function outcome(result: string, { tries }: Receipt, isOwner: boolean): string {
   const words = isOwner ? tries?.at(-1)?.message : undefined;
   return `failed (${kind.replaceAll("_", " ")}${words === undefined ? "" : `: ${words}`})`;
 }
+
+/** Whether the run had to do without the context engine that is configured. `isOwner`: with the reason. */
+export function engineLines({ receipt }: RunRecord, isOwner: boolean): readonly string[] {
+  const { engine = "", engineDegraded } = receipt;
+  if (engineDegraded === undefined) return [];
+  return [isOwner ? engineDegraded : `The context engine ${engine} was passed by in the last run.`];
+}

@@ -2,7 +2,7 @@ import type { ModelRef } from "../../types/model.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
-import { lastRunLine } from "./last-run.ts";
+import { engineLines, lastRunLine } from "./last-run.ts";
 
 /** What answers here, what it cost so far, and what is wrong. */
 export async function statusText({ ports, key, isOwner }: CommandContext): Promise<CommandAnswer> {
@@ -18,7 +18,7 @@ export async function statusText({ ports, key, isOwner }: CommandContext): Promi
     `Thinking: ${thinkingOf(entry, agent)}`,
     `Session: ${key}`,
     tokensLine(entry),
-    ...(last ? [lastRunLine(last, isOwner)] : []),
+    ...(last ? [lastRunLine(last, isOwner), ...engineLines(last, isOwner)] : []),
     ...ports.statusLines(),
   ];
   return { text: lines.join("\n") };

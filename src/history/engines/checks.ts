@@ -1,15 +1,37 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
+import type { RunRecord } from "../../types/journal.ts";
 import { LEGACY, openEngine, type Opening } from "./open-engine.ts";
+import { passedBy } from "./passed-by.ts";
 
-/** What `openclaw doctor` looks at: the engine of the slot is there, can be made, and finds here what it requires. */
-export function engineChecks(id: string, opening: Opening): readonly Check[] {
+/** The latest runs of this gateway, the latest first. */
+export type Latest = () => Promise<readonly Pick<RunRecord, "receipt">[]>;
+
+/**
+ * What `openclaw doctor` looks at: the engine of the slot is there, can be made, and finds here what it requires; and how often
+ * runs had to do without it.
+ */
+export function engineChecks(id: string, opening: Opening, latest: Latest = async () => []): readonly Check[] {
   return [
     {
       id: "context-engine",
       title: "Context engine",
       run: async () =>
-        id === LEGACY ? [{ status: "ok", message: "The built-in engine." }] : [await look(id, opening)],
+        id === LEGACY
+          ? [{ status: "ok", message: "The built-in engine." }]
+          : [await look(id, opening), ...troubleOf(id, await latest())],
+    },
+  ];
+}
+
+function troubleOf(id: string, runs: Awaited<ReturnType<Latest>>): readonly CheckResult[] {
+  const trouble = passedBy(id, runs);
+  if (!trouble) return [];
+  return [
+    {
+      status: "warn",
+      message: `In ${trouble.runs} of its last ${trouble.of} runs the built-in engine stood in. ${trouble.why}`,
+      fix: `Mend or update the engine's plugin, or set plugins.slots.contextEngine to "${LEGACY}".`,
     },
   ];
 }

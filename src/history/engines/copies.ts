@@ -1,10 +1,8 @@
+import { RUNTIME_CONTEXT } from "../../sessions/entries.ts";
 import type { AgentMessage } from "../../types/context-engine.ts";
 import type { AgentInternalEvent } from "../../types/internal-event.ts";
 import type { ChatMessage, InputProvenance, ToolResultMessage } from "../../types/model.ts";
 import type { AnswerPart } from "../parts.ts";
-
-/** Custom messages of this type are the host's own; no engine sees them. */
-const RUNTIME_CONTEXT = "openclaw.runtime-context";
 
 /** Messages as an engine may be told them. */
 export interface Told {
@@ -35,7 +33,7 @@ export function copyOf(message: ChatMessage): AgentMessage {
   return {
     ...message,
     content: typeof content === "string" ? content : content.map((part) => ({ ...part })),
-    ...(provenance && { provenance: { ...provenance } }),
+    ...(provenance && { provenance: provenanceOf(message) ?? { ...provenance } }),
   };
 }
 

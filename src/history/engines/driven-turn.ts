@@ -165,6 +165,7 @@ export class DrivenTurn implements EngineTurn {
         messages,
         start,
         boundary,
+        events: this.#options.turn.events,
         commitAs: isEnd ? this.#options.turn.key : undefined,
         params: this.#afterTurnParams(turn, end),
       }),

@@ -1,6 +1,8 @@
 import type { AfterTurnParams, ContextEngine } from "../../types/context-engine.ts";
 import type { EngineTurnEnd } from "../../types/engine-turn.ts";
+import type { AgentInternalEvent } from "../../types/internal-event.ts";
 import type { ChatMessage } from "../../types/model.ts";
+import { shouldSuppressAgentPromptPersistence } from "../../prompt/internal-events.ts";
 import { copiesOf, copyOf } from "./copies.ts";
 
 /** A turn, or as much of it as there is. */
@@ -14,6 +16,8 @@ export interface Telling {
   readonly boundary: number;
   /** Set behind a run: the name under which the turn is committed. */
   readonly commitAs: string | undefined;
+  /** What the user message of this turn tells, when it was made from events. */
+  readonly events: readonly AgentInternalEvent[] | undefined;
   readonly params: Omit<AfterTurnParams, "messages" | "prePromptMessageCount">;
 }
 
@@ -23,8 +27,15 @@ export async function tell(engine: ContextEngine, telling: Telling): Promise<voi
   const isCommitted = await commit(engine, telling);
   if (engine.afterTurn)
     return engine.afterTurn({ ...params, messages: copiesOf(messages), prePromptMessageCount: start });
-  if (!isCommitted) await ingest(engine, messages.slice(start), params);
+  if (isCommitted) return;
+  const fresh = messages.slice(start).filter((message) => isKept(message, telling.events));
+  await ingest(engine, fresh, params);
 }
+
+/** A prompt that the transcript does not keep is not for an engine to keep either: another session has what it tells. */
+const isKept = (message: ChatMessage, internalEvents: Telling["events"]): boolean =>
+  message.role !== "user" ||
+  !shouldSuppressAgentPromptPersistence({ inputProvenance: message.provenance, internalEvents });
 
 async function commit(engine: ContextEngine, { messages, boundary, commitAs, params }: Telling): Promise<boolean> {
   if (!engine.commitTurn || !engine.info.transcriptSemantics || commitAs === undefined) return false;

@@ -56,15 +56,31 @@ describe("a child session", () => {
 });
 
 describe("openclaw doctor", () => {
-  const look = (id: string) => {
-    const [check] = engineChecks(id, {
-      engines: { get: (name) => (name === "recording" ? Promise.resolve(() => new RecordingEngine()) : undefined) },
+  const look = (id: string, runs: readonly { receipt: { engine: string; engineDegraded?: string } }[] = []) => {
+    const opening = {
+      engines: {
+        get: (name: string) => (name === "recording" ? Promise.resolve(() => new RecordingEngine()) : undefined),
+      },
       context: {},
       clock: new TestClock(),
       ms: 1000,
-    });
+    };
+    const [check] = engineChecks(id, opening, async () => runs as never);
     return check?.run(new AbortController().signal);
   };
+
+  it("says how often the engine was passed by of late, and why the last time", async () => {
+    const runs = ["", "boom", "", "slow"].map((why) => ({
+      receipt: { engine: "recording", ...(why && { engineDegraded: `passed by: ${why}` }) },
+    }));
+    const others = [{ receipt: { engine: "legacy" } }, { receipt: { engine: "other", engineDegraded: "theirs" } }];
+    const found = await look("recording", [...others, ...runs]);
+    expect(found).toMatchObject([
+      { status: "ok" },
+      { status: "warn", message: expect.stringMatching(/In 2 of its last 4 runs .*boom/) },
+    ]);
+    expect(await look("recording", others)).toMatchObject([{ status: "ok" }]);
+  });
 
   it("says which engine is used, and what is wrong with it", async () => {
     expect(await look("legacy")).toMatchObject([{ status: "ok" }]);

@@ -10,6 +10,7 @@ import type {
   CompactParams,
   ContextEngine,
 } from "../../../src/types/context-engine.ts";
+import { messageOf, parseLine } from "../../../src/sessions/entries.ts";
 import type { AgentInternalEvent } from "../../../src/types/internal-event.ts";
 import type { ChatMessage } from "../../../src/types/model.ts";
 import { emptyUsage } from "../../../src/types/usage.ts";
@@ -172,6 +173,42 @@ describe("a turn with an engine", () => {
     await turn.assemble(ask(messages, 3));
     expect(engine.last<AssembleParams>("assemble")).toMatchObject({ prePromptMessageCount: 2 });
     expect(messages).toEqual(before);
+  });
+
+  it("never shows it the host's own notes as a transcript has them", async () => {
+    const line = (type: string, fields: object) =>
+      JSON.stringify({ type, timestamp: "2026-01-01T00:00:00.000Z", ...fields });
+    const note = { customType: "openclaw.runtime-context", content: "secret", display: false };
+    const said = { role: "user", content: "hello", timestamp: 1 };
+    const rows = [
+      line("custom_message", { id: "a", parentId: null, ...note }),
+      line("custom_message", { id: "b", parentId: "a", ...note, customType: "plugin.note", content: "for all" }),
+      line("message", { id: "c", parentId: "b", message: said }),
+    ].flatMap((text) => {
+      const read = parseLine(text, 0);
+      const message = read.kind === "entry" && read.link.entry ? messageOf(read.link.entry) : undefined;
+      return message ? [message] : [];
+    });
+    expect(rows.map(textOf)).toEqual(["secret", "for all", "hello"]);
+    const engine = new RecordingEngine();
+    const turn = await stage(engine).open();
+    await turn.assemble(ask(rows, 2));
+    await turn.end(ending(rows, 2));
+    const [asked, told] = ["assemble", "afterTurn"].map((method) => engine.last(method));
+    for (const params of [asked, told]) expect(JSON.stringify(params?.["messages"])).not.toContain("secret");
+    expect(asked).toMatchObject({ prePromptMessageCount: 1 });
+  });
+
+  it("does not have it keep a prompt that the transcript does not keep", async () => {
+    const seen: string[] = [];
+    const announced = user("a child ended", { provenance: { kind: "inter_session", sourceTool: "subagent_announce" } });
+    const on = stage(small({ ingest: async ({ message }) => (seen.push(textOf(message)), { ingested: true }) }));
+    const turn = await on.open({ turn: { key: "entry-1", events: [EVENT] } });
+    await turn.end(ending([announced, answer("told")], 0));
+    const usual = await on.open();
+    await usual.end(ending([user("hello"), answer("hi")], 0));
+    await on.background.idle();
+    expect(seen).toEqual(["told", "hello", "hi"]);
   });
 
   it("does without afterTurn: a batch, or message by message", async () => {

@@ -9,6 +9,12 @@ const healthShape = z.looseObject({
   durationMs: z.number().optional(),
   channelOrder: z.array(z.string()).optional(),
   sessions: z.looseObject({ count: z.number() }).optional(),
+  contextEngine: z
+    .looseObject({
+      id: z.string(),
+      passedBy: z.object({ runs: z.number(), of: z.number(), why: z.string() }).optional(),
+    })
+    .optional(),
   eventLoop: z.looseObject({ degraded: z.boolean(), utilization: z.number().optional() }).optional(),
 });
 
@@ -18,7 +24,7 @@ export async function health(io: Io, options: { json?: boolean; timeout?: number
   const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
   if (options.json === true) writeJson(io, told);
   else {
-    const { eventLoop, channelOrder, sessions, durationMs } = told;
+    const { eventLoop, channelOrder, sessions, durationMs, contextEngine } = told;
     const load = eventLoop?.utilization;
     io.out(
       pairs(io, [
@@ -28,10 +34,17 @@ export async function health(io: Io, options: { json?: boolean; timeout?: number
           load === undefined ? undefined : `${Math.round(load * 100)} %${eventLoop?.degraded ? ", too much" : ""}`,
         ],
         ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
+        ["Context engine", engineText(contextEngine)],
         ["Sessions", sessions && String(sessions.count)],
         ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
       ]),
     );
   }
   return told.ok ? 0 : 1;
+}
+
+function engineText(engine: z.infer<typeof healthShape>["contextEngine"]): string | undefined {
+  if (!engine?.passedBy) return undefined;
+  const { runs, of, why } = engine.passedBy;
+  return `passed by in ${runs} of its last ${of} runs. ${why}`;
 }

@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { LATEST_RUNS, passedBy } from "../../history/engines/passed-by.ts";
-import { engineSettings } from "../../history/engines/settings.ts";
 import type { ServerOptions } from "../../server/options.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import type { ChatPort } from "../../types/chat.ts";
@@ -12,6 +10,7 @@ import { Secret } from "../../types/secret.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
+import { engineHealth } from "./engine-health.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { gatewayMethods } from "./methods.ts";
@@ -73,13 +72,6 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     log,
     clock: systemClock,
   };
-}
-
-/** The engine of the slot, and whether the latest runs had to do without it. */
-async function engineHealth({ live, core }: Parts): Promise<object> {
-  const { id } = engineSettings(live.config.plugins);
-  const trouble = passedBy(id, await core.journal.runs.recent(LATEST_RUNS));
-  return { id, ...(trouble && { passedBy: trouble }) };
 }
 
 /** 0: it is never woken. */

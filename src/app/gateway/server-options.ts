@@ -55,11 +55,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     agents: () => live.agents.map(({ id, name }) => ({ id, ...(name !== undefined && { name }) })),
     defaultAgent: live.defaultAgent.id,
     status: () => statusOf(parts),
-    health: async () => ({
-      ...channels.health(),
-      heartbeatSeconds: heartbeatSeconds(live.defaultAgent),
-      contextEngine: await engineHealth(parts),
-    }),
+    health: () => healthOf(parts),
     tailLogs: (request) => tailLogs(log.file(), request),
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
     ready: () => ({
@@ -73,6 +69,12 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     clock: systemClock,
   };
 }
+
+const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
+  ...parts.channels.health(),
+  heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
+  contextEngine: await engineHealth(parts),
+});
 
 /** 0: it is never woken. */
 const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;

@@ -13,7 +13,7 @@ import type { Ladder } from "./ladder.ts";
 import type { RunLog } from "./log.ts";
 import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
 import type { Attempt } from "./plan.ts";
-import { limitNamedBy, RefusedRequests, type SentRequest } from "./refused.ts";
+import { limitShownBy, RefusedRequests, type SentRequest } from "./refused.ts";
 import type { RunRequest } from "./request.ts";
 import { pause } from "../utils/pause.ts";
 
@@ -44,6 +44,8 @@ export class Recovery {
   #carried = "";
   #maxOutput: number | undefined;
   #sent: SentRequest | undefined;
+  /** The last refusal said how much the model takes. */
+  #isLimitNamed = false;
   #window: number | undefined;
   /** Why a compaction that was needed failed. */
   #uncompacted: string | undefined;
@@ -111,9 +113,10 @@ export class Recovery {
    * Makes ready for another attempt. When the policy gives up: what the run ends with. Throws when the transcript cannot be
    * written.
    */
-  async from({ failure, broken, sent }: Failed): Promise<Failure | undefined> {
+  async from({ failure, broken, sent, isRepeat }: Failed): Promise<Failure | undefined> {
     this.#sent = sent;
-    const limit = sent && limitNamedBy(failure, sent);
+    this.#isLimitNamed = isRepeat === undefined && failure.limitTokens !== undefined;
+    const limit = sent && isRepeat === undefined ? limitShownBy(failure, sent) : undefined;
     if (limit !== undefined) this.#lower(limit);
     const named = this.#named(failure);
     const step = await this.#next(named);
@@ -137,7 +140,7 @@ export class Recovery {
   /** What the provider named comes first; where that changes nothing, half of what was refused. */
   #shrink(): void {
     const sent = this.#sent;
-    if (!sent || (this.#window !== undefined && this.#window < sent.window)) return;
+    if (!sent || (this.#isLimitNamed && (this.#window ?? Infinity) < sent.window)) return;
     this.#lower(Math.floor(Math.min(sent.tokens, sent.window) / 2));
   }
 

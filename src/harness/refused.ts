@@ -43,12 +43,17 @@ function nameOf({ model, systemPrompt, messages }: SentRequest): string {
     .digest("base64");
 }
 
+/** The part of a refused request that may still be too much; the rest certainly is. */
+const JUST_BELOW = 0.95;
+
 /**
- * Tokens, by our estimate, that the provider says one request may have; undefined when it does not say. Providers count
- * in another way than the estimate, so their figures count as a share of what was sent.
+ * Tokens, by our estimate, that one request may have at most, as a refusal shows; undefined when it is about something
+ * else. Providers count in another way than the estimate, so the figures that they name count as a share of what was sent.
  */
-export function limitNamedBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
-  if (kind !== "context_overflow" || limitTokens === undefined) return undefined;
-  if (requestedTokens === undefined || requestedTokens <= limitTokens) return limitTokens;
+export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
+  if (kind !== "context_overflow") return undefined;
+  const below = Math.floor(sent.tokens * JUST_BELOW);
+  if (limitTokens === undefined) return below;
+  if (requestedTokens === undefined || requestedTokens <= limitTokens) return Math.min(limitTokens, below);
   return Math.floor(sent.tokens * (limitTokens / requestedTokens));
 }

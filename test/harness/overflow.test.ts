@@ -58,6 +58,19 @@ describe("a model whose real window is smaller than is thought", () => {
     expectNoRepeats();
   });
 
+  it("answers within four calls when there is nothing to sum up, and only halving helps", async () => {
+    await earlier(20);
+    stage.model.answer((call) => {
+      if (isSummary(call)) return { status: 400, message: "This model writes no summaries" };
+      if (tokensOf(call) > WINDOW) return refusal("maximum context length exceeded. reduce the length of the messages");
+      return { text: "ok" };
+    });
+    const events = await eventsOf(stage.start({ models: models(), turn: turn("question"), ...PATIENT }).stream);
+    expect(endOf(events).result).toMatchObject({ kind: "replied" });
+    expect(stage.model.calls.filter((call) => !isSummary(call)).length).toBeLessThanOrEqual(4);
+    expectNoRepeats();
+  });
+
   it("answers at its second call when its refusal names the figures", async () => {
     await earlier(20);
     stage.model.answer((call) => {
@@ -80,8 +93,7 @@ describe("a model whose real window is smaller than is thought", () => {
     let refused = 0;
     stage.model.answer((call) => {
       if (isSummary(call)) return { text: "SUMMARY" };
-      // Half of what is refused is less than that.
-      if (tokensOf(call) <= 6000) return { text: "ok" };
+      if (tokensOf(call) <= 9000) return { text: "ok" };
       refused += 1;
       return refusal("maximum context length exceeded. reduce the length of the messages");
     });
@@ -89,7 +101,7 @@ describe("a model whose real window is smaller than is thought", () => {
     await stage.start({ models: shared, turn: turn("question"), ...PATIENT }).stream.done;
     const before = refused;
     expect(before).toBeGreaterThan(0);
-    await earlier(10);
+    await earlier(20);
     const events = await eventsOf(stage.start({ models: shared, turn: turn("again", "turn-2"), ...PATIENT }).stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
     expect(refused).toBe(before);

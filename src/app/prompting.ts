@@ -4,7 +4,7 @@ import { USUAL_PROMPT } from "../automation/wake-up.ts";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
 import type { SystemPrompt } from "../harness/request.ts";
 import { CHECKLIST, loadContextFiles } from "../prompt/bootstrap.ts";
-import { type BadSkill, loadSkills } from "../prompt/skills.ts";
+import { loadSkills } from "../prompt/skills.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../prompt/system-context.ts";
 import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
@@ -13,20 +13,21 @@ import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
 import type { Live } from "./live.ts";
 import { packageRoot } from "./package-root.ts";
+import { skillSources } from "./skill-sources.ts";
 
 /** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
 export function createPrompting(live: Live, log: Log) {
   const warned = new Set<string>();
-  const tell = (bad: BadSkill) => {
-    const line = `${bad.location}: ${bad.reason}`;
-    if (!warned.has(line)) log.warn("skill skipped", { skill: bad.location, why: bad.reason });
+  const warn = (message: string, details: Readonly<Record<string, unknown>>) => {
+    const line = JSON.stringify([message, details]);
+    if (!warned.has(line)) log.warn(message, details);
     warned.add(line);
   };
   const once = shared<Awaited<ReturnType<typeof lookUp>>>();
   return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
     const { agent, isLight } = request;
     if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
-    const found = await once(agent.id, () => lookUp(agent, live, tell));
+    const found = await once(agent.id, () => lookUp(agent, live, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
     return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners })));
@@ -34,24 +35,29 @@ export function createPrompting(live: Live, log: Log) {
 }
 
 /** The files of the workspace, and the skills. */
-async function lookUp(agent: AgentSettings, live: Live, tell: (bad: BadSkill) => void) {
+async function lookUp(agent: AgentSettings, live: Live, warn: Log["warn"]) {
   const contextFiles = await filesOf(agent);
-  const sources = {
-    workspace: agent.workspace,
-    stateDir: live.paths.stateDir,
-    bundledDir: join(packageRoot, "skills"),
-  };
-  const { skills: only } = agent.prompt;
-  const { load, entries, allowBundled = [] } = live.config.skills;
-  const hidden = new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false));
+  for (const file of contextFiles)
+    if (file.wholeChars !== undefined) warn("workspace file shortened", shortened(agent, file));
+  const { config, paths } = live;
   const skills = await loadSkills(
-    { ...sources, extraDirs: load.extraDirs, hidden, allowBundled, ...(only && { only }) },
-    tell,
+    skillSources(agent, { config, stateDir: paths.stateDir, env: process.env }),
+    ({ location, reason }) => warn("skill not offered to the model", { skill: location, why: reason }),
   );
   return { contextFiles, skills };
 }
 
-function filesOf({ workspace, prompt }: AgentSettings, names?: readonly string[]): Promise<readonly ContextFile[]> {
+const shortened = ({ workspace }: AgentSettings, { path, content, wholeChars }: ContextFile) => ({
+  file: join(workspace, path),
+  chars: wholeChars,
+  shown: content.length,
+  fix: "Shorten the file, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.",
+});
+
+export function filesOf(
+  { workspace, prompt }: AgentSettings,
+  names?: readonly string[],
+): Promise<readonly ContextFile[]> {
   const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
   return loadContextFiles(workspace, limits, names);
 }

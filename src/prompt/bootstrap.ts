@@ -10,7 +10,7 @@ export const CHECKLIST = "HEARTBEAT.md";
 
 const HEAD_SHARE = 0.7;
 const TAIL_SHARE = 0.2;
-const MARKER = "\n\n[... content truncated ...]\n\n";
+const MARKER = "[... content truncated ...]";
 
 export interface BootstrapLimits {
   /** Characters of one file; 20,000 when unset. */
@@ -30,9 +30,10 @@ export function truncateMiddle(content: string, maxChars: number): string {
   if (content.length <= maxChars) {
     return content;
   }
+  if (maxChars <= 0) return MARKER;
   const head = content.slice(0, Math.floor(maxChars * HEAD_SHARE)).replace(/[\uD800-\uDBFF]$/, "");
   const tail = content.slice(content.length - Math.floor(maxChars * TAIL_SHARE)).replace(/^[\uDC00-\uDFFF]/, "");
-  return `${head}${MARKER}${tail}`;
+  return `${head}\n\n${MARKER}\n\n${tail}`;
 }
 
 const cache = new Map<string, CachedFile>();
@@ -59,7 +60,7 @@ async function readCached(path: string): Promise<string | undefined> {
 
 /**
  * The context files of a workspace in their order, each shortened to its limit; `CLAUDE.md` only without an
- * `AGENTS.md`. Missing and empty files are left out. Costs a `stat` each while nothing changes. Never throws.
+ * `AGENTS.md`. Missing and empty files are left out; one that finds no space left is its marker alone. Costs a `stat` each while nothing changes. Never throws.
  */
 export async function loadContextFiles(
   workspace: string,
@@ -73,12 +74,10 @@ export async function loadContextFiles(
   let left = limits.totalMaxChars ?? 150_000;
   const files: ContextFile[] = [];
   for (const { name, text } of contents) {
-    if (text === undefined || text.trim() === "" || left <= 0 || (name === "CLAUDE.md" && hasAgents)) {
-      continue;
-    }
+    if (text === undefined || text.trim() === "" || (name === "CLAUDE.md" && hasAgents)) continue;
     const content = truncateMiddle(text, Math.min(limits.maxChars ?? 20_000, left));
-    left -= content.length;
-    files.push({ path: name, content });
+    left = Math.max(0, left - content.length);
+    files.push({ path: name, content, ...(content !== text && { wholeChars: text.length }) });
   }
   return files;
 }

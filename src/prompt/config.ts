@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { about, makes } from "../utils/config.ts";
+import { SKILL_LIMITS } from "./skills.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 
@@ -45,6 +46,29 @@ export const promptDefaultsShape = {
     .meta(about("Time zone", "IANA name (`Europe/Vienna`) for times told to the model; the machine's own when unset.")),
 };
 
+const skillLimit = (most: number) => z.int().min(1).default(most);
+
+const limitsConfig = z
+  .strictObject({
+    maxCandidatesPerRoot: skillLimit(SKILL_LIMITS.maxCandidatesPerRoot).meta(
+      about("Folders per directory", "Folders of one skill directory that are looked at, in the order of their names."),
+    ),
+    maxSkillsLoadedPerSource: skillLimit(SKILL_LIMITS.maxSkillsLoadedPerSource).meta(
+      about("Skills per directory", "Skills that one skill directory may give."),
+    ),
+    maxSkillsInPrompt: skillLimit(SKILL_LIMITS.maxSkillsInPrompt).meta(
+      about("Skills in the prompt", "Skills that the model is told about."),
+    ),
+    maxSkillsPromptChars: skillLimit(SKILL_LIMITS.maxSkillsPromptChars).meta(
+      about("Size of the list", "Characters of the list of skills in the system prompt."),
+    ),
+    maxSkillFileBytes: skillLimit(SKILL_LIMITS.maxSkillFileBytes).meta(
+      about("File size", "Bytes of a `SKILL.md`; a larger one is not used."),
+    ),
+  })
+  .prefault({})
+  .meta(about("Limits", "What exceeds them is not offered to the model; the log and `openclaw doctor` name it."));
+
 /** `skills.*` */
 export const skillsConfig = z.strictObject({
   allowBundled: z
@@ -60,6 +84,7 @@ export const skillsConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Load", "Where skills come from.")),
+  limits: limitsConfig,
   entries: z
     .record(
       z.string(),

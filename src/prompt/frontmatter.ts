@@ -48,3 +48,13 @@ function readValue(rest: string, indented: readonly string[]): string {
   }
   return unquote([rest, ...indented].join(" "));
 }
+
+/** All that stands under a top-level key, as it is written, from behind its colon to the next key; undefined without it. */
+export function frontmatterBlock(source: string, key: string): string | undefined {
+  const lines = (BLOCK.exec(source)?.[1] ?? "").split(/\r?\n/);
+  const start = lines.findIndex((line) => ENTRY.exec(line)?.[1] === key);
+  if (start === -1) return undefined;
+  const below = lines.slice(start + 1);
+  const end = below.findIndex((line) => line.trim() !== "" && !/^\s/.test(line));
+  return [ENTRY.exec(lines[start] ?? "")?.[2] ?? "", ...(end === -1 ? below : below.slice(0, end))].join("\n");
+}

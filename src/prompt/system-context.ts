@@ -1,5 +1,5 @@
 import type { TextPart } from "./parts.ts";
-import type { SkillSummary } from "./skills.ts";
+import type { SkillSummary } from "./skill-file.ts";
 
 /** `full` for an agent, `minimal` for its subagents, `none` for the first line alone. */
 export type PromptMode = "full" | "minimal" | "none";
@@ -9,6 +9,8 @@ export interface ContextFile {
   /** Relative to the workspace. */
   readonly path: string;
   readonly content: string;
+  /** Characters of the whole file, where `content` is only a part of it. */
+  readonly wholeChars?: number;
 }
 
 /** Where the conversation is, as the gateway itself knows it; the same for every turn of a session. */

@@ -305,7 +305,14 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
       (call) => `plugins.contextEngineTimeoutSeconds.${call}`,
     ),
   ],
-  "src/app/prompting.ts": ["skills.allowBundled", "skills.load.extraDirs", "skills.entries.enabled"],
+  "src/app/skill-sources.ts": ["skills.allowBundled", "skills.load.extraDirs", "skills.entries.enabled"],
+  "src/prompt/skills.ts": [
+    "skills.limits.maxCandidatesPerRoot",
+    "skills.limits.maxSkillsLoadedPerSource",
+    "skills.limits.maxSkillsInPrompt",
+    "skills.limits.maxSkillsPromptChars",
+    "skills.limits.maxSkillFileBytes",
+  ],
   "src/app/core.ts": ["journal.fsync"],
   "src/app/open-outbox.ts": ["messages.labelRepeats"],
   "src/outbox/pace.ts": ["messages", "channels"].flatMap((of) => [

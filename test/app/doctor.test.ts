@@ -189,6 +189,18 @@ describe("what is wrong", () => {
     expect((await runChecks([nodeCheck("24.0.1")]))[0]?.results).toMatchObject([{ status: "ok" }]);
   });
 
+  it("with what does not reach the model is told: long files, skills that lack something", async () => {
+    mkdirSync(join(paths.stateDir, "skills", "picky"), { recursive: true });
+    mkdirSync(paths.workspace, { recursive: true });
+    const front = 'name: picky\ndescription: x\nmetadata: {"openclaw":{"requires":{"bins":["nothere-at-all"]}}}';
+    writeFileSync(join(paths.stateDir, "skills", "picky", "SKILL.md"), `---\n${front}\n---\n`);
+    writeFileSync(join(paths.workspace, "AGENTS.md"), "a".repeat(30_000));
+    const [file, skill] = found(await examine(), "prompt");
+    expect(file).toMatchObject({ status: "warn", fix: expect.stringContaining("bootstrapMaxChars") });
+    expect(file?.message).toContain("of its 30000 characters");
+    expect(skill?.message).toContain("it needs the program nothere-at-all in PATH");
+  });
+
   it("with open doors grows with what strangers could do", async () => {
     const telegram = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" };
     const mild = found(await examine({ channels: { telegram } }), "policy");

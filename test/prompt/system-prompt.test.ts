@@ -113,7 +113,6 @@ it("leaves a subagent the rules without the persona", () => {
   const prompt = buildSystemPrompt({ ...full, mode: "minimal" });
   expect([...prompt.matchAll(/^#+ (.*)$/gm)].map((match) => match[1])).toEqual([
     "Tooling",
-    "Safety",
     "Workspace",
     "Sandbox",
     "Runtime",
@@ -122,6 +121,17 @@ it("leaves a subagent the rules without the persona", () => {
   ]);
   expect(prompt).toContain("Speak like a pirate.");
   expect(prompt).not.toContain("a soul");
+});
+
+it("names the files that are shown in part", () => {
+  expect(buildSystemPrompt(full)).not.toContain("Only parts are shown");
+  const contextFiles = [
+    { path: "AGENTS.md", content: "a", wholeChars: 30_000 },
+    { path: "SOUL.md", content: "s" },
+  ];
+  expect(buildSystemPrompt({ ...full, contextFiles })).toContain(
+    "Only parts are shown of AGENTS.md (30000 characters).",
+  );
 });
 
 it("is one line in the mode none", () => {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadContextFiles, seedWorkspace, truncateMiddle } from "../../src/prompt/bootstrap.ts";
 import { parseFrontmatter } from "../../src/prompt/frontmatter.ts";
 import { joinParts } from "../../src/prompt/parts.ts";
-import { type BadSkill, loadSkills, skillParts } from "../../src/prompt/skills.ts";
+import type { BadSkill } from "../../src/prompt/skill-file.ts";
+import { loadSkills, skillParts } from "../../src/prompt/skills.ts";
 
 let root: string;
 beforeEach(async () => {
@@ -38,8 +39,9 @@ describe("context files", () => {
     await put("SOUL.md", "s".repeat(80));
     await put("USER.md", "u".repeat(80));
     const files = await loadContextFiles(root, { totalMaxChars: 100 });
-    expect(files.map((file) => file.path)).toEqual(["AGENTS.md", "SOUL.md"]);
+    expect(files.map((file) => file.path)).toEqual(["AGENTS.md", "SOUL.md", "USER.md"]);
     expect(files[1]?.content).toContain("content truncated");
+    expect(files[2]).toEqual({ path: "USER.md", content: "[... content truncated ...]", wholeChars: 80 });
   });
 
   it("are read again when they change, and told when they cannot be read", async () => {
@@ -88,6 +90,7 @@ describe("skills", () => {
     stateDir: join(root, "state"),
     bundledDir: join(root, "bundled"),
     extraDirs: [join(root, "extra")],
+    machine: { platform: "linux", env: {}, config: {} },
   });
   async function skill(where: string, name: string, description: string): Promise<void> {
     await mkdir(join(root, where, name), { recursive: true });

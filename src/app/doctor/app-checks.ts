@@ -9,6 +9,7 @@ import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { mentionsCheck } from "./mentions-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
+import { promptCheck } from "./prompt-check.ts";
 
 /** The checks that belong to no room. Those that need a valid config are left out without one. */
 export function appChecks(options: {
@@ -27,5 +28,6 @@ export function appChecks(options: {
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
-  return [...always, ...own, policyCheck(config), mentionsCheck(config), ...bound];
+  const prompt = promptCheck({ config, paths, env: load.env });
+  return [...always, ...own, policyCheck(config), mentionsCheck(config), prompt, ...bound];
 }

@@ -75,7 +75,6 @@ export const toolCallStyle: SystemSection = {
 
 export const safety: SystemSection = {
   name: "safety",
-  minimal: true,
   render: () =>
     section(
       "## Safety",

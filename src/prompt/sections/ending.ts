@@ -61,6 +61,16 @@ function tagged(file: ContextFile): string {
   return `<context_file path="${file.path}">\n${content}\n</context_file>`;
 }
 
+/** Names the files that the limits shortened, so that the model reads them itself instead of trusting the part. */
+function cutNote(files: readonly ContextFile[]): string | undefined {
+  const cut = files.flatMap(({ path, wholeChars }) =>
+    wholeChars === undefined ? [] : [`${path} (${wholeChars} characters)`],
+  );
+  return cut.length === 0
+    ? undefined
+    : `Only parts are shown of ${cut.join(", ")}. Read a file itself when you need what is left out.`;
+}
+
 export const projectContext: SystemSection = {
   name: "projectContext",
   minimal: true,
@@ -73,6 +83,7 @@ export const projectContext: SystemSection = {
     const head = section(
       "# Project Context",
       "These files of the workspace were loaded for you:",
+      cutNote(files),
       hasSoul
         ? "SOUL.md says who you are: speak in its voice and keep its manner, unless a weightier instruction forbids it."
         : undefined,

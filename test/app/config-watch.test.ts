@@ -57,6 +57,17 @@ describe("a watched config", () => {
     expect((await mended).value).toMatchObject({ kind: "valid", changed: ["tools.profile"], restart: [] });
   });
 
+  it("keeps the one in force while the file is gone, and tells when it is back", async () => {
+    const text = "{ gateway: { port: 1 }, tools: { deny: ['exec'] } }";
+    const events = await start(text);
+    const gone = events.next();
+    rmSync(path);
+    expect((await gone).value).toMatchObject({ kind: "invalid", error: { code: "CONFIG_UNREADABLE" } });
+    const back = events.next();
+    write(text);
+    expect((await back).value).toMatchObject({ kind: "valid", changed: [] });
+  });
+
   it("sees a change that came before the watching, and ends on abort", async () => {
     const events = await start("{}");
     write("{ session: { idleMinutes: 5 } }");

@@ -213,6 +213,8 @@ describe("a gateway", () => {
     );
     write({ channels: { telegram }, tools: { byProvider: { openai: { deny: ["exec"] } } } });
     await until(() => live.defaultAgent.stopped !== undefined);
+    const ready = await fetch(`http://127.0.0.1:${gateway.port}/readyz`);
+    expect(await ready.text()).toContain("stopped by tools.byProvider.openai.deny");
     write({ channels: { telegram } });
     await until(() => live.defaultAgent.stopped === undefined);
     expect(live.loaded.stops).toEqual([]);

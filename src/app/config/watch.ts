@@ -54,11 +54,19 @@ const warningsOf = ({ warnings }: LoadedConfig): string =>
 async function readEvent(load: WatchOptions["load"], current: LoadedConfig): Promise<ConfigEvent> {
   try {
     const loaded = await load();
+    if (current.exists && !loaded.exists) return { kind: "invalid", error: removed(current.path) };
     return { kind: "valid", loaded, ...compareConfigs(current.config, loaded.config) };
   } catch (error) {
     return { kind: "invalid", error: error instanceof OpenClawError ? error : notLoaded(error) };
   }
 }
+
+/** All defaults may allow more than the file did: a file that somebody removed or is replacing changes nothing. */
+const removed = (path: string): OpenClawError =>
+  new OpenClawError("CONFIG_UNREADABLE", {
+    message: `${path} was removed while the gateway runs`,
+    fix: "Put the file back, or restart the gateway to run with all defaults.",
+  });
 
 /** Whatever was thrown, the next change may mend it: the watching goes on. */
 const notLoaded = (cause: unknown): OpenClawError =>

@@ -58,10 +58,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     health: () => healthOf(parts),
     tailLogs: (request) => tailLogs(log.file(), request),
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),
-    ready: () => ({
-      ok: parts.channels.isUp,
-      problems: [...live.problems.map((problem) => problem.message), ...parts.channels.problems()],
-    }),
+    ready: () => readyOf(parts),
     snapshot: () => ({}),
     metrics: () => metricsText(parts),
     webhooks: channels.webhooks,
@@ -69,6 +66,15 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     clock: systemClock,
   };
 }
+
+const readyOf = ({ live, channels }: Parts): ReturnType<ServerOptions["ready"]> => ({
+  ok: channels.isUp,
+  problems: [...live.problems.map((problem) => problem.message), ...stoppedAgents(live.agents), ...channels.problems()],
+});
+
+/** Agents that answer nobody, each with the key that stops it. */
+const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
+  agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
 
 const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
   ...parts.channels.health(),

@@ -17,7 +17,7 @@ export function refusalOf(
     return "Only an owner may choose the key of a model. (`commands.ownerAllowFrom` names owners.)";
   if (isOwn(message, key) || LOOKS.has(`${command.name} ${args}`.trim())) return undefined;
   if (settings.mayCommand?.(message) === true) return undefined;
-  return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` and \`commands.allowFrom\` name who may.)`;
+  return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` names owners.)`;
 }
 
 /** A direct chat, unless all direct chats are one conversation with the operator's. */

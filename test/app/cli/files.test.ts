@@ -86,6 +86,7 @@ test("pairing works on the journal when no gateway runs", async () => {
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("error NOT_FOUND")]);
   const right = await run(["pairing", "approve", "telegram", code.toLowerCase()], env);
   expect(right).toMatchObject({ code: 0, out: "Eve [2J (77) may write on telegram now.\n" });
+  expect(right.err).toContain(`openclaw config set commands.ownerAllowFrom '["telegram:77"]'`);
   const reopened = await openJournal({ path, bootId: "test" });
   expect(await reopened.pairing.isPaired("telegram", "default", "77")).toBe(true);
   await reopened.close();

@@ -103,9 +103,19 @@ export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags):
   else {
     const who = request.name === undefined ? request.senderId : `${request.name} (${request.senderId})`;
     io.out(`${cleanText(who)} may write on ${request.channel} now.\n`);
+    if (state.config.commands.ownerAllowFrom.length === 0) io.err(guestText(request));
   }
   if (flags.notify === true) io.err(notifiedText(approved.notified));
   return 0;
+}
+
+/** For the operator who has just let themselves in. The id is the platform's: quotes could end the command. */
+function guestText({ channel, senderId }: Approved["request"]): string {
+  const owner = `${channel}:${senderId}`;
+  const make = /^[\w:.+@-]+$/.test(owner)
+    ? `openclaw config set commands.ownerAllowFrom '["${owner}"]'`
+    : "openclaw config set commands.ownerAllowFrom";
+  return `No owner is named yet: a command that asks is allowed from the page and the command line alone. If this is you, run: ${make}\n`;
 }
 
 function notifiedText(notified: Approved["notified"]): string {

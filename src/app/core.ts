@@ -94,7 +94,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     tools: openTools(live, journal, toolsOfChat),
-    systemPrompt: createPrompting(live, log),
+    systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),
   };

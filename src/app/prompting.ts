@@ -8,6 +8,8 @@ import { loadSkills } from "../prompt/skills.ts";
 import type { ContextFile, InboundFacts, SystemContext } from "../prompt/system-context.ts";
 import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
+import { dayOf } from "../prompt/timestamp.ts";
+import type { Clock } from "../types/clock.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
@@ -16,7 +18,7 @@ import { packageRoot } from "./package-root.ts";
 import { skillSources } from "./skill-sources.ts";
 
 /** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
-export function createPrompting(live: Live, log: Log) {
+export function createPrompting(live: Live, log: Log, clock: Clock) {
   const warned = new Set<string>();
   const warn = (message: string, details: Readonly<Record<string, unknown>>) => {
     const line = JSON.stringify([message, details]);
@@ -30,7 +32,7 @@ export function createPrompting(live: Live, log: Log) {
     const found = await once(agent.id, () => lookUp(agent, live, warn));
     const owners = live.config.commands.ownerAllowFrom.map(String);
     const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
-    return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners })));
+    return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() })));
   };
 }
 
@@ -78,7 +80,7 @@ const told = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(pa
 
 function contextFor(
   { agent, model, tools, peer, extra }: SystemPromptRequest,
-  found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[] },
+  found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
     mode: "full",
@@ -97,6 +99,7 @@ function contextFor(
       channel: peer?.channel ?? "webchat",
     },
     timezone: agent.timezone,
+    today: dayOf(found.now, agent.timezone),
     ownerIds: found.owners,
     reasoningTags: false,
     contextFiles: found.contextFiles,

@@ -43,6 +43,8 @@ export interface SystemContext {
   readonly docsPath?: string;
   readonly runtime: RuntimeFacts;
   readonly timezone?: string;
+  /** The day of the request in that time zone, as `Sunday, 2026-11-22`. Only a new day changes it, and with it the prompt. */
+  readonly today?: string;
   readonly ownerIds: readonly string[];
   /** The model writes its thoughts and its answer in tags. */
   readonly reasoningTags: boolean;

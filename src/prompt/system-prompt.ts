@@ -34,7 +34,7 @@ export const SYSTEM_SECTIONS: readonly SystemSection[] = [
   projectContext,
 ];
 
-/** The pieces of the system prompt in their order. Pure: they hold no date and nothing else that is not in the context. */
+/** The pieces of the system prompt in their order. Pure: they hold nothing that is not in the context. */
 export function systemPromptParts(context: SystemContext): readonly TextPart[] {
   const identity = { name: "identity", source: BUILT_IN, text: IDENTITY };
   if (context.mode === "none") return [identity];

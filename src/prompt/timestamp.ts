@@ -11,6 +11,16 @@ function makeFormat(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
+/** The weekday and the date, as `Sunday, 2026-11-22`, in an IANA time zone; in UTC when the zone is unknown. */
+export function dayOf(at: number, timeZone: string): string {
+  const date = timestamp(at, timeZone).slice(0, 10);
+  // The date is one of the zone already: its weekday is that of the same date in UTC.
+  const weekday = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" }).format(
+    new Date(`${date}T00:00Z`),
+  );
+  return `${weekday}, ${date}`;
+}
+
 /** `YYYY-MM-DD HH:MM:SS` in an IANA time zone; in UTC when the zone is unknown. `at` is epoch milliseconds. */
 export function timestamp(at: number, timeZone: string): string {
   const format = formats.get(timeZone) ?? makeFormat(timeZone);

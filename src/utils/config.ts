@@ -12,13 +12,14 @@ export const about = (title: string, description: string, example?: unknown): Ab
 
 const isSecret = z.custom<Secret>((value) => value instanceof Secret, "a secret reference");
 
+/** What users write for a secret, before it is a `Secret`. */
+export const secretText = z.union([z.string().min(1), isSecret]);
+
 /**
  * A key, token or password. Users write text, `${VARIABLE}` or `{source, id}`; the loader has resolved the latter two
  * before a schema sees them. The value is always a `Secret`. Give `.meta()` after any `.optional()`.
  */
-export const secretField = z
-  .union([z.string().min(1), isSecret])
-  .transform((value) => (value instanceof Secret ? value : new Secret(value)));
+export const secretField = secretText.transform((value) => (value instanceof Secret ? value : new Secret(value)));
 
 /** Ids of users and chats: people write numbers as well. */
 export const idList = z.array(z.union([z.string(), z.number()]).transform(String));

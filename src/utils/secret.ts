@@ -11,9 +11,10 @@ export class Secret {
   static readonly #known = new KnownSecrets();
   readonly #value: string;
 
-  constructor(value: string) {
+  /** `isMasked` false: the value itself is not shown, but its text may be: a time zone is no secret in other places. */
+  constructor(value: string, { isMasked = true }: { isMasked?: boolean } = {}) {
     this.#value = value;
-    Secret.#known.add(value);
+    if (isMasked) Secret.#known.add(value);
   }
 
   /** Also masks a value that has to stay plain text: a key of the environment, the password in an address. */

@@ -41,6 +41,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/app/gateway/reload.ts": ["gateway.reload.mode", "gateway.reload.debounceMs"],
   "src/app/gateway/foreign.ts": ["gateway.adopt"],
   "src/app/config/settings.ts": [
+    "tools.message.mediaHosts",
     "agents.defaults.model.primary",
     "agents.defaults.model.fallbacks",
     "agents.defaults.thinkingDefault",
@@ -152,6 +153,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/dispatch/behind-turn.ts": ["agents.defaults.compaction.memoryFlush.systemPrompt"],
   "src/dispatch/compaction.ts": ["agents.defaults.compaction.notifyUser"],
   "src/app/rules.ts": [
+    "commands.allowFrom",
     "agents.defaults.maxConcurrent",
     "agents.defaults.blockStreamingCoalesce",
     "session.resetTriggers",

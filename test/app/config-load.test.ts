@@ -310,6 +310,13 @@ describe("channels", () => {
   });
 });
 
+it("TLS that is asked for stops the gateway, for it would serve in the clear", async () => {
+  const error = await refusal("{ gateway: {\n tls: { enabled: true } } }");
+  expect(error).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringContaining("gateway.tls.enabled") });
+  expect(error.message).toContain("plain HTTP only");
+  expect((await load({ gateway: { tls: { enabled: false } } })).config.gateway.port).toBeGreaterThan(0);
+});
+
 describe("secrets", () => {
   const token = async (value: unknown, env: Record<string, string> = {}) =>
     (await load({ gateway: { auth: { token: value } } }, { env })).config.gateway.auth.token?.reveal();
@@ -331,6 +338,20 @@ describe("secrets", () => {
       { env: { B: "env" } },
     );
     expect(config.logging.file).toBe("vars-env");
+  });
+
+  it("of env.vars are masked elsewhere where their name or their looks are secret, and no others", async () => {
+    const secret = { ENV_TOKEN: "monkey-brains", ANY_ENV_NAME: "a8Fj2kQ0zPl4Vx7TnW31" };
+    const vars = {
+      ...secret,
+      TZ: "Europe/Vienna",
+      ENV_FILE: "/srv/data/year2026/list",
+      ENV_WORDS: "several plain words",
+    };
+    const { config } = await load({ env: { vars } });
+    const shown = Object.values(vars).map((text) => Secret.mask(text));
+    expect(shown).toEqual(["[secret]", "[secret]", "Europe/Vienna", "/srv/data/year2026/list", "several plain words"]);
+    expect(JSON.stringify(config.env.vars)).not.toContain("Vienna");
   });
 
   it("that are missing stop the load with the name of the key and the variable", async () => {

@@ -85,6 +85,30 @@ test("a message is in the journal before its sender is answered", async () => {
   await until(tab, "durable-1", "aborted");
 });
 
+test("the model is told the day, for a message of the page carries no time; no second request of the day differs", async () => {
+  model.answer(() => ({ text: "noted" }));
+  const tab = await openTab();
+  for (const key of ["day-1", "day-2"]) {
+    await send(tab, "day", "what day is it?", key);
+    await until(tab, key, "final");
+  }
+  const [first, second] = model.calls.slice(-2).map(({ system }) => system);
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  const today = new Intl.DateTimeFormat("sv-SE", { timeZone }).format(new Date());
+  expect(first).toMatch(new RegExp(`Today is [A-Z][a-z]+day, ${today}\\.`));
+  expect(second).toBe(first);
+});
+
+test("null takes a key out of the config, as in a merge patch", async () => {
+  const tab = await openTab();
+  const patched = async (patch: object) => (await tab.request("config.patch", { patch }))["payload"];
+  await patched({ messages: { responsePrefix: "Bot:", queue: { cap: 7 } } });
+  expect(stage.config()).toContain("responsePrefix");
+  expect(await patched({ messages: { responsePrefix: null, nothing: null } })).toMatchObject({ ok: true });
+  expect(stage.config()).not.toMatch(/responsePrefix|nothing|null/);
+  expect(stage.config()).toMatch(/"cap": 7/);
+});
+
 test("two tabs on one conversation see the same run, whichever of them asked", async () => {
   model.answer(() => ({ text: WORDS, everyMs: 5 }));
   const [mine, other] = [await openTab(), await openTab()];

@@ -1,3 +1,4 @@
+import { dayOf } from "../../src/prompt/timestamp.ts";
 import { expect, it } from "vitest";
 import type { SystemContext } from "../../src/prompt/system-context.ts";
 import { joinParts, sizesOf, textsOf } from "../../src/prompt/parts.ts";
@@ -121,6 +122,16 @@ it("leaves a subagent the rules without the persona", () => {
   ]);
   expect(prompt).toContain("Speak like a pirate.");
   expect(prompt).not.toContain("a soul");
+});
+
+it("tells the day of the user's time zone, and how to learn the time", () => {
+  const night = Date.UTC(2026, 10, 22, 23, 30);
+  expect(dayOf(night, "UTC")).toBe("Sunday, 2026-11-22");
+  expect(dayOf(night, "Europe/Vienna")).toBe("Monday, 2026-11-23");
+  const tools = [{ name: "exec", description: "runs" }];
+  const prompt = buildSystemPrompt({ ...full, tools, today: "Monday, 2026-11-23" });
+  expect(prompt).toContain("Time zone: Europe/Vienna. Today is Monday, 2026-11-23.");
+  expect(prompt).toContain("the command `date` tells the time");
 });
 
 it("names the files that are shown in part", () => {

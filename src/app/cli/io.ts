@@ -21,17 +21,28 @@ export interface Io {
 /** This process's own terminal. `NO_COLOR`, `--no-color` and a dumb terminal turn colours off. */
 export function terminalIo(args: readonly string[], env: Env): Io {
   const isTerminal = process.stdout.isTTY === true;
+  const isErrTerminal = process.stderr.isTTY === true;
   const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
   return {
     env,
     out: (text) => void process.stdout.write(isTerminal ? terminalText(text) : text),
-    err: (text) => void process.stderr.write(Secret.mask(text)),
+    err: (text) => void process.stderr.write(errText(text, isErrTerminal)),
     isTerminal,
-    isErrTerminal: process.stderr.isTTY === true,
+    isErrTerminal,
     color: isTerminal && !plain,
     verbose: args.includes("--verbose") || Boolean(env["OPENCLAW_DEBUG"]),
   };
 }
+
+/** What the error output is given: without secrets, and for a terminal without what would steer it but the progress line. */
+export function errText(text: string, isTerminal: boolean): string {
+  const masked = Secret.mask(text);
+  if (!isTerminal) return masked;
+  return text.startsWith(REWRITE) ? REWRITE + terminalText(masked.slice(REWRITE.length)) : terminalText(masked);
+}
+
+/** Goes back to the beginning of the terminal's line and empties it. */
+export const REWRITE = "\r\u001b[2K";
 
 export function writeJson(io: Io, value: unknown): void {
   io.out(`${JSON.stringify(value, null, 2)}\n`);

@@ -1,4 +1,4 @@
-import type { Io } from "./io.ts";
+import { REWRITE, type Io } from "./io.ts";
 
 const PATIENCE_MS = 1000;
 const FRAME_MS = 120;
@@ -12,14 +12,14 @@ export function startProgress(io: Io, label: string): { stop(): void } {
   const timer = setInterval(() => {
     const ms = Date.now() - begun;
     if (ms < PATIENCE_MS) return;
-    io.err(`\r\u001b[2K${FRAMES[frame % FRAMES.length]} ${label} ${Math.floor(ms / 1000)} s`);
+    io.err(`${REWRITE}${FRAMES[frame % FRAMES.length]} ${label} ${Math.floor(ms / 1000)} s`);
     frame += 1;
   }, FRAME_MS);
   timer.unref();
   return {
     stop() {
       clearInterval(timer);
-      if (frame > 0) io.err("\r\u001b[2K");
+      if (frame > 0) io.err(REWRITE);
       frame = 0;
     },
   };

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { about, secretField } from "../../utils/config.ts";
+import { Secret } from "../../types/secret.ts";
+import { about, secretText } from "../../utils/config.ts";
+import { isSecretLike, isSecretName } from "../../utils/secret-name.ts";
 
 const LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as const;
 
@@ -14,10 +16,15 @@ export const loggingConfig = z.strictObject({
     .meta(about("Console style", "How it is printed; JSON lines when the output is no terminal.")),
 });
 
+/** No value is shown; only what is secret by its name or its looks is also masked in logs and answers. */
+const secretOf = (name: string, value: string | Secret): Secret =>
+  value instanceof Secret ? value : new Secret(value, { isMasked: isSecretName(name) || isSecretLike(value) });
+
 /** `env.*` */
 export const envConfig = z.strictObject({
   vars: z
-    .record(z.string(), secretField)
+    .record(z.string(), secretText)
+    .transform((vars) => Object.fromEntries(Object.entries(vars).map(([name, value]) => [name, secretOf(name, value)])))
     .prefault({})
     .meta(about("Variables", "Environment variables of the gateway, where the environment has none of that name.")),
 });

@@ -72,7 +72,11 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   const resolved = await resolveSecrets(raw, options.env);
   const checked = checkConfig(resolved.value, options.channelSchemas);
   const told = [...resolved.problems, ...resolved.warnings];
-  const problems = [...resolved.problems, ...checked.problems.filter((note) => !isTold(note, told))];
+  const problems = [
+    ...resolved.problems,
+    ...unprotected(resolved.value),
+    ...checked.problems.filter((note) => !isTold(note, told)),
+  ];
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
@@ -121,6 +125,15 @@ function invalid(notes: readonly RawNote[], text: string, path: string): ConfigE
       : "Mend the file, then run: openclaw config validate",
     problems,
   });
+}
+
+/** What asks for protection that this version cannot give: to serve without it would be worse than not to serve. */
+function unprotected(input: unknown): RawNote[] {
+  const path = ["gateway", "tls", "enabled"];
+  if (valueAt(input, path) !== true) return [];
+  const message =
+    "this version serves plain HTTP only; set it to false, keep gateway.bind on loopback, and let a reverse proxy or an SSH tunnel encrypt";
+  return [{ path, message }];
 }
 
 /** Images are made smaller by a library that is no dependency: said only to whom counts on it. */

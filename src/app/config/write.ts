@@ -18,13 +18,17 @@ export const writeConfigValue = async (options: LoadOptions, path: KeyPath, valu
 /** Changes several values of the file in one step, or none. Throws as `writeConfigValue` does. */
 export async function writeConfigValues(options: LoadOptions, edits: readonly Edit[]): Promise<void> {
   for (const edit of edits) refuseUnfit(edit);
-  await rewrite(options, (text) => edits.reduce((done, { path, value }) => setConfigValue(done, path, value), text));
+  await rewrite(options, (text) => edits.reduce(edited, text));
 }
 
 interface Edit {
   readonly path: KeyPath;
+  /** Undefined takes the key out. */
   readonly value: unknown;
 }
+
+const edited = (text: string, { path, value }: Edit): string =>
+  value === undefined ? unsetConfigValue(text, path) : setConfigValue(text, path, value);
 
 /** What no config can mean: a placeholder in place of a secret, and the one name that objects do not hold as others. */
 function refuseUnfit({ path, value }: Edit): void {

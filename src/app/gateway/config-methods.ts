@@ -56,8 +56,10 @@ function patchOf(value: unknown): Record<string, unknown> {
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
   const options = { path: parts.live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
   const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
+  // As in a JSON merge patch (RFC 7396), null takes a key out.
+  const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
   try {
-    await writeConfigValues(options, leaves);
+    await writeConfigValues(options, edits);
   } catch (error) {
     if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
     throw error;

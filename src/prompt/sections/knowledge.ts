@@ -1,5 +1,5 @@
 import { skillParts } from "../skills.ts";
-import { hasTool, section, type SystemSection } from "../system-context.ts";
+import { hasTool, section, type SystemContext, type SystemSection } from "../system-context.ts";
 
 export const skills: SystemSection = {
   name: "skills",
@@ -46,6 +46,13 @@ export const modelAliases: SystemSection = {
   },
 };
 
+/** How the time of day is found out. */
+function clockHint(context: SystemContext): string {
+  if (hasTool(context, "session_status")) return " If you need the current date, time or weekday, run session_status.";
+  const chats = " Messages of chats carry the time they were sent at.";
+  return hasTool(context, "exec") ? `${chats} Where one does not, the command \`date\` tells the time.` : chats;
+}
+
 export const timeHint: SystemSection = {
   name: "timeHint",
   source: () => "agents.defaults.userTimezone",
@@ -53,9 +60,7 @@ export const timeHint: SystemSection = {
     if (context.timezone === undefined) {
       return undefined;
     }
-    const how = hasTool(context, "session_status")
-      ? "If you need the current date, time or weekday, run session_status."
-      : "Messages carry the time they were sent at.";
-    return section("## Current Date & Time", `Time zone: ${context.timezone}. ${how}`);
+    const today = context.today === undefined ? "" : ` Today is ${context.today}.`;
+    return section("## Current Date & Time", `Time zone: ${context.timezone}.${today}${clockHint(context)}`);
   },
 };

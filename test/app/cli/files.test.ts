@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { terminalText } from "../../../src/app/cli/io.ts";
+import { errText, REWRITE, terminalText } from "../../../src/app/cli/io.ts";
 import { openJournal } from "../../../src/store/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { outputMatching, run, start, stateDir } from "./cli.ts";
@@ -182,6 +182,12 @@ test.each([
   ["the program's own colours", "\u001b[2mdim\u001b[22m and \u001b[38;5;9mred\u001b[0m", undefined],
 ])("nothing that is printed on a terminal can change %s", (_, printed, seen) => {
   expect(terminalText(printed)).toBe(seen ?? printed);
+});
+
+test("nor can what is told on the error output, but for the progress line", () => {
+  expect(errText("not found: a\u001b]52;c;ZXZpbA==\u0007\u202eb\n", true)).toBe("not found: a]52;c;ZXZpbA==b\n");
+  expect(errText(`${REWRITE}waiting\u001b[2J\r`, true)).toBe(`${REWRITE}waiting[2J`);
+  expect(errText("a\u001b[2Jb", false)).toBe("a\u001b[2Jb");
 });
 
 test("export writes Markdown into a new file and never over another", async () => {

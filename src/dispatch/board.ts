@@ -12,7 +12,8 @@ const KEPT = 50;
 
 /** Every run that can be watched: queued, going on, or lately ended. */
 export class RunBoard {
-  readonly #streams = new Map<RunId, RunStream>();
+  readonly #streams = new Map<RunId, RunLog>();
+  readonly #ended: RunLog[] = [];
   readonly #feed = new Feed<RunStream>();
 
   /** The log of a run that waits in its lane. */
@@ -24,21 +25,20 @@ export class RunBoard {
   }
 
   /** A run of a chat is forgotten when it ends; one that a client may ask for stays a while. */
-  add(stream: RunStream, keep = true): void {
+  add(stream: RunLog, keep = true): void {
     const { runId } = stream.facts;
     if (this.#streams.get(runId) === stream) return;
     this.#streams.set(runId, stream);
     this.#feed.publish(stream);
     background(
       "end of a run",
-      stream.done.then(() => (keep ? this.#forgetOldest() : this.#streams.delete(runId))),
+      stream.done.then(() => (keep ? this.#keepEnd(stream) : this.#forget(stream))),
     );
   }
 
   /** The log that waits for a message's run, if a client opened one. */
   logOf(row: InboxRow): RunLog | undefined {
-    const stream = row.message.options?.operator === true ? this.#streams.get(runIdOf(row)) : undefined;
-    return stream instanceof RunLog ? stream : undefined;
+    return row.message.options?.operator === true ? this.#streams.get(runIdOf(row)) : undefined;
   }
 
   find(runId: RunId): RunStream | undefined {
@@ -49,10 +49,19 @@ export class RunBoard {
     return this.#feed.watch(signal);
   }
 
-  #forgetOldest(): void {
-    for (const [id, stream] of this.#streams) {
-      if (this.#streams.size <= KEPT) return;
-      if (stream instanceof RunLog && stream.ended) this.#streams.delete(id);
-    }
+  /** In place of the whole log: those who watch it still have it. */
+  #keepEnd(stream: RunLog): void {
+    if (this.#streams.get(stream.facts.runId) !== stream) return;
+    const ended = stream.condensed();
+    this.#streams.set(ended.facts.runId, ended);
+    this.#ended.push(ended);
+    const oldest = this.#ended.length > KEPT ? this.#ended.shift() : undefined;
+    if (oldest) this.#forget(oldest);
+  }
+
+  /** Another run may have its name by now: one that had to wait for the disk begins again. */
+  #forget(stream: RunLog): void {
+    const { runId } = stream.facts;
+    if (this.#streams.get(runId) === stream) this.#streams.delete(runId);
   }
 }

@@ -6,7 +6,7 @@ import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import { attach } from "./attach.ts";
 import type { DispatchPorts } from "./ports.ts";
-import type { RunEnd } from "./run-end.ts";
+import type { RunEnd } from "../harness/run-end.ts";
 import { noticeFor } from "./words.ts";
 
 type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {

@@ -4,7 +4,7 @@ import { chatFacts } from "./chat-facts.ts";
 import { noteForPeople } from "./for-people.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
-import type { RunEnd } from "./run-end.ts";
+import type { RunEnd } from "../harness/run-end.ts";
 import { removeEvents } from "./turn-events.ts";
 import type { PreparedTurn } from "./turn.ts";
 import { whenRoom } from "./when-room.ts";

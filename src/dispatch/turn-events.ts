@@ -5,7 +5,7 @@ import type { RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
-import type { RunEnd } from "./run-end.ts";
+import type { RunEnd } from "../harness/run-end.ts";
 
 type Told = Pick<Session, "key" | "after">;
 

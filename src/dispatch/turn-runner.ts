@@ -1,3 +1,4 @@
+import type { RunEnd } from "../harness/run-end.ts";
 import type { Run } from "../harness/run.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
@@ -15,7 +16,7 @@ import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasur
 import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
 import type { Waiting } from "./ports.ts";
-import { endOf, isUnfinished, outcomeOf, type RunEnd } from "./run-end.ts";
+import { endOf, isUnfinished, outcomeOf } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
 import { endLog } from "./replies.ts";

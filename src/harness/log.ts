@@ -2,6 +2,10 @@ import type { CompactionEvent, RunEvent, RunEventBody, RunStream } from "../type
 import type { Usage } from "../types/model.ts";
 import type { RunFacts, RunResult, SideCost } from "../types/run.ts";
 import { Account } from "./account.ts";
+import { condensed } from "./condense.ts";
+import { EventList } from "./event-list.ts";
+import { RunSummary, type RunEnd } from "./run-end.ts";
+import { background } from "../utils/background.ts";
 import { addUsage, emptyUsage } from "../types/usage.ts";
 
 /** The event log of one run: one writer, any number of readers, each with a cursor of its own. */
@@ -9,7 +13,9 @@ export class RunLog implements RunStream {
   /** Of a queued run the session id is known only when it starts. */
   facts: RunFacts;
   readonly done: Promise<RunResult>;
-  readonly #events: RunEvent[] = [];
+  readonly #events = new EventList();
+  #summary = new RunSummary();
+  #seq = 0;
   readonly #waiting: (() => void)[] = [];
   #ended = false;
   #calls = 0;
@@ -55,7 +61,9 @@ export class RunLog implements RunStream {
   /** Nothing follows `run_end`: what comes after it is forgotten. */
   emit(body: RunEventBody): void {
     if (this.#ended) return;
-    this.#events.push({ ...body, seq: this.#events.length + 1, ts: Date.now() });
+    this.#seq += 1;
+    this.#events.push({ ...body, seq: this.#seq, ts: Date.now() });
+    this.#summary.take(body);
     this.#count(body);
     if (body.type === "run_end") {
       this.#ended = true;
@@ -94,18 +102,40 @@ export class RunLog implements RunStream {
     this.#usage = addUsage(this.#usage, usage);
   }
 
+  /** A watcher that falls behind gets several deltas as one, and of partial results only the last. */
   async *watch(from = 1): AsyncGenerator<RunEvent> {
-    for (let next = from - 1; ;) {
-      const event = this.#events[next];
-      if (event) {
-        next += 1;
-        yield event;
-      } else if (this.#ended) {
-        return;
-      } else {
-        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const cursor = this.#events.open(from);
+    try {
+      for (;;) {
+        const event = this.#events.next(cursor);
+        if (event) yield event;
+        else if (this.#ended) return;
+        else await new Promise<void>((resolve) => this.#waiting.push(resolve));
       }
+    } finally {
+      this.#events.close(cursor);
     }
+  }
+
+  /** How many events are kept for watchers. */
+  get kept(): number {
+    return this.#events.kept;
+  }
+
+  /** A log of the ended run with nothing but its texts and its end, in the same places. */
+  condensed(): RunLog {
+    const copy = new RunLog(this.facts);
+    for (const event of this.#events.all()) for (const kept of condensed(event)) copy.#events.push(kept);
+    copy.#seq = this.#seq;
+    copy.#summary = this.#summary;
+    copy.#ended = this.#ended;
+    background("end of a run", this.done.then(copy.#finish));
+    return copy;
+  }
+
+  /** What there is to write down of the run; undefined until it has ended. */
+  get end(): RunEnd | undefined {
+    return this.#summary.end;
   }
 }
 

@@ -95,10 +95,17 @@ export type RunEventBody =
   | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
   | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };
 
-/** `seq` starts at 1 and grows by one per run; `ts` is epoch milliseconds. */
+/**
+ * `seq` starts at 1 and grows with each event of a run; `ts` is epoch milliseconds. A watcher that comes late or is slow
+ * sees gaps in `seq`: see `RunStream`.
+ */
 export type RunEvent = RunEventBody & { readonly seq: number; readonly ts: number };
 
-/** The event log of one run. Each watcher has its own cursor and sees every event from `from` on; it ends after `run_end`. */
+/**
+ * The event log of one run. Each watcher has its own cursor and sees the events from `from` on, in order; it ends after
+ * `run_end`. Deltas that it was not given yet may come as one, with the `seq` of the last of them, and a partial result
+ * that a later one of the same call has replaced does not come at all. The texts are the same for every watcher.
+ */
 export interface RunStream {
   readonly facts: RunFacts;
   watch(from?: number): AsyncIterable<RunEvent>;

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { RunBoard } from "../../src/dispatch/board.ts";
+import { RunLog } from "../../src/harness/log.ts";
+import type { RunEvent } from "../../src/types/events.ts";
+import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
+import { emptyUsage } from "../../src/types/usage.ts";
+import { answered } from "../fakes/messages.ts";
+import { until } from "../outbox/stage.ts";
+
+const idOf = (n: number) => runId(`run-${n}`);
+const open = (n: number) =>
+  new RunLog({
+    runId: idOf(n),
+    sessionKey: sessionKey("main"),
+    sessionId: "s",
+    agentId: agentId("main"),
+    trigger: "message",
+  });
+
+function answer(log: RunLog): void {
+  log.emit({ type: "message_start" });
+  for (const text of ["a", "ab", "abc"]) log.emit({ type: "text_delta", delta: text.slice(-1), text });
+  log.emit({ type: "message_end", message: answered("abc"), text: "abc", entryId: "e" });
+  log.emit({ type: "tool_start", callId: "c", name: "exec", args: {} });
+  log.emit({ type: "tool_end", callId: "c", name: "exec", isError: false, text: "x".repeat(50_000), durationMs: 1 });
+  log.emit({
+    type: "run_end",
+    result: { kind: "replied", stop: "stop" },
+    receipt: { model: { provider: "p", id: "m" }, usage: emptyUsage(), calls: 1, durationMs: 1 },
+    endedAt: 1,
+  });
+}
+
+it("keeps the last ended runs of clients with their texts alone, and every run that goes on", async () => {
+  const board = new RunBoard();
+  const logs = Array.from({ length: 80 }, (_, n) => open(n));
+  for (const log of logs) board.add(log);
+  for (const log of logs.slice(1)) answer(log);
+  await until(() => board.find(idOf(1)) === undefined);
+  const found = logs.filter(({ facts }) => board.find(facts.runId));
+  expect(found.map(({ facts }) => facts.runId)).toEqual([idOf(0), ...logs.slice(30).map(({ facts }) => facts.runId)]);
+  const events: RunEvent[] = [];
+  for await (const event of board.find(idOf(79))?.watch() ?? []) events.push(event);
+  expect(events.map(({ type }) => type)).toEqual(["message_start", "text_delta", "message_end", "run_end"]);
+  expect(events.find(({ type }) => type === "message_end")).toMatchObject({ text: "abc" });
+});

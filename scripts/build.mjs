@@ -7,6 +7,8 @@ import fs from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { bundledPlaces, noticesOf, packageAt, sbomOf } from "./licenses.mjs";
+import { closureOf, partOf, readLock } from "./lock.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -15,8 +17,10 @@ const release = process.argv.includes("--release");
 const force = release || process.argv.includes("--force");
 const staleAfterMs = 24 * 3600 * 1000;
 
+// Libraries that a channel fetches at its first connection, by channel; docs/decisions/0023-whatsapp-library-on-demand.md.
+const fetched = { whatsapp: "@whiskeysockets/baileys" };
 // Native or optional modules: asked for at run time where installed, never part of a bundle.
-const external = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", "@whiskeysockets/baileys"];
+const external = ["@opentelemetry/api", "bufferutil", "utf-8-validate", "@vscode/ripgrep", ...Object.values(fetched)];
 
 /**
  * `await import("a CommonJS package")` would have a default export alone once it is a chunk of its own. Node names the
@@ -70,7 +74,7 @@ function newest(name, found = { ms: 0 }) {
 function upToDate() {
   const built = fs.statSync(stamp, { throwIfNoEntry: false });
   if (!built) return false;
-  const inputs = ["src", "extensions", "scripts/build.mjs", "package.json", "package-lock.json"];
+  const inputs = ["src", "extensions", "scripts", "package.json", "package-lock.json"];
   return inputs.every((input) => newest(path.join(root, input)).ms < built.mtimeMs);
 }
 
@@ -133,13 +137,13 @@ async function bundleNode(esbuild) {
     fs.mkdirSync(dist, { recursive: true });
     fs.writeFileSync(path.join(dist, "meta.json"), JSON.stringify(result.metafile));
   }
-  return result.outputFiles;
+  return { files: result.outputFiles, metafile: result.metafile };
 }
 
 async function bundlePage(esbuild) {
   const page = "extensions/webchat/page";
   const entry = ["main.tsx", "main.ts"].map((name) => `${page}/${name}`).find(exists);
-  if (!entry) return [];
+  if (!entry) return { files: [], metafile: { outputs: {} } };
   const result = await esbuild.build({
     absWorkingDir: root,
     entryPoints: { page: entry },
@@ -156,6 +160,7 @@ async function bundlePage(esbuild) {
     define: { "process.env.NODE_ENV": '"production"' },
     logLevel: "warning",
     write: false,
+    metafile: true,
   });
   const html = `${page}/index.html`;
   const files = [...result.outputFiles];
@@ -165,7 +170,44 @@ async function bundlePage(esbuild) {
       files.push({ path: path.join(dist, "page", path.basename(name)), contents });
     }
   }
-  return files;
+  return { files, metafile: result.metafile };
+}
+
+/** What the package says of the software in it, and the locks of what channels fetch. Throws for a license that does not fit. */
+function supplyFiles(metafiles) {
+  const manifest = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
+  const lock = readLock(path.join(root, "package-lock.json"));
+  const placesOf = (names) =>
+    closureOf(
+      lock,
+      names.map((name) => `node_modules/${name}`),
+    );
+  const bundled = bundledPlaces(metafiles, root);
+  const depends = placesOf(Object.keys(manifest.dependencies));
+  const parts = {
+    bundled,
+    installed: depends.filter((place) => !lock.packages[place].optional),
+    optional: depends.filter((place) => lock.packages[place].optional),
+    fetched: placesOf(Object.values(fetched)),
+  };
+  const json = (value) => Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+  const notices = noticesOf(bundled.map((place) => packageAt(place, root)));
+  const locks = Object.entries(fetched).map(([channel, name]) => {
+    const dependencies = { [name]: lock.packages[`node_modules/${name}`].version };
+    // Without our version: a release with the same library fetches nothing anew.
+    const part = partOf(lock, {
+      name: `openclaw-${channel}`,
+      version: dependencies[name],
+      private: true,
+      dependencies,
+    });
+    return { path: path.join(dist, "libraries", `${channel}.package-lock.json`), contents: json(part) };
+  });
+  return [
+    { path: path.join(dist, "THIRD_PARTY_NOTICES"), contents: Buffer.from(notices) },
+    { path: path.join(dist, "sbom.json"), contents: json(sbomOf({ lock, manifest, parts })) },
+    ...locks,
+  ];
 }
 
 function extensionManifests() {
@@ -200,8 +242,9 @@ async function build() {
   const begun = new Date();
   const esbuild = await import("esbuild");
   if (release) fs.rmSync(dist, { recursive: true, force: true });
-  const groups = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
-  const files = [...groups.flat(), ...extensionManifests()];
+  const bundles = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
+  const supply = supplyFiles(bundles.map((bundle) => bundle.metafile));
+  const files = [...bundles.flatMap((bundle) => bundle.files), ...supply, ...extensionManifests()];
   // Chunks before the entries that name them, so that no moment has an entry without its chunk.
   files.sort((a, b) => Number(b.path.includes("chunks")) - Number(a.path.includes("chunks")));
   for (const file of files) place(file.path, Buffer.from(file.contents));

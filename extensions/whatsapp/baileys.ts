@@ -1,17 +1,24 @@
 import type * as BaileysModule from "@whiskeysockets/baileys";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelHost } from "openclaw/plugin-sdk";
 
 export type Baileys = typeof BaileysModule;
 
-/** The library is an optional dependency. Throws `CHANNEL_CONFIG` where it is missing. */
-export async function loadBaileys(): Promise<Baileys> {
+const NAME = "@whiskeysockets/baileys";
+
+/**
+ * Baileys as it is installed near us (a clone has it), else the one that the host fetches. It is no part of the package: the
+ * code for Signal's protocol that it needs is under the GPL. Throws what `library` of the host throws.
+ */
+export async function loadBaileys({ library }: Pick<ChannelHost, "library">): Promise<Baileys> {
   try {
     return await import("@whiskeysockets/baileys");
-  } catch (cause) {
-    throw new OpenClawError("CHANNEL_CONFIG", {
-      message: "WhatsApp needs the package @whiskeysockets/baileys, which is not installed.",
-      fix: "Run `npm install @whiskeysockets/baileys@7.0.0-rc14` where OpenClaw is installed, then start it again.",
-      cause,
-    });
+  } catch (error) {
+    if (!isNotThere(error)) throw error;
   }
+  const fetched: Baileys = await import(await library(NAME));
+  return fetched;
 }
+
+/** Not installed, rather than installed and broken. */
+const isNotThere = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes(NAME);

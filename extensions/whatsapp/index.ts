@@ -5,7 +5,7 @@ import type { WhatsAppConfig } from "./config.ts";
 export { whatsappAccounts, whatsappConfig } from "./config.ts";
 export type { WhatsAppConfig } from "./config.ts";
 
-/** WhatsApp as a linked device of a phone. Baileys, an optional dependency, is loaded with the first connection. */
+/** WhatsApp as a linked device of a phone. Baileys is fetched and loaded with the first connection. */
 export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
   id: WHATSAPP,
   label: "WhatsApp",

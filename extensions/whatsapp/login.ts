@@ -76,7 +76,7 @@ async function withRoom<T>(
   desk: LoginDesk,
   act: (room: Room, auth: Auth) => Promise<T>,
 ): Promise<T> {
-  const baileys = await loadBaileys();
+  const baileys = await loadBaileys(desk);
   const auth = await openAuth(await desk.folder(), baileys);
   try {
     return await act({ baileys, config, desk, hasOpenCode: false }, auth);

@@ -40,6 +40,9 @@ export function defaultAccountOf(config: Config, channel: string): string {
   return section?.defaultAccount ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
 }
 
+export const isChannelOn = (config: Config, channel: string): boolean =>
+  own(config.channels, channel)?.enabled === true;
+
 /** The platform's limits, or less where the config says so. */
 export function lowerLimits(limits: ChannelLimits, account: AccountConfig): ChannelLimits {
   const { textChunkLimit, maxLinesPerMessage: lines = limits.lines, markdown } = account;

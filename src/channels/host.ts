@@ -30,6 +30,10 @@ export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, ears: 
       if (!ports.folder) throw noRoom(where, "has no folder for keys");
       return ports.folder(adapter.id, id);
     },
+    async library(name) {
+      if (!ports.library) throw noRoom(where, "cannot fetch a library");
+      return ports.library({ channel: adapter.id, name, signal: ears.signal });
+    },
     serve(path, answer) {
       if (!ports.serve) throw noRoom(where, "cannot be given web requests");
       ports.serve(path, answer, ears.signal);

@@ -28,6 +28,8 @@ export interface ChannelPorts {
   readonly values: KeyValue;
   /** Makes the private folder of an account. Without it, adapters that need one say so. */
   readonly folder?: (channel: ChannelId, account: AccountId) => Promise<string>;
+  /** The address of a channel's library, fetched where it is not there yet. Without it, adapters that need one say so. */
+  readonly library?: (wish: { channel: ChannelId; name: string; signal: AbortSignal }) => Promise<string>;
   /** Gives requests of the gateway's HTTP server to an adapter until the signal aborts. */
   readonly serve?: (
     path: string,

@@ -186,6 +186,12 @@ export interface ChannelHost {
   readonly notes: AccountNotes;
   /** A private folder of this account (0700), for keys of the platform's SDK. Throws `CHANNEL_CONFIG` where there is none. */
   folder(): Promise<string>;
+  /**
+   * The address for `import()` of a library that the package does not carry, such as `some-sdk`. It is fetched when it is first
+   * asked for, by the lock that this release has for the channel, and none of its install scripts runs. Throws `CHANNEL_CONFIG`
+   * where there is no such lock or no npm, `CHANNEL_LIBRARY` when it could not be fetched this time.
+   */
+  library(name: string): Promise<string>;
   /** For the platform's command menu. */
   readonly commands: readonly MenuCommand[];
   /** Answers requests to a path of the gateway's HTTP server until the signal aborts. Throws `CHANNEL_CONFIG` where it cannot. */
@@ -223,6 +229,8 @@ export interface LoginDesk {
   readonly log: ChannelLog;
   /** As the `folder` of the host. */
   folder(): Promise<string>;
+  /** As the `library` of the host. */
+  library(name: string): Promise<string>;
   show(step: LoginStep): void;
   /** A phone number with leading plus asks for a pairing code instead of a QR code. */
   readonly phone?: string;

@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   GATEWAY_BUSY: { exit: 75 },
   CHANNEL_CONFIG: { exit: 78 },
   CHANNEL_AUTH: { exit: 78 },
+  CHANNEL_LIBRARY: { exit: 75 },
   CHANNEL_MISSING: { exit: 2 },
   MODEL_UNKNOWN: { exit: 78 },
   MODEL_KEY_MISSING: { exit: 78 },

@@ -37,6 +37,7 @@ beforeEach(() => {
     clock,
     log: { info: () => undefined, warn: () => undefined },
     folder: async () => "/keys",
+    library: async (wish) => `file:///${wish.channel}/${wish.name}`,
     pause: async () => {
       events.push("down");
       return async () => void events.push("up");

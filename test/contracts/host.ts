@@ -47,6 +47,14 @@ export class Host implements ChannelHost {
   /** One for the host's life, gone after `stopAll`. */
   folder = async (): Promise<string> => (this.#folder ??= mkdtemp(join(tmpdir(), "account-")));
 
+  /** Addresses of the libraries that an adapter may ask for, by name. */
+  readonly libraries = new Map<string, string>();
+  library = async (name: string): Promise<string> => {
+    const found = this.libraries.get(name);
+    if (found === undefined) throw new Error(`the test has no library ${name}`);
+    return found;
+  };
+
   serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void {
     this.routes.set(path, answer);
   }

@@ -40,9 +40,9 @@ const isAlive = (pid: number): boolean => {
 
 function openDesk() {
   const steps: LoginStep[] = [];
-  const { account, log, folder } = new Host();
+  const { account, log, folder, library } = new Host();
   const show = (step: LoginStep): void => void steps.push(step);
-  return { steps, desk: { account, log, folder, show, signal: new AbortController().signal } };
+  return { steps, desk: { account, log, folder, library, show, signal: new AbortController().signal } };
 }
 
 describe("a signal-cli of our own", () => {

@@ -47,6 +47,7 @@ const host: ChannelHost = {
   fetch: async () => ({ bytes: new Uint8Array() }),
   notes: { get: async () => undefined, set: async () => undefined },
   folder: async () => orders.folder,
+  library: async (name) => import.meta.resolve(name),
   commands: [],
   serve: () => undefined,
   log: { info: () => undefined, warn: () => undefined },

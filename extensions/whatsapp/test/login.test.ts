@@ -26,7 +26,15 @@ const stopper = () => new AbortController();
 
 function deskOf(show: (step: LoginStep) => void, more: Partial<LoginDesk> = {}): LoginDesk {
   const log = { info: () => undefined, warn: () => undefined };
-  return { account: DEFAULT_ACCOUNT, signal: stopper().signal, log, folder: async () => folder, show, ...more };
+  return {
+    account: DEFAULT_ACCOUNT,
+    signal: stopper().signal,
+    log,
+    folder: async () => folder,
+    library: async (name) => import.meta.resolve(name),
+    show,
+    ...more,
+  };
 }
 
 test("a scanned code links the account, over the new connection that WhatsApp asks for", async () => {

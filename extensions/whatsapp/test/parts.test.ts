@@ -141,18 +141,30 @@ test("libsignal's sessions do not reach the console, other lines do", () => {
   expect(lines).toEqual([["an ordinary line"]]);
 });
 
-test("without the optional package the operator is told how to get it", async () => {
+test("where the library is not installed it is the one that the host has", async () => {
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "whatsapp-library-"));
   const index = path.join(import.meta.dirname, "../index.ts");
   const script = `
     import { registerHooks } from "node:module";
-    registerHooks({ resolve(name, context, next) {
-      if (name === "@whiskeysockets/baileys") throw Object.assign(new Error("not there"), { code: "ERR_MODULE_NOT_FOUND" });
-      return next(name, context);
+    const name = "@whiskeysockets/baileys";
+    registerHooks({ resolve(asked, context, next) {
+      if (asked !== name) return next(asked, context);
+      throw Object.assign(new Error("Cannot find package '" + name + "'"), { code: "ERR_MODULE_NOT_FOUND" });
     } });
     const { whatsapp, whatsappConfig } = await import(${JSON.stringify(index)});
-    await whatsapp.connect(whatsappConfig.parse({}), {}).catch(({ code, fix }) => console.log(code, fix));
+    const config = whatsappConfig.parse({});
+    const asked = [];
+    const fetched = "data:text/javascript,export const initAuthCreds = () => { throw new Error('of the host') }";
+    const folder = ${JSON.stringify(folder)};
+    const host = { library: async (wanted) => (asked.push(wanted), fetched), folder: async () => folder };
+    const refused = { library: async () => { throw Object.assign(new Error("offline"), { code: "CHANNEL_LIBRARY" }); } };
+    for (const one of [host, refused]) {
+      await whatsapp.connect(config, one).catch(({ message, code }) => console.log(asked.join(), code, message));
+    }
   `;
   const args = ["--conditions=source", "--input-type=module", "-e", script];
   const { stdout } = await promisify(execFile)(process.execPath, args);
-  expect(stdout).toMatch(/^CHANNEL_CONFIG .*npm install @whiskeysockets\/baileys/);
+  await fs.rm(folder, { recursive: true });
+  const name = "@whiskeysockets/baileys";
+  expect(stdout.trim().split("\n")).toEqual([`${name} undefined of the host`, `${name} CHANNEL_LIBRARY offline`]);
 });

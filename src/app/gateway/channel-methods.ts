@@ -6,6 +6,7 @@ import type { LoginStep } from "../../types/channel.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import { qrRows } from "../../utils/qr.ts";
 import { accountFolder } from "../accounts.ts";
+import { libraryStore, libraryUrl } from "../libraries.ts";
 import { capabilitiesOf } from "../channel-capabilities.ts";
 import { accountsIn, findAccount } from "../channel-accounts.ts";
 import { channelEditMethods } from "./channel-edit-methods.ts";
@@ -56,6 +57,7 @@ function loginMethods(parts: Parts): readonly Method[] {
     clock: systemClock,
     log,
     folder: (account) => folderOf(parts, account),
+    library: (wish) => libraryUrl(libraryStore(parts.live.paths, log), wish),
     pause: (account) => channels.pause(account),
   });
   parts.stopping.addEventListener("abort", () => logins.close(), { once: true });
@@ -127,6 +129,8 @@ async function logout(parts: Parts, account: ConfiguredAccount) {
     signal: parts.stopping,
     log: parts.log,
     folder: () => folderOf(parts, account),
+    library: (name: string) =>
+      libraryUrl(libraryStore(parts.live.paths, parts.log), { channel: adapter.id, name, signal: parts.stopping }),
     show: () => undefined,
   };
   try {

@@ -12,15 +12,15 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import type { Method } from "../../types/method.ts";
 import type { WebRoom } from "../../types/web-room.ts";
-import { accountFolder, accountOf, defaultAccountOf, lowerLimits } from "../accounts.ts";
+import { accountFolder, accountOf, defaultAccountOf, isChannelOn, lowerLimits } from "../accounts.ts";
 import { accountsIn } from "../channel-accounts.ts";
 import type { Core, Surroundings } from "../core.ts";
+import { libraryStore, libraryUrl } from "../libraries.ts";
 import type { Live } from "../live.ts";
 import { Admission } from "./admission.ts";
 import { bundledChannels, WEB_CHAT, webChatFor } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
 import { DiskNotices } from "./disk-notices.ts";
-import { own } from "../../utils/own.ts";
 import { accountStop, STOP_FIX } from "../config/narrowing.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
@@ -103,6 +103,7 @@ export class ChannelRoom {
       values: core.journal.values,
       commands: COMMANDS.map(({ name, help }) => ({ name, description: help })),
       folder: (channel, account) => accountFolder(this.#live.paths.credentials, channel, account),
+      library: (wish) => libraryUrl(libraryStore(this.#live.paths, this.#log), wish),
       serve: (path, answer, signal) => this.webhooks.serve(path, answer, signal),
       log: this.#log,
       clock: systemClock,
@@ -164,7 +165,7 @@ export class ChannelRoom {
         has: bundledChannels.join(", "),
       });
     }
-    const on = (await accountsIn(config)).filter(({ adapter }) => own(config.channels, adapter.id)?.enabled === true);
+    const on = (await accountsIn(config)).filter(({ adapter }) => isChannelOn(config, adapter.id));
     return on.map((account) => ({ ...account, ...this.#stopOf(account) }));
   }
 

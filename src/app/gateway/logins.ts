@@ -4,6 +4,7 @@ import type { ConfiguredAccount } from "../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../types/channel.ts";
 import { OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Clock } from "../../types/clock.ts";
+import type { ChannelId } from "../../types/ids.ts";
 import { MethodError } from "../../types/method.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { background } from "../../utils/background.ts";
@@ -13,6 +14,7 @@ export interface LoginPorts {
   readonly clock: Clock;
   readonly log: ChannelLog;
   folder(account: ConfiguredAccount): Promise<string>;
+  library(wish: { channel: ChannelId; name: string; signal: AbortSignal }): Promise<string>;
   /** The account's connection is closed, so that nobody else uses its keys; the result brings it up again. */
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }
@@ -142,6 +144,7 @@ export class Logins {
         signal: login.abort.signal,
         log: this.#ports.log,
         folder: () => this.#ports.folder(login.account),
+        library: (name) => this.#ports.library({ channel: adapter.id, name, signal: login.abort.signal }),
         show: (step) => tell(login, () => login.steps.push(ownStep(step, login.account))),
         ...(phone !== undefined && { phone }),
       }),

@@ -4,6 +4,7 @@ import type { LoginStep } from "../../../types/channel.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { qrRows } from "../../../utils/qr.ts";
 import { accountFolder } from "../../accounts.ts";
+import { libraryStore, libraryUrl } from "../../libraries.ts";
 import { findAccount } from "../../channel-accounts.ts";
 import { hasGateway } from "../address.ts";
 import { callOnce, withGateway } from "../call-gateway.ts";
@@ -92,7 +93,7 @@ async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promis
       fix: `See openclaw channels add --help and docs/${adapter.id}.md.`,
     });
   }
-  const desk = deskOf(io, state, { channel: adapter.id, account });
+  const desk = deskOf(io, state, { channel: adapter.id, account, signal });
   try {
     const self = await adapter.login(config, {
       ...desk,
@@ -107,8 +108,18 @@ async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promis
   }
 }
 
-const deskOf = (io: Io, { paths }: State, { channel, account }: { channel: string; account: string }) => ({
+const deskOf = (
+  io: Io,
+  { paths }: State,
+  { channel, account, signal }: { channel: string; account: string; signal: AbortSignal },
+) => ({
   folder: () => accountFolder(paths.credentials, channel, account),
+  library: (name: string) =>
+    libraryUrl(libraryStore(paths, { info: (message) => io.err(`${cleanText(message)}\n`) }), {
+      channel,
+      name,
+      signal,
+    }),
   show: (one: LoginStep) => showStep(io, one),
   log: {
     info: () => undefined,
@@ -156,7 +167,7 @@ async function logoutHere(io: Io, flags: LoginFlags): Promise<Cleared> {
   const state = await requireState(io);
   const { adapter, account, config } = await findAccount(state.config, flags.channel, flags.account);
   const signal = new AbortController().signal;
-  await adapter.logout?.(config, { ...deskOf(io, state, { channel: adapter.id, account }), account, signal });
+  await adapter.logout?.(config, { ...deskOf(io, state, { channel: adapter.id, account, signal }), account, signal });
   const isCleared = adapter.logout !== undefined;
   const facts = { channel: adapter.id, accountId: account, cleared: isCleared };
   return isCleared ? facts : { ...facts, ...adapter.unlinking?.(config) };

@@ -211,6 +211,11 @@ describe("what is wrong", () => {
       session: { dmScope: "main" },
     };
     expect(found(await examine(wild), "policy").map(({ status }) => status)).toEqual(["warn", "warn", "fail", "fail"]);
+    const strangersRun = async (config: object) =>
+      found(await examine({ channels: { telegram }, ...config }), "policy").some(({ status }) => status === "fail");
+    expect(await strangersRun({ tools: { exec: { security: "full" } } })).toBe(true);
+    expect(await strangersRun({ tools: { exec: { security: "full", ask: "always" } } })).toBe(false);
+    expect(await strangersRun({ agents: { list: [{ id: "a", tools: { exec: { security: "full" } } }] } })).toBe(true);
     const named = { allowFrom: ["7", "@ada", "carl"], groups: { "-1": { allowFrom: ["telegram:@bob"] } } };
     expect(found(await examine({ channels: { telegram: named } }), "policy")).toMatchObject([
       { status: "ok" },

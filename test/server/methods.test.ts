@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { defineMethod, MethodError } from "../../src/types/method.ts";
+import { CONTINUE } from "../../src/types/turns.ts";
 import { RawClient, startGateway, type TestGateway } from "./gateway.ts";
 import { assistant, ends, says } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
@@ -208,6 +209,20 @@ test("chat.history shows messages and notes with stable ids and growing numbers"
   const last = await client.request("chat.history", { sessionKey: "h1", limit: 1, maxChars: 3 });
   expect(last).toMatchObject({ payload: { hasMore: true, messages: [{ content: [{ text: "[no…" }] }] } });
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
+});
+
+test("chat.history keeps what the gateway asked the model after a broken connection to itself", async () => {
+  const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
+  gateway.sessions.add("broken", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: assistant("one two") },
+    { type: "message", message: { role: "user", content: "[Go on.]", timestamp: 2, provenance } },
+    { type: "message", message: assistant("three") },
+  ]);
+  const answer = await client.request("chat.history", { sessionKey: "broken" });
+  expect(answer["payload"]).toMatchObject({
+    messages: [{ role: "user" }, { role: "assistant" }, { role: "assistant" }],
+  });
 });
 
 const seqOf = (answer: Record<string, unknown>) =>

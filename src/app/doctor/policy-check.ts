@@ -105,19 +105,28 @@ function listsOf({ allowFrom, groupAllowFrom = [], groups }: ChannelPolicy): rea
 }
 
 function whatStrangersCan(config: Config): CheckResult[] {
-  const { exec } = config.tools;
+  const unasked = unaskedExec(config);
   const runs: CheckResult = {
     status: "fail",
     message: "Those strangers can run any command on this machine without a question.",
-    fix: "Run: openclaw config unset tools.exec.security",
+    fix: `Take it out of the config: ${unasked.join(", ")}`,
   };
   const shares: CheckResult = {
     status: "fail",
     message: "Those strangers share one session and read each other's messages.",
     fix: "Run: openclaw config set session.dmScope per-channel-peer",
   };
-  return [
-    ...(exec.security === "full" && exec.ask === "off" ? [runs] : []),
-    ...(config.session.dmScope === "main" ? [shares] : []),
-  ];
+  return [...(unasked.length > 0 ? [runs] : []), ...(config.session.dmScope === "main" ? [shares] : [])];
+}
+
+/** The keys by which agents run commands without a question: `full` asks only where `ask` is `always`. */
+function unaskedExec({ tools: { exec }, agents: { list } }: Config): readonly string[] {
+  const all = list.length === 0 ? [{ key: "tools.exec.security", ...exec }] : [];
+  const each = list.map(({ id, tools }) => ({
+    key: tools?.exec?.security === undefined ? "tools.exec.security" : `tools.exec.security of the agent "${id}"`,
+    security: tools?.exec?.security ?? exec.security,
+    ask: tools?.exec?.ask ?? exec.ask,
+  }));
+  const open = [...all, ...each].filter(({ security, ask }) => security === "full" && ask !== "always");
+  return [...new Set(open.map(({ key }) => key))];
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage, TextContent } from "../../types/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
+import { asksForRest } from "../../types/turns.ts";
 import type { ServerPorts } from "../options.ts";
 import { contentOf, imagesIn, noticeIn, type Notice } from "./notice.ts";
 import { optional } from "./optional.ts";
@@ -99,6 +100,7 @@ function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string
 }
 
 function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly Told[] {
+  if (entry.type === "message" && asksForRest(entry.message)) return [];
   if (entry.type === "message")
     return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
   const notice = noticeIn(entry);

@@ -214,7 +214,9 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
   const { text: _text, ...first } = one.waiting;
   const rows = [...one.waiting.rows, ...other.waiting.rows];
   const pending = [...one.waiting.pending, ...other.waiting.pending];
-  return { kind: "turn", merge: one.merge && other.merge, waiting: { ...first, rows, pending, brief: rows.length } };
+  const merge = one.merge && other.merge;
+  // Turns that are merged anyway come to the same turn as without the cap, which tells those over it in a line each.
+  return { kind: "turn", merge, waiting: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
 }
 
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);

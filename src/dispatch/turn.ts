@@ -11,7 +11,7 @@ import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
-import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import { isSameModel, type ModelRef, type ThinkLevel } from "../types/model.ts";
 import { hasOwnerRights, type Acting } from "../types/principal.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
@@ -308,19 +308,22 @@ function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {
   );
 }
 
-/** Message's own choice, then the session's, then the agent's with its fallbacks, then what is there. */
+/**
+ * The models of a run in the order in which they are asked: the agent's model, or what is there, with its fallbacks.
+ * Before them the choice of the message or else of the session. Each once. A key that the user chose is asked alone.
+ */
 export async function candidatesFor(
   message: InboundMessage | undefined,
   session: Pick<Session, "entry">,
   agent: AgentSettings,
   ports: Pick<DispatchPorts, "models">,
 ): Promise<readonly ModelRef[]> {
-  const asked = parseRef(message?.options?.model);
-  if (asked && mayUse(agent, asked)) return [asked];
-  const chosen = chosenIn(session.entry);
-  if (chosen && mayUse(agent, chosen)) return [chosen];
-  const primary = agent.model.primary ?? (await ports.models.choose());
-  return [primary, ...agent.model.fallbacks];
+  const asked = [parseRef(message?.options?.model), chosenIn(session.entry)].find((ref) => ref && mayUse(agent, ref));
+  if (asked && session.entry.authProfileOverrideSource === "user") return [asked];
+  const { primary, fallbacks } = agent.model;
+  const given = asked ? [asked, ...fallbacks, primary] : [primary ?? (await ports.models.choose()), ...fallbacks];
+  const refs = given.filter((ref) => ref !== undefined);
+  return refs.filter((ref, at) => refs.findIndex((other) => isSameModel(other, ref)) === at);
 }
 
 function chosenIn({ providerOverride: provider, modelOverride: id }: Session["entry"]): ModelRef | undefined {

@@ -17,6 +17,7 @@ export class Account {
   readonly #tries: Try[] = [];
   readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
+  #running = 0;
   compactions = 0;
   prompt: PromptRecord | undefined;
   #beside: readonly SideCost[] = [];
@@ -57,7 +58,17 @@ export class Account {
     this.#steered.push(parts);
   }
 
+  /** A call of a tool has begun and not ended. */
+  get isToolRunning(): boolean {
+    return this.#running > 0;
+  }
+
+  toolBegan(): void {
+    this.#running += 1;
+  }
+
   tool({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
+    this.#running = Math.max(0, this.#running - 1);
     const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
     this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
   }

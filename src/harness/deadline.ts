@@ -33,6 +33,13 @@ export class Deadline {
     if (this.#pauses === 0) this.#start();
   }
 
+  /** The whole time again, for another model. */
+  restart(ms: number): void {
+    this.#cancel();
+    this.#leftMs = ms;
+    if (this.#pauses === 0) this.#start();
+  }
+
   stop(): void {
     this.#cancel();
     this.#pauses += 1;

@@ -32,7 +32,7 @@ export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
   rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
   overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
   loading: [["wait_for_load", 24], NEXT_MODEL],
-  timeout: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
+  timeout: [["rotate_profile", 1], ["wait", 1], NEXT_MODEL],
   network: [["wait", 3], NEXT_MODEL],
   context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
   output_limit: [["lower_output", 2], NEXT_MODEL],

@@ -125,6 +125,12 @@ export class Recovery {
     return this.#take(step, named, continues);
   }
 
+  /** The model used up the time of a run: another one may have it, and this one is not asked again. */
+  handOn(failure: Failure): Promise<Failure | undefined> {
+    this.#state = without(without(this.#state, "rotate_profile"), "wait");
+    return this.from({ kind: "failed", failure });
+  }
+
   /** The model with no more of a window than its refusals in this run show. */
   fitted(handle: ModelHandle): ModelHandle {
     return withWindow(handle, this.#window);
@@ -156,6 +162,7 @@ export class Recovery {
     log.account.remedied(step.remedy);
     log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
     if (step.state.candidate !== this.#state.candidate) this.#begin();
+    else if (step.remedy === "rotate_profile") this.#thinking = this.#parts.request.thinking;
     if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
     this.#state = step.state;
     if (step.remedy === "shrink_window") this.#shrink();

@@ -82,6 +82,8 @@ class Runner {
   #model: ModelRef;
   #lastFailure: Failure | undefined;
   diskError: OpenClawError | undefined;
+  /** Ends the attempt under way, and not the run. */
+  #asking: AbortController | undefined;
 
   constructor(given: RunRequest, lent: RunDeps, log: RunLog) {
     const request = stoppable(given, this.#stop.signal);
@@ -130,7 +132,7 @@ class Runner {
 
   async run(): Promise<void> {
     this.log.emit({ type: "run_start", facts: this.#request.facts, startedAt: this.#startedAt });
-    const deadline = new Deadline(this.#deps.clock, this.#request.timeoutMs, () => this.abort("timeout"));
+    const deadline = new Deadline(this.#deps.clock, this.#request.timeoutMs, () => this.#expire());
     try {
       this.#end(await this.#work(deadline));
     } catch (error) {
@@ -140,6 +142,18 @@ class Runner {
       this.#ladder.close();
       this.#steering.close();
     }
+  }
+
+  /** A model that only lets the time pass is left for the next one; a tool that takes too long ends the run. */
+  #expire(): void {
+    if (this.#asking && !this.log.account.isToolRunning && this.#mayHandOn()) this.#asking.abort();
+    else this.abort("timeout");
+  }
+
+  /** A flush of notes has a time of its own, and is not worth two. */
+  #mayHandOn(): boolean {
+    const { facts, candidates } = this.#request;
+    return facts.trigger !== "memory" && this.#recovery.place.candidate + 1 < candidates.length;
   }
 
   #resultOf(thrown: unknown): RunResult {
@@ -158,7 +172,7 @@ class Runner {
     const unusable = await this.#prepare(progress);
     this.#showPrompt();
     if (unusable) return { kind: "failed", failure: unusable };
-    return this.#attempts(this.#toolSetting(deadline));
+    return this.#attempts(this.#toolSetting(deadline), deadline);
   }
 
   /** What the user said stays in the conversation when the run is stopped here; after a shutdown it begins anew. */
@@ -178,13 +192,20 @@ class Runner {
     }
   }
 
-  async #attempts(setting: ToolSetting): Promise<RunResult> {
+  async #attempts(setting: ToolSetting, deadline: Deadline): Promise<RunResult> {
     for (let number = 1; ; number += 1) {
       const rung = await this.#ladder.at(this.#recovery.place);
       if (this.#stop.signal.aborted) return { kind: "aborted", by: this.#cause };
       if ("failure" in rung) return { kind: "failed", failure: this.#lastFailure ?? rung.failure };
       this.#recovery.standOn(rung.place);
-      const outcome = await this.#attempt(number, rung, setting);
+      const asking = new AbortController();
+      this.#asking = asking;
+      const outcome = await this.#attempt(number, rung, setting).finally(() => (this.#asking = undefined));
+      if (asking.signal.aborted && !this.#stop.signal.aborted) {
+        const end = await this.#handOn(deadline);
+        if (end) return end;
+        continue;
+      }
       this.#note(outcome);
       if (outcome.kind === "aborted") return { kind: "aborted", by: this.#cause };
       if (outcome.kind === "replied") return this.#replied(outcome);
@@ -194,11 +215,22 @@ class Runner {
     }
   }
 
+  /** The next model has the whole time again. */
+  async #handOn(deadline: Deadline): Promise<RunResult | undefined> {
+    const seconds = Math.round(this.#request.timeoutMs / 1000);
+    const failure: Failure = { kind: "timeout", message: `No answer came within the ${seconds} seconds of a run.` };
+    this.#note({ kind: "failed", failure });
+    this.#lastFailure = failure;
+    deadline.restart(this.#request.timeoutMs);
+    const end = await this.#recovery.handOn(failure);
+    return end && { kind: "aborted", by: "timeout" };
+  }
+
   #attempt(number: number, rung: Extract<Rung, { handle: unknown }>, setting: ToolSetting) {
     const handle = this.#recovery.fitted(rung.handle);
     const { provider, id } = handle.info;
     this.#model = { provider, id };
-    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#stop.signal };
+    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#signal };
     const parts: RunParts = {
       log: this.log,
       setting,
@@ -224,6 +256,10 @@ class Runner {
   #spent(cost: SideCost): void {
     if (this.log.ended) this.#deps.behind?.(cost);
     else this.log.beside(cost);
+  }
+
+  get #signal(): AbortSignal {
+    return this.#asking ? AbortSignal.any([this.#stop.signal, this.#asking.signal]) : this.#stop.signal;
   }
 
   #note(outcome: AttemptOutcome): void {

@@ -166,6 +166,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "messages.inbound.byChannel",
     "commands.text",
     "commands.ownerAllowFrom",
+    "commands.allowFrom",
     "channels.dmHistoryLimit",
     "channels.mediaMaxMb",
     "channels.streaming.mode",
@@ -323,6 +324,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   ]),
   "src/tools/message.ts": [
     "tools.message.allowTargets",
+    "tools.message.mediaHosts",
     "tools.message.crossContext.allowWithinProvider",
     "tools.message.crossContext.allowAcrossProviders",
   ],

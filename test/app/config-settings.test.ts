@@ -50,7 +50,13 @@ describe("agent settings", () => {
     expect(second).toMatchObject({
       id: "helper",
       workspace: "/home/ada/.openclaw/workspace-helper",
-      model: { primary: { provider: "x", id: "y" }, fallbacks: [] },
+      model: {
+        primary: { provider: "x", id: "y" },
+        fallbacks: [
+          { provider: "d", id: "e" },
+          { provider: "a", id: "b/c" },
+        ],
+      },
       thinking: "medium",
       tools: { profile: "minimal", deny: ["write", "exec"] },
       exec: { ask: "always", timeoutMs: 5000 },

@@ -59,7 +59,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     ...(entry.name !== undefined && { name: entry.name }),
     ...identityOf(entry),
     workspace: workspaceOf(entry, defaults, places),
-    model: modelOf(entry.model ?? defaults.model),
+    model: modelOf(entry.model, defaults.model),
     ...allowedOf(entry, defaults),
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
@@ -140,7 +140,19 @@ function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefa
   return isAbsolute(path) ? path : join(places.stateDir, path);
 }
 
-function modelOf(choice: ModelChoice): AgentSettings["model"] {
+/**
+ * An agent that only names a model has the fallbacks of `agents.defaults`, and its primary model behind them. One that
+ * gives fallbacks, be it none, has those alone: an agent may be kept to certain models on purpose.
+ */
+function modelOf(own: ModelChoice, shared: ModelChoice): AgentSettings["model"] {
+  const defaults = chainOf(shared);
+  if (own === undefined) return defaults;
+  if (typeof own !== "string") return chainOf(own);
+  const behind = [...defaults.fallbacks, ...(defaults.primary ? [defaults.primary] : [])];
+  return { primary: readModelRef(own), fallbacks: behind };
+}
+
+function chainOf(choice: ModelChoice): AgentSettings["model"] {
   if (choice === undefined) return { fallbacks: [] };
   if (typeof choice === "string") return { primary: readModelRef(choice), fallbacks: [] };
   return {

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RunEvent } from "../../src/types/events.ts";
+import { done, eventsOf, makeTool, MODEL, openStage, SPARE, type Stage, turn } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+const endOf = (events: readonly RunEvent[]) => events.at(-1) as Extract<RunEvent, { type: "run_end" }>;
+const BOTH = [MODEL, SPARE];
+/** The stage's clock runs a hundred times as fast. */
+const TIMEOUT = { timeoutMs: 30_000 };
+
+describe("a run whose time is over", () => {
+  it("asks the next model, which has the whole time again, and says who did not answer", async () => {
+    stage.model.answer((call) => (call.model === MODEL.id ? "hang" : { text: "from the spare" }));
+    const events = await eventsOf(stage.start({ candidates: BOTH, turn: turn("hello"), ...TIMEOUT }).stream);
+    expect(endOf(events).result).toMatchObject({ kind: "replied" });
+    expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
+    expect(endOf(events).receipt.tries).toMatchObject([{ outcome: "timeout" }, { outcome: "replied" }]);
+    expect(events.find((event) => event.type === "model_change")).toMatchObject({ from: MODEL, to: SPARE });
+  });
+
+  it("ends as timed out when no other model is left", async () => {
+    stage.model.answer(() => "hang");
+    const events = await eventsOf(stage.start({ candidates: BOTH, turn: turn("hello"), ...TIMEOUT }).stream);
+    expect(endOf(events).result).toEqual({ kind: "aborted", by: "timeout" });
+    expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
+  });
+
+  it("ends there when a tool uses up the time: another model could not help", async () => {
+    const hang = makeTool("hang", async (_input, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      return done("late");
+    });
+    stage.model.answer(() => ({ tool: "hang", args: {} }));
+    const run = stage.start({ candidates: BOTH, tools: [hang], turn: turn("hello"), ...TIMEOUT });
+    expect(endOf(await eventsOf(run.stream)).result).toEqual({ kind: "aborted", by: "timeout" });
+    expect(stage.model.calls).toHaveLength(1);
+  });
+
+  it("continues a turn whose tools have run from their results", async () => {
+    let ran = 0;
+    const count = makeTool("count", async () => done(`${(ran += 1)}`));
+    stage.model.answer((call) => {
+      if (call.model === SPARE.id) return { text: `the spare knows ${call.toolText}` };
+      return call.isAfterTool ? "hang" : { tool: "count", args: {} };
+    });
+    const run = stage.start({ candidates: BOTH, tools: [count], turn: turn("hello"), ...TIMEOUT });
+    expect(endOf(await eventsOf(run.stream)).result).toMatchObject({ kind: "replied" });
+    expect(ran).toBe(1);
+    expect(stage.model.calls.at(-1)?.toolText).toBe("1");
+  });
+});

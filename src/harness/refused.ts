@@ -43,6 +43,9 @@ function nameOf({ model, systemPrompt, messages }: SentRequest): string {
     .digest("base64");
 }
 
+/** No model has a window of fewer tokens: a smaller figure is about something else. */
+const LEAST_NAMED = 500;
+
 /** The part of a refused request that may still be too much; the rest certainly is. */
 const JUST_BELOW = 0.95;
 
@@ -53,7 +56,7 @@ const JUST_BELOW = 0.95;
 export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
   if (kind !== "context_overflow") return undefined;
   const below = Math.floor(sent.tokens * JUST_BELOW);
-  if (limitTokens === undefined) return below;
+  if (limitTokens === undefined || limitTokens < LEAST_NAMED) return below;
   if (requestedTokens === undefined || requestedTokens <= limitTokens) return Math.min(limitTokens, below);
   return Math.floor(sent.tokens * (limitTokens / requestedTokens));
 }

@@ -18,6 +18,8 @@ const TIMEOUT_MS = 1000;
 const KEPT_MS = 60_000;
 /** What a refusal said counts for longer: no server repeats it until it is asked too much again. */
 const LEARNED_MS = 600_000;
+/** No model has a window of fewer tokens: a smaller figure in a refusal is about something else. */
+const LEAST_WINDOW = 500;
 /** Below it the system prompt and tools leave little for a conversation. */
 const SMALL_WINDOW = 16_000;
 
@@ -64,7 +66,7 @@ export class ServerLimits {
     this.#read.delete(name);
     const until = this.#clock.now() + LEARNED_MS;
     const before = this.#fresh(this.#learned, name);
-    if (kind === "context_overflow" && limitTokens !== undefined)
+    if (kind === "context_overflow" && limitTokens !== undefined && limitTokens >= LEAST_WINDOW)
       this.#learned.set(name, { ...before, contextWindow: limitTokens, until });
     // With a limit for both, what is left for the answer is another figure at the next request.
     if (kind === "output_limit" && limitTokens === undefined && maxOutputTokens !== undefined)

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { BoundFile } from "../types/tool.ts";
 import { digestOf } from "./exec-files.ts";
 import { changesTheRest } from "./exec-policy.ts";
-import { isInterpreter, isRunner } from "./exec-programs.ts";
+import { isDataProgram, isInterpreter, isRunner } from "./exec-programs.ts";
 import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";
 
 /** A command in its directory, with the files that it names. */
@@ -19,9 +19,14 @@ export interface BoundCommand {
 export function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined {
   const parts = splitCommand(command);
   if (parts === undefined) return "the shell works out a part of it";
-  if (digestOf(files) === undefined) return "a file that it names is too large to be compared";
+  if (!runsDataProgramsOnly(parts) && digestOf(files) === undefined)
+    return "a file that it names is too large to be compared";
   return parts.map((part) => whyPart(part, cwd, files)).find((why) => why !== undefined);
 }
+
+/** Then the content of the files is data, which may change: `touch made.txt` stays allowed when made.txt is there. */
+const runsDataProgramsOnly = (parts: readonly SimpleCommand[]): boolean =>
+  parts.length > 0 && parts.every(({ words: [program = ""] }) => isDataProgram(program));
 
 function whyPart({ words: [program = "", first] }: SimpleCommand, cwd: string, files: readonly BoundFile[]) {
   const isBound = (word: string) => files.some(({ path }) => path === resolve(cwd, word));
@@ -41,6 +46,7 @@ export function allowanceFor(bound: BoundCommand): string | undefined {
   if (whyOnlyOnce(bound) !== undefined) return undefined;
   const { command, cwd, files } = bound;
   // Without files it is the form of earlier versions, so that what was allowed then still counts.
-  const digest = files.length === 0 ? [] : [digestOf(files)];
+  const isBound = files.length > 0 && !runsDataProgramsOnly(splitCommand(command) ?? []);
+  const digest = isBound ? [digestOf(files)] : [];
   return JSON.stringify([cwd, trimCommand(command), ...digest]);
 }

@@ -57,6 +57,16 @@ const RUNNERS = new Set(
   ).split(" "),
 );
 
+/** Programs that never run what their arguments name, whatever their options: what is in those files does not matter. */
+const DATA_PROGRAMS = new Set(
+  "cat head tail ls wc stat du df touch mkdir rmdir cut tr uniq cmp md5sum sha1sum sha256sum grep echo printf test basename dirname true false pwd date".split(
+    " ",
+  ),
+);
+
+/** By its bare name alone: `./cat` may be anything. */
+export const isDataProgram = (word: string): boolean => DATA_PROGRAMS.has(word);
+
 /** `/usr/bin/python3.11` is `python`. */
 export function programName(word: string): string {
   const plain = basename(word.replaceAll("\\", "/"))

@@ -44,6 +44,12 @@ describe("an allowance for good", () => {
     expect(lastResult()).toContain("A person refused");
   });
 
+  it("asks once only for programs that run nothing of what they name, though their files change", async () => {
+    await allowed("touch made.txt && echo done-it", "always");
+    await put("made.txt", "other words");
+    expect(await place.owner.does(run("touch made.txt && echo done-it"))).toContain("done-it");
+  });
+
   it("never counts in a guest's turn, and cannot be given there", async () => {
     await put("tool.sh", "echo first");
     await allowed("sh tool.sh", "always");

@@ -117,7 +117,10 @@ describe.concurrent("a command that must be asked for", () => {
     await home.start();
     world.telegram.say("and again");
     await outcomesOf(home, 4);
-    expect(world.telegram.sent.filter((call) => call.text.includes("wants to run"))).toHaveLength(1);
+    const questions = world.telegram.sent.filter(
+      ({ method, text }) => method === "sendMessage" && text.includes("wants to run"),
+    );
+    expect(questions).toHaveLength(1);
     expect(world.model.calls.filter((call) => call.isAfterTool && call.toolText.includes("done-it"))).toHaveLength(3);
   });
 

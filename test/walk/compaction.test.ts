@@ -149,6 +149,8 @@ test("before the compaction the agent saves its notes in silence; after it the n
   const { home } = await world.start({
     ...SMALL(world, 24_000),
     agents: { defaults: { compaction: { keepRecentTokens: 2000, notifyUser: true } } },
+    // A guest's words do not get into the notes.
+    commands: { ownerAllowFrom: ["telegram:1001"] },
   });
   await writeFile(join(home.stateDir, "workspace", "note.md"), "a note");
   for (let turn = 1; compactedYet(home) === 0 && turn < 20; turn += 1) await say(world, `turn-${turn} ${LONG}`);

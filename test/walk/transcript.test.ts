@@ -13,6 +13,7 @@ const FIELDS = [
   "contextTokens",
   "displayName",
   "groupId",
+  "heardGuests",
   "inputTokens",
   "label",
   "lastAccountId",

@@ -19,7 +19,7 @@ import type { DispatchPorts } from "./ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
 import { SideCosts } from "./side-costs.ts";
 import type { Replies } from "./replies.ts";
-import { candidatesFor } from "./turn.ts";
+import { candidatesFor } from "./candidates.ts";
 
 interface Asked {
   readonly signal: AbortSignal;

@@ -90,6 +90,11 @@ export class Replies {
     this.acks.end(rows);
   }
 
+  /** Ends the log of messages that get no run of their own, where a client watches it. */
+  endLog(log: RunLog | undefined, result: RunResult): void {
+    if (log) endLog(log, result, this.#ports.clock.now());
+  }
+
   /** Messages that somebody stopped before they got a run; who stopped them is told elsewhere. */
   async drop(rows: readonly InboxRow[], log: RunLog | undefined): Promise<void> {
     if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());

@@ -19,9 +19,9 @@ import type { Waiting } from "./ports.ts";
 import { endOf, isUnfinished, outcomeOf } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession } from "./ready-session.ts";
-import { endLog } from "./replies.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
-import { askedFor, beginRun, candidatesFor, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
+import { candidatesFor } from "./candidates.ts";
+import { askedFor, beginRun, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
 import { agentGone, agentStopped, BROKEN, NOT_ANSWERED, QUEUE_FULL } from "./words.ts";
 
 interface Going {
@@ -59,7 +59,7 @@ export class TurnRunner {
 
   /** Somebody ended the messages while they waited. */
   #leave({ log, rows }: Waiting): void {
-    if (log) endLog(log, { kind: "aborted", by: "user" }, this.#ports.clock.now());
+    this.#ports.replies.endLog(log, { kind: "aborted", by: "user" });
     this.#ports.replies.acks.end(rows);
   }
 
@@ -247,7 +247,7 @@ export class TurnRunner {
     // It is part of the turn from here on: whatever fails now must not make it one of its own.
     await finishSteered(row, this.#ports);
     this.#ports.replies.acks.end([row]);
-    if (waiting.log) endLog(waiting.log, { kind: "replied", stop: "stop" }, this.#ports.clock.now());
+    this.#ports.replies.endLog(waiting.log, { kind: "replied", stop: "stop" });
     return true;
   }
 

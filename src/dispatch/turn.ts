@@ -11,7 +11,7 @@ import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
-import { isSameModel, type ModelRef, type ThinkLevel } from "../types/model.ts";
+import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import { hasOwnerRights, type Acting } from "../types/principal.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
@@ -24,7 +24,6 @@ import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import { chatName, principalOf } from "./principal.ts";
 import { claimEvents } from "./turn-events.ts";
-import { mayUse } from "./may-use.ts";
 
 /** A turn that is ready to run: claimed, its text made, its files fetched. */
 export interface PreparedTurn {
@@ -306,31 +305,4 @@ function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {
     session.entry.thinkingLevel ??
     prepared.agent.thinking
   );
-}
-
-/**
- * The models of a run in the order in which they are asked: the agent's model, or what is there, with its fallbacks.
- * Before them the choice of the message or else of the session. Each once. A key that the user chose is asked alone.
- */
-export async function candidatesFor(
-  message: InboundMessage | undefined,
-  session: Pick<Session, "entry">,
-  agent: AgentSettings,
-  ports: Pick<DispatchPorts, "models">,
-): Promise<readonly ModelRef[]> {
-  const asked = [parseRef(message?.options?.model), chosenIn(session.entry)].find((ref) => ref && mayUse(agent, ref));
-  if (asked && session.entry.authProfileOverrideSource === "user") return [asked];
-  const { primary, fallbacks } = agent.model;
-  const given = asked ? [asked, ...fallbacks, primary] : [primary ?? (await ports.models.choose()), ...fallbacks];
-  const refs = given.filter((ref) => ref !== undefined);
-  return refs.filter((ref, at) => refs.findIndex((other) => isSameModel(other, ref)) === at);
-}
-
-function chosenIn({ providerOverride: provider, modelOverride: id }: Session["entry"]): ModelRef | undefined {
-  return provider === undefined || id === undefined ? undefined : { provider, id };
-}
-
-function parseRef(text: string | undefined): ModelRef | undefined {
-  const slash = text?.indexOf("/") ?? -1;
-  return text === undefined || slash < 1 ? undefined : { provider: text.slice(0, slash), id: text.slice(slash + 1) };
 }

@@ -1,3 +1,4 @@
+import type { RunEventBody } from "../types/events.ts";
 import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import { isSameModel } from "../types/model.ts";
 import type {
@@ -63,11 +64,12 @@ export class Account {
     return this.#running > 0;
   }
 
-  toolBegan(): void {
-    this.#running += 1;
+  note(event: RunEventBody): void {
+    if (event.type === "tool_start") this.#running += 1;
+    if (event.type === "tool_end") this.#ended(event);
   }
 
-  tool({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
+  #ended({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
     this.#running = Math.max(0, this.#running - 1);
     const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
     this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });

@@ -85,8 +85,7 @@ export class RunLog implements RunStream {
       if (cost) this.beside(cost);
       if (body.ok) this.account.compactions += 1;
     }
-    if (body.type === "tool_start") this.account.toolBegan();
-    if (body.type === "tool_end") this.account.tool(body);
+    this.account.note(body);
     if (body.type === "attempt_start") this.account.began(body, Date.now());
     if (body.type === "prompt") this.account.prompt = body.record;
   }

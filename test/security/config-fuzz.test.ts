@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -137,5 +138,19 @@ describe("a gateway whose config is edited", () => {
     write({ ...GOOD, tools: { exec: { security: "deny" } } });
     await until(() => live.config.tools.exec.security === "deny");
     expect(live.problems).toEqual([]);
+  });
+});
+
+describe.runIf(process.platform === "linux")("what is no file of a usual size in the place of the config", () => {
+  it.each<[string, (path: string) => unknown]>([
+    ["a named pipe", (path) => execFileSync("mkfifo", [path])],
+    ["a device without an end", (path) => symlinkSync("/dev/zero", path)],
+    ["a directory", (path) => mkdirSync(path)],
+    ["two megabytes", (path) => writeFileSync(path, `{"x": "${"a".repeat(2_000_000)}"}`)],
+    ["a hundred thousand keys", (path) => writeFileSync(path, `{${'"a_long_key": 1,'.repeat(100_000)}}`)],
+  ])("is refused without waiting for it: %s", async (_what, make) => {
+    const path = join(dir, "openclaw.json");
+    make(path);
+    await expect(loadConfig({ path, env: {} })).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
   });
 });

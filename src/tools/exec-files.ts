@@ -19,7 +19,8 @@ export interface CommandPlace {
 export const MOST_FILES = 20;
 /** Bytes of all files of a command that are hashed. */
 const MOST_HASHED = 64 * 1024 * 1024;
-const MOST_BASES = 8;
+/** Directories that a command may start from: names are looked for in each of them. */
+const MOST_BASES = 16;
 
 // What belongs to the system is nobody's file of a conversation.
 const SYSTEM = [
@@ -39,12 +40,14 @@ const SYSTEM = [
 /**
  * The files that a command names, with their content: scripts, arguments, what `make`, `npm` and the like read by
  * themselves, and what a simple wildcard stands for. In the directory of the command and in each one that it names. Sorted
- * by path. Names that the shell would put together out of variables or substitutions are not found.
+ * by path. Names that the shell would put together out of variables or substitutions are not found. Undefined when the
+ * command names more directories than are looked into.
  */
-export async function bindFiles(command: string, place: CommandPlace): Promise<readonly BoundFile[]> {
+export async function bindFiles(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined> {
   const names = namesIn(command, { home: homedir(), cwd: place.cwd });
   const own = names.flatMap(readsByItself);
   const bases = await directoriesIn(names, place);
+  if (bases === undefined) return undefined;
   const wild = await Promise.all(bases.flatMap((base) => names.filter(isWild).map((name) => matching(name, base))));
   const paths = new Set([
     ...bases.flatMap((base) => [...names, ...own].map((name) => resolve(base, name))),
@@ -85,28 +88,40 @@ const unique = (files: readonly Found[]): readonly Found[] => [
   ...new Map(files.map((file) => [file.path, file])).values(),
 ];
 
-/** Where relative names may start: the command's directory, those that it names, and those of `PATH` that tools can write. */
+/**
+ * Where relative names may start: the command's directory, those that it names, those below them that it names, and those
+ * of `PATH` that tools can write. Undefined when they are too many.
+ */
 async function directoriesIn(
   names: readonly string[],
   { cwd, workspace, path }: CommandPlace,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   const bases = new Set([cwd]);
   for (const dir of path) {
     if (dir !== "" && (!isAbsolute(dir) || isInside(dir, workspace))) bases.add(resolve(cwd, dir));
   }
-  for (let depth = 0; depth < 2; depth += 1) {
-    const tried = [...bases].flatMap((base) => names.map((name) => resolve(base, name)));
-    for (const dir of await Promise.all(tried.map(directory))) {
-      if (dir !== undefined && bases.size < MOST_BASES) bases.add(dir);
+  const seen = new Set<string>();
+  for (let fresh = [...bases]; fresh.length > 0;) {
+    const tried = new Set(fresh.flatMap((base) => names.map((name) => resolve(base, name))));
+    fresh = [];
+    for (const found of await Promise.all([...tried].filter((path) => !bases.has(path)).map(directory))) {
+      // A link to a directory above would lead around without end.
+      if (found === undefined || seen.has(found.real)) continue;
+      seen.add(found.real);
+      bases.add(found.path);
+      fresh.push(found.path);
     }
+    if (bases.size > MOST_BASES) return undefined;
   }
   return [...bases];
 }
 
-async function directory(path: string): Promise<string | undefined> {
+async function directory(path: string): Promise<{ readonly path: string; readonly real: string } | undefined> {
   // A name that is none, or may not be looked at, names no file that could be read either.
   const facts = await stat(path).catch(() => undefined);
-  return facts?.isDirectory() === true && !isSystem(path) ? path : undefined;
+  if (facts?.isDirectory() !== true || isSystem(path)) return undefined;
+  const real = await realpath(path).catch(() => undefined);
+  return real === undefined ? undefined : { path, real };
 }
 
 async function regularFile(path: string): Promise<Found | undefined> {

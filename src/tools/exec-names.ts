@@ -50,18 +50,31 @@ function partsOf(word: string): readonly string[] {
 function expand(name: string, home: string, cwd: string): string {
   return name
     .replace(/^~(?=$|\/)/, () => home)
-    .replaceAll(/\$(?:HOME\b|\{HOME\})/g, () => home)
-    .replaceAll(/\$(?:PWD\b|\{PWD\})/g, () => cwd);
+    .replaceAll(/\$HOME\b/g, () => home)
+    .replaceAll(/\$PWD\b/g, () => cwd);
+}
+
+/** The ways to write the directory of the moment as a dot, which also holds behind a `cd`; braces would part a word. */
+const plain = (command: string): string =>
+  command.replaceAll(/\$PWD\b|\$\{PWD\}|\$\(\s*pwd\s*\)|`\s*pwd\s*`|~\+(?=\/)/g, ".").replaceAll("${HOME}", "$HOME");
+
+interface Around {
+  readonly home: string;
+  readonly cwd: string;
 }
 
 /** Every text in a command that may name a file, also inside quoted commands. Pure. */
-export function namesIn(command: string, { home, cwd }: { home: string; cwd: string }, depth = 0): readonly string[] {
+export const namesIn = (command: string, around: Around): readonly string[] => [
+  ...new Set([command, plain(command)].flatMap((text) => namesBelow(text, around, 0))),
+];
+
+function namesBelow(command: string, { home, cwd }: Around, depth: number): readonly string[] {
   const words = wordsOf(command);
   const inside =
     depth < MOST_DEPTH
       ? words
           .filter((word) => word !== command && HAS_SEPARATOR.test(word))
-          .flatMap((word) => namesIn(word, { home, cwd }, depth + 1))
+          .flatMap((word) => namesBelow(word, { home, cwd }, depth + 1))
       : [];
   const own = words.flatMap(partsOf).map((name) => expand(name, home, cwd));
   return [...new Set([...own, ...inside])].filter((name) => name !== "" && !name.includes("\0"));

@@ -52,6 +52,10 @@ const REASON = "It is not on the list of commands that run without asking.";
 /** How often a command is asked about whose files change while the question waits. */
 const MOST_QUESTIONS = 3;
 
+const TOO_MANY_DIRECTORIES =
+  "The command was not run, and nobody can be asked about it: it names so many directories that the files in them cannot " +
+  "be compared; name fewer at a time.";
+
 interface Wanted {
   readonly command: string;
   readonly cwd: string;
@@ -72,7 +76,7 @@ async function allowedTexts(
   if (!options.hasOwnerRights) return new Set();
   const isAllowed = async (text: string) => {
     const files = await bound({ command: text, cwd }, options, context);
-    const allowance = allowanceFor({ command: text, cwd, files });
+    const allowance = files && allowanceFor({ command: text, cwd, files });
     return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
   };
   const texts = allowanceTexts(command);
@@ -100,6 +104,7 @@ async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolC
   let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
   let files = await bound(wanted, options, context);
   for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
+    if (files === undefined) return TOO_MANY_DIRECTORIES;
     const unreadable = whyUnaskable(wanted, files);
     if (unreadable !== undefined) {
       return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
@@ -107,8 +112,8 @@ async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolC
     const answer = await context.approvals.ask(questionFor(wanted, files, { reason, options }), context.signal);
     if (answer !== "allow-once" && answer !== "allow-always") return REFUSALS[answer];
     const now = await bound(wanted, options, context);
-    const changed = changedIn(files, now);
-    if (changed.length === 0) return undefined;
+    const changed = now === undefined ? [] : changedIn(files, now);
+    if (now !== undefined && changed.length === 0) return undefined;
     reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
     files = now;
   }

@@ -138,13 +138,19 @@ describe("an answer is for what was shown", () => {
     ["what make reads by itself", "make", "Makefile"],
     ["what npm reads by itself", "npm run build", "package.json"],
     ["what make reads elsewhere", "make -C sub", "sub/Makefile"],
+    ["a file below several directories that it enters", "cd a && cd b && cd c && sh x.sh", "a/b/c/x.sh"],
+    ["a file behind many directories", "ls 1 2 3 4 5 6 7 8 9; cd a; sh x.sh", "a/x.sh"],
+    ["a file in the directory of the moment", "cd sub && sh $PWD/x.sh", "sub/x.sh"],
+    ["the same with braces", "cd sub && sh ${PWD}/x.sh", "sub/x.sh"],
+    ["the same by its program", "cd sub && sh $(pwd)/x.sh", "sub/x.sh"],
     ["a wildcard's file", "sh s*.sh", "step.sh"],
     ["a file behind a flag", "tool -fconf.ini --list=x", "conf.ini"],
     ["a file behind =", "tool --file=conf.ini", "conf.ini"],
     ["a redirection", "wc <conf.ini", "conf.ini"],
     ["the program itself", "./tool", "tool"],
   ])("sees a change of %s", async (_what, command, file) => {
-    await mkdir(join(place.workspace, "sub"), { recursive: true });
+    const folders = ["sub", "a/b/c", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    for (const folder of folders) await mkdir(join(place.workspace, folder), { recursive: true });
     const row = await place.owner.begins(run(command));
     const first = await place.question();
     await put(file, "echo SWAPPED");
@@ -155,6 +161,12 @@ describe("an answer is for what was shown", () => {
     expect(second!.files?.map(({ path }) => path)).toContain(join(place.workspace, file));
     place.boot.chat.approvals.resolve(second!.id, "deny");
     await place.boot.outcome(row);
+  });
+
+  it("does not ask about a command that names more directories than are looked into", async () => {
+    const folders = Array.from({ length: 20 }, (_, index) => `d${index}`);
+    for (const folder of folders) await mkdir(join(place.workspace, folder));
+    expect(await place.owner.does(run(`ls ${folders.join(" ")}; sh x.sh`))).toContain("so many directories");
   });
 
   it("sees a link that leads elsewhere", async () => {

@@ -8,6 +8,7 @@ import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { outputFor } from "./call/output.ts";
 import { refusalOn, wordsOf } from "./call/refusal.ts";
+import { Size } from "./call/size.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure } from "./failure.ts";
@@ -50,6 +51,7 @@ class Call {
   readonly #options: CallOptions;
   readonly #clock: Clock;
   readonly #wire: Wire;
+  readonly #size: Size;
   readonly #growth = new Growth();
   readonly #request = new AbortController();
   #partial: AssistantMessage | undefined;
@@ -64,6 +66,8 @@ class Call {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#wire = new Wire(this.#clock);
+    this.#size = new Size(this.#wire);
+    this.#wire.onBytes = () => this.#failIf(this.#size.tooManyBytes);
     this.#lastEventAt = this.#clock.now();
   }
 
@@ -103,6 +107,8 @@ class Call {
     this.#lastEventAt = this.#clock.now();
     if (event.type === "done") return this.#judge(event.message);
     if (event.type === "error") return this.#failWith(event.error);
+    const tooLarge = this.#size.take(event);
+    if (tooLarge !== undefined) return this.#fail(tooLarge);
     this.#growth.take(event, this.#rawArguments(event));
     this.#partial = event.partial;
     this.out.push(event);
@@ -179,6 +185,10 @@ class Call {
   readonly #abort = (): void => {
     this.#end({ type: "error", reason: "aborted", error: this.#failed("aborted", "Request was aborted") });
   };
+
+  #failIf(text: string | undefined): void {
+    if (text !== undefined) this.#fail(text);
+  }
 
   #fail(text: string): void {
     if (!this.#isEnded) this.#end({ type: "error", reason: "error", error: this.#failed("error", text) });

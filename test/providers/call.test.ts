@@ -402,3 +402,31 @@ describe("a stream that breaks its promise", () => {
     expect((await call(throwing)).message.errorMessage).toBe("no [secret]");
   });
 });
+
+describe("an answer without an end", () => {
+  const SSE = { "content-type": "text/event-stream" };
+  const delta = (part: object) => `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta: part }] })}\n\n`;
+  const call = (index: number) => ({
+    tool_calls: [{ index, id: `c${index}`, type: "function", function: { name: "ls", arguments: "{}" } }],
+  });
+  const more = { tool_calls: [{ index: 0, function: { arguments: "a".repeat(10_000) } }] };
+  const MEGABYTE = 1024 * 1024;
+
+  it.each<[string, number, Readonly<Record<string, string>>, string | Uint8Array]>([
+    ["a refusal", 500, JSON_TYPE, `{"error":"${"a".repeat(2 * MEGABYTE)}"}`],
+    ["a compressed refusal", 500, { ...JSON_TYPE, "content-encoding": "gzip" }, gzipSync(Buffer.alloc(100 * MEGABYTE))],
+    ["a line", 200, SSE, `data: ${"a".repeat(3 * MEGABYTE)}`],
+    ["no stream", 200, JSON_TYPE, "[".repeat(3 * MEGABYTE)],
+    ["comments", 200, SSE, `: ${"ping ".repeat(2000)}\n\n`.repeat(300)],
+    ["text", 200, SSE, delta({ content: "word ".repeat(20_000) }).repeat(90)],
+    ["thinking", 200, SSE, delta({ reasoning_content: "word ".repeat(20_000) }).repeat(90)],
+    ["arguments", 200, SSE, delta(call(0)) + delta(more).repeat(60)],
+    ["tool calls", 200, SSE, Array.from({ length: 1001 }, (_, index) => delta(call(index))).join("")],
+  ])("is broken off: %s", async (_what, status, headers, body) => {
+    fake.answer(() => ({ raw: { status, headers, body } }));
+    let failure: string | undefined;
+    for await (const event of callModel(await handleFor("openai-completions"), ASK, {}))
+      if (event.type === "error") failure = event.error.errorMessage;
+    expect(failure).toMatch(/^The provider sent an? (refusal|answer)/);
+  });
+});

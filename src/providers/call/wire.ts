@@ -15,10 +15,14 @@ export class Wire {
   headers: ReadonlyMap<string, string> = new Map();
   /** When bytes came last, keep-alive comments included. */
   lastByteAt = 0;
+  /** Bytes of the body so far, as they were sent: compressed ones are counted compressed. */
+  bytes = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
   /** Called when a request came to nothing: the refusal was read to its end, or the connection broke. */
   onRefusal: (() => void) | undefined;
+  /** Called for each piece of the body, after it was counted. */
+  onBytes: (() => void) | undefined;
   readonly #clock: Clock;
   #kept: Buffer[] = [];
   #size = 0;
@@ -39,7 +43,12 @@ export class Wire {
     this.status = undefined;
     this.headers = new Map();
     this.broke = undefined;
+    this.bytes = 0;
     this.release();
+  }
+
+  get isCompressed(): boolean {
+    return (this.headers.get("content-encoding") ?? "identity") !== "identity";
   }
 
   answered(status: number, headers: ReadonlyMap<string, string>): void {
@@ -53,10 +62,12 @@ export class Wire {
     // A copy: the client may hand its memory on.
     this.#kept.push(Buffer.from(chunk));
     this.#size += chunk.length;
+    this.bytes += chunk.length;
     while (this.#size - (this.#kept[0]?.length ?? this.#size) >= TAIL_BYTES) {
       this.#size -= this.#kept.shift()?.length ?? 0;
       this.#hasDropped = true;
     }
+    this.onBytes?.();
   }
 
   /** The answer is whole. */
@@ -72,8 +83,7 @@ export class Wire {
 
   /** The end of the body; undefined when nothing was seen, it is compressed, or its last event began before it. */
   tail(): string | undefined {
-    if (this.status === undefined || (this.headers.get("content-encoding") ?? "identity") !== "identity")
-      return undefined;
+    if (this.status === undefined || this.isCompressed) return undefined;
     const text = Buffer.concat(this.#kept).toString("latin1");
     return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
   }

@@ -1,0 +1,53 @@
+import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
+import type { Wire } from "./wire.ts";
+
+/**
+ * Bytes of the body of a refusal, which has a few thousand, and bytes without one event of the SDK. The SDK goes over all
+ * that it has of an event again with each piece: the time for a line without end grows with the square of its length.
+ */
+const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024 };
+/** The same for a body that is compressed although it was not asked for: one byte may stand for a thousand. */
+const MOST_COMPRESSED = { refused: 64 * 1024, silent: 1024 * 1024 };
+/** Characters of one answer, thinking and arguments of tools included: more than ten times the longest that a model writes. */
+const MOST_CHARS = 8 * 1024 * 1024;
+/** Characters of the arguments of all tool calls of one answer. The SDK parses all that there are again with each piece. */
+const MOST_ARGUMENTS = 512 * 1024;
+/** Tool calls and other blocks of one answer. */
+const MOST_BLOCKS = 1000;
+
+/** How large an answer has become; a provider that never ends one would fill the memory. */
+export class Size {
+  readonly #wire: Wire;
+  #bytesBefore = 0;
+  #chars = 0;
+  #arguments = 0;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+  }
+
+  /** Why the body must not go on; undefined while it may. */
+  get tooManyBytes(): string | undefined {
+    const { status = 0, bytes, isCompressed } = this.#wire;
+    const most = isCompressed ? MOST_COMPRESSED : MOST_BYTES;
+    if (status >= 400) return bytes > most.refused ? tooLarge("a refusal", most.refused) : undefined;
+    // A further request of the same call counts from the start.
+    this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
+    return bytes - this.#bytesBefore > most.silent ? tooLarge("an answer without an event", most.silent) : undefined;
+  }
+
+  /** Counts one event. Why the answer must not go on; undefined while it may. */
+  take(event: AssistantMessageEvent): string | undefined {
+    this.#bytesBefore = this.#wire.bytes;
+    if ("delta" in event) this.#chars += event.delta.length;
+    if (event.type === "toolcall_delta") this.#arguments += event.delta.length;
+    if (this.#arguments > MOST_ARGUMENTS)
+      return `The provider sent an answer with arguments of more than ${MOST_ARGUMENTS} characters.`;
+    if (this.#chars > MOST_CHARS) return `The provider sent an answer of more than ${MOST_CHARS} characters.`;
+    return "contentIndex" in event && event.contentIndex >= MOST_BLOCKS
+      ? `The provider sent an answer of more than ${MOST_BLOCKS} parts.`
+      : undefined;
+  }
+}
+
+const tooLarge = (what: string, most: number): string => `The provider sent ${what} of more than ${most / 1024} KB.`;

@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { isRoute } from "../../channels/bindings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
-import { readBytes } from "../../utils/read-regular.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { doubtfulTools } from "./tool-doubts.ts";
+import { readConfigFile } from "./read-file.ts";
 import { resolveSecrets, type Env } from "./secrets.ts";
 
 export interface LoadedConfig {
@@ -91,7 +89,7 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
 /** Undefined when there is no such file. Throws `CONFIG_UNREADABLE`. */
 export async function readConfigText(path: string): Promise<string | undefined> {
   try {
-    return await textOf(path);
+    return await readConfigFile(path);
   } catch (error) {
     if (isMissing(error)) return undefined;
     const reason = errorText(error);
@@ -100,22 +98,6 @@ export async function readConfigText(path: string): Promise<string | undefined> 
       fix: "Make it a file of at most 1 MB that this user may read (chmod 600), or point OPENCLAW_CONFIG_PATH to another file.",
       cause: error,
     });
-  }
-}
-
-/** Bytes; a config of the field has a few thousand, and what takes long to parse keeps the whole gateway waiting. */
-const MOST_BYTES = 1024 * 1024;
-
-/** Nothing but a file, through links too: a named pipe would be waited for without end, and a device has no end. */
-async function textOf(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const facts = await file.stat();
-    if (!facts.isFile()) throw new Error("it is not a regular file");
-    if (facts.size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES / 1024} KB`);
-    return (await readBytes(file, facts.size)).toString("utf8");
-  } finally {
-    await file.close();
   }
 }
 

@@ -30,7 +30,7 @@ export class Size {
   get tooManyBytes(): string | undefined {
     const { status = 0, bytes, isCompressed } = this.#wire;
     const most = isCompressed ? MOST_COMPRESSED : MOST_BYTES;
-    if (status >= 400) return bytes > most.refused ? tooLarge("a refusal", most.refused) : undefined;
+    if (status >= 400) return bytes > most.refused ? tooLarge("an error", most.refused) : undefined;
     // A further request of the same call counts from the start.
     this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
     return bytes - this.#bytesBefore > most.silent ? tooLarge("an answer without an event", most.silent) : undefined;

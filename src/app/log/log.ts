@@ -1,10 +1,13 @@
-import { mkdirSync, renameSync, statSync } from "node:fs";
+import { mkdirSync, openSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import type { Log } from "../../types/log.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
+import { errorCode } from "../../utils/missing.ts";
 import { humanLine } from "./human.ts";
+import { LineFile } from "./line-file.ts";
+import { openStdout } from "./line-stream.ts";
 
 export type Level = "silent" | "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
@@ -62,14 +65,13 @@ class Root {
   /** Of the file that is written now. */
   #bytes = 0;
   #file: pino.Logger | undefined;
-  #destination: ReturnType<typeof pino.destination> | undefined;
-  readonly #console: pino.Logger | undefined;
+  #lines: LineFile | undefined;
+  #console: pino.Logger | undefined;
   readonly #asJson: boolean;
 
   constructor(options: LogOptions) {
     this.#options = options;
     this.#asJson = options.consoleStyle === "json" || process.stdout.isTTY !== true;
-    this.#console = this.#asJson ? pino(SHAPE, pino.destination({ fd: 1, sync: true })) : undefined;
   }
 
   withFields(base: Fields): OpenLog {
@@ -87,7 +89,7 @@ class Root {
       setLevels: (levels) => {
         this.#options = { ...this.#options, ...levels };
       },
-      flush: () => this.#destination?.flushSync(),
+      flush: () => this.#lines?.flush(),
     };
   }
 
@@ -95,8 +97,13 @@ class Root {
     const rank = RANK[verb];
     if (rank >= RANK[this.#options.level]) this.#today()?.[verb](shown(fields), message);
     if (rank < RANK[this.#options.consoleLevel]) return;
-    if (this.#console) this.#console[verb](shown(fields), message);
+    if (this.#asJson) this.#stdout()[verb](shown(fields), message);
     else process.stdout.write(Secret.mask(humanLine(verb, message, fields)));
+  }
+
+  #stdout(): pino.Logger {
+    this.#console ??= pino(SHAPE, openStdout());
+    return this.#console;
   }
 
   /** Only daily files are kept small: of a file of the operator's own choice the operator takes care. */
@@ -111,20 +118,36 @@ class Root {
     if (path === undefined) return this.#file;
     if (path === this.#path && !this.#isFull()) return this.#file;
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 });
-    this.#destination?.flushSync();
-    this.#destination?.end();
+    this.#lines?.flush();
+    this.#lines?.end();
     const isStuck = path === this.#path && !putAside(path);
     this.#path = path;
     // What could not be put aside is tried again when as much was written once more.
     this.#bytes = isStuck ? 0 : sizeOf(path);
-    this.#destination = pino.destination({ dest: path, mode: 0o600, sync: true, append: true });
-    // A full disk must not end the gateway: the terminal still gets the line.
-    this.#destination.on("error", () => undefined);
-    this.#destination.on("write", (bytes) => {
-      this.#bytes += bytes;
-    });
-    this.#file = pino({ ...SHAPE, level: "trace" }, this.#destination);
+    this.#file = this.#open(path);
     return this.#file;
+  }
+
+  /** Undefined while the disk has no room for it: that must not end the gateway, and the terminal still gets the line. */
+  #open(path: string): pino.Logger | undefined {
+    this.#lines = openLines(path);
+    const lines = this.#lines;
+    // The next line tries again.
+    if (!lines) this.#path = undefined;
+    const write = (line: string): void => {
+      this.#bytes += Buffer.byteLength(line);
+      lines?.write(line);
+    };
+    return lines && pino({ ...SHAPE, level: "trace" }, { write });
+  }
+}
+
+function openLines(path: string): LineFile | undefined {
+  try {
+    return new LineFile(openSync(path, "a", 0o600));
+  } catch (error) {
+    if (errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT") return undefined;
+    throw error;
   }
 }
 

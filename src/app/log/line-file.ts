@@ -1,0 +1,128 @@
+import { closeSync, fstatSync, fsyncSync, write, writeSync } from "node:fs";
+
+/** Bytes that may wait for a disk that does not keep up, or is full. What comes beyond is dropped. */
+const MOST_WAITING = 16_777_216;
+/** After a failed write. */
+const RETRY_MS = 1000;
+/** How long `flush` waits for a write that is under way. */
+const FLUSH_MS = 1000;
+
+/** The line that takes the place of lines that were dropped. */
+export const droppedNote = (lines: number): string =>
+  `${JSON.stringify({ level: "warn", time: new Date().toISOString(), lines, msg: "log lines dropped: they were not taken in time" })}\n`;
+
+/**
+ * Lines for an open file. They are written in order and in the background, so a slow disk keeps nobody waiting. What is
+ * not written when the process exits is written then. A failed write is tried again; it never throws.
+ */
+export class LineFile {
+  readonly #fd: number;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** Of the write under way. */
+  #underway: Buffer | undefined;
+  #size: number;
+  #dropped = 0;
+  #isEnding = false;
+  #retry: NodeJS.Timeout | undefined;
+  #watchesExit = false;
+  readonly #onExit = (): void => this.flush();
+
+  constructor(fd: number) {
+    this.#fd = fd;
+    this.#size = fstatSync(fd).size;
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    if (this.#waitingBytes + bytes.length > MOST_WAITING) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#push(bytes);
+    if (this.#retry === undefined) this.#start();
+  }
+
+  /** Writes all that waits, at once and to the disk. What cannot be written now is lost. */
+  flush(): void {
+    this.#awaitUnderway();
+    const bytes = Buffer.concat(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
+      this.#size += bytes.length;
+      fsyncSync(this.#fd);
+    } catch {
+      // A full disk, or a file that cannot be synced: there is nowhere else for the lines.
+    }
+    this.#rest();
+  }
+
+  /** Closes the file when all is written. */
+  end(): void {
+    this.#isEnding = true;
+    this.#rest();
+  }
+
+  #push(bytes: Buffer): void {
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#watchesExit) return;
+    this.#watchesExit = true;
+    process.once("exit", this.#onExit);
+  }
+
+  #start(): void {
+    if (this.#underway || this.#waiting.length === 0) return this.#rest();
+    const bytes = Buffer.concat(this.#waiting);
+    this.#underway = bytes;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    write(this.#fd, bytes, 0, bytes.length, null, (error, written) => this.#written(bytes, error, written));
+  }
+
+  #written(bytes: Buffer, error: Error | null, written: number): void {
+    this.#underway = undefined;
+    if (error) return this.#tryLater(bytes);
+    this.#size += written;
+    if (written < bytes.length) this.#putBack(bytes.subarray(written));
+    else if (this.#dropped > 0) {
+      this.#push(Buffer.from(droppedNote(this.#dropped)));
+      this.#dropped = 0;
+    }
+    this.#start();
+  }
+
+  #tryLater(bytes: Buffer): void {
+    this.#putBack(bytes);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#start();
+    }, RETRY_MS).unref();
+  }
+
+  #putBack(bytes: Buffer): void {
+    this.#waiting.unshift(bytes);
+    this.#waitingBytes += bytes.length;
+  }
+
+  /** Nothing is left to do for now. */
+  #rest(): void {
+    if (this.#underway || this.#waiting.length > 0) return;
+    process.off("exit", this.#onExit);
+    this.#watchesExit = false;
+    if (!this.#isEnding) return;
+    this.#isEnding = false;
+    closeSync(this.#fd);
+  }
+
+  /** Its end is told only after the present code has run; the size of the file tells it at once. */
+  #awaitUnderway(): void {
+    if (!this.#underway) return;
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    const goal = this.#size + this.#underway.length;
+    const until = Date.now() + FLUSH_MS;
+    while (fstatSync(this.#fd).size < goal && Date.now() < until) Atomics.wait(cell, 0, 0, 1);
+  }
+}

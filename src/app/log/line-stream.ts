@@ -1,0 +1,47 @@
+import { fstatSync } from "node:fs";
+import { droppedNote, LineFile } from "./line-file.ts";
+
+/** Bytes that may wait for whoever reads our output. What comes beyond is dropped: the log file has it. */
+const MOST_WAITING = 1_048_576;
+
+export interface Lines {
+  write(line: string): void;
+}
+
+/** The lines of standard output. A reader that does not read keeps nobody waiting. */
+export function openStdout(): Lines {
+  return isFile(1) ? new LineFile(1) : new LineStream(process.stdout);
+}
+
+function isFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    // There is no standard output.
+    return false;
+  }
+}
+
+class LineStream implements Lines {
+  readonly #stream: NodeJS.WriteStream;
+  #dropped = 0;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    // The reader is gone: that ends the lines and nothing else.
+    stream.on("error", () => undefined);
+    stream.on("drain", () => this.#tellDropped());
+  }
+
+  write(line: string): void {
+    if (this.#stream.destroyed) return;
+    if (this.#stream.writableLength + line.length > MOST_WAITING) this.#dropped += 1;
+    else this.#stream.write(line);
+  }
+
+  #tellDropped(): void {
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    if (lines > 0) this.#stream.write(droppedNote(lines));
+  }
+}

@@ -54,6 +54,7 @@ export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
       level: loaded.config.logging.level,
       consoleLevel: "silent",
       consoleStyle: "pretty",
+      redactPatterns: loaded.config.logging.redactPatterns,
     });
     const core = await openCore(live, log, ALONE);
     return await closing(core, ask(core, request));

@@ -43,9 +43,14 @@ export function showAtWork(rows: readonly InboxRow[], agent: AgentSettings, port
 
 const NOTHING: AtWork = { follow: () => undefined, rest: () => undefined };
 
+/** Besides words. A tool that runs is work that people wait for in every mode. */
+const BEGINS: Readonly<Record<"thinking" | "message", ReadonlySet<RunEvent["type"]>>> = {
+  thinking: new Set(["thinking_delta", "tool_start"]),
+  message: new Set(["tool_start"]),
+};
+
 async function beginWith(stream: RunStream, mode: "thinking" | "message", begin: () => void): Promise<void> {
-  for await (const event of stream.watch())
-    if (isWord(event) || (mode === "thinking" && event.type === "thinking_delta")) return begin();
+  for await (const event of stream.watch()) if (isWord(event) || BEGINS[mode].has(event.type)) return begin();
 }
 
 /** Of a text that is no silent answer. */

@@ -11,7 +11,7 @@ import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
-import type { ModelRef, ThinkLevel } from "../types/model.ts";
+import type { InputProvenance, ModelRef, ThinkLevel } from "../types/model.ts";
 import { hasOwnerRights, type Acting } from "../types/principal.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
@@ -74,6 +74,7 @@ export async function prepareTurn(
     images: media.images,
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
+    ...(isHeartbeat(first.message) && { provenance: BY_HEARTBEAT }),
   };
   return {
     facts,
@@ -86,6 +87,8 @@ export async function prepareTurn(
     hasEvents: events.length > 0,
   };
 }
+
+const BY_HEARTBEAT: InputProvenance = { kind: "internal_system", sourceTool: "heartbeat" };
 
 /** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
 function mediaOf(rows: readonly InboxRow[], ports: DispatchPorts & { stopping: AbortSignal }): Promise<FetchedMedia> {

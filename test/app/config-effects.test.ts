@@ -339,7 +339,13 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "retention.logsDays",
     "retention.logsMaxMb",
   ],
-  "src/app/gateway/run.ts": ["logging.level", "logging.file", "logging.consoleLevel", "logging.consoleStyle"],
+  "src/app/gateway/run.ts": [
+    "logging.level",
+    "logging.file",
+    "logging.consoleLevel",
+    "logging.consoleStyle",
+    "logging.redactPatterns",
+  ],
   "src/app/config/env-vars.ts": ["env.vars"],
   "extensions/telegram/api.ts": [
     "channels.telegram.botToken",

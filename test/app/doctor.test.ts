@@ -201,6 +201,21 @@ describe("what is wrong", () => {
     expect(skill?.message).toContain("it needs the program nothere-at-all in PATH");
   });
 
+  it("with nobody as owner is told as soon as a channel is there", async () => {
+    const telegram = { enabled: true, botToken: "x" };
+    const [gap] = found(await examine({ channels: { telegram } }), "owner");
+    expect(gap).toMatchObject({
+      status: "warn",
+      fix: expect.stringContaining("commands.ownerAllowFrom '[\"telegram:"),
+    });
+    expect(gap?.message).toContain("MEMORY.md");
+    const commands = { ownerAllowFrom: ["telegram:7"] };
+    expect(found(await examine({ channels: { telegram }, commands }), "owner")[0]?.status).toBe("ok");
+    expect(found(await examine({ channels: { telegram: { ...telegram, enabled: false } } }), "owner")[0]?.status).toBe(
+      "ok",
+    );
+  });
+
   it("with open doors grows with what strangers could do", async () => {
     const telegram = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" };
     const mild = found(await examine({ channels: { telegram } }), "policy");

@@ -17,6 +17,19 @@ it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jg
   },
 );
 
+it("what the operator's patterns match is masked in messages, fields and errors, and the lines stay JSON", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const redactPatterns = ["customer-\\d+", "/SSN=.*/i"];
+  const file = join(dir, "a.log");
+  const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json", redactPatterns });
+  log.info("customer-17 wrote", { to: { name: "customer-18", n: 3 }, error: new Error("ssn=123 for all") });
+  log.flush();
+  const text = readFileSync(file, "utf8");
+  expect(text).not.toMatch(/customer-\d|123/);
+  expect(JSON.parse(text)).toMatchObject({ msg: "[secret] wrote", to: { name: "[secret]", n: 3 }, error: "[secret]" });
+});
+
 it("a day's log has a size that it does not outgrow, and keeps its newest lines in order", () => {
   const dir = mkdtempSync(join(tmpdir(), "log-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));

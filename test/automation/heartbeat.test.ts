@@ -109,6 +109,20 @@ describe("a heartbeat with something to say", () => {
     expect(told).not.toContain("This is a heartbeat");
   });
 
+  it("stands in the transcript as a turn that no person wrote, so that context engines can tell", async () => {
+    begin({ isolated: false });
+    await askToTheEnd("hello");
+    found = "News.";
+    expect(await slot()).toEqual({ kind: "replied" });
+    const origins = await boot.use("1", async (session) => {
+      const entries = await session.newest(100);
+      return entries.flatMap((entry) =>
+        entry.type === "message" && entry.message.role === "user" ? [entry.message.provenance] : [],
+      );
+    });
+    expect(origins).toEqual([undefined, { kind: "internal_system", sourceTool: "heartbeat" }]);
+  });
+
   it("sees nothing of the conversations before it when it is on its own", async () => {
     begin();
     found = "News one.";

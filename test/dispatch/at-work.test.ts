@@ -248,6 +248,23 @@ describe("typing", () => {
     expect(platform.typed).toBe(wanted[2] * 2);
   });
 
+  it.each(["message", "thinking"] as const)("%s: begins with the first tool, before any word", async (mode) => {
+    const clock = handClock();
+    const platform = new Platform();
+    const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
+    const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
+    const atWork = showAtWork([row], agent, { clock, log: listen(), link: () => platform });
+    const run = new RunLog({ runId: runId("r") } as never);
+    atWork.follow(run);
+    await quiet();
+    expect(platform.typed).toBe(0);
+    run.emit({ type: "tool_start", callId: "c", name: "exec", args: {} });
+    await quiet();
+    clock.pass(1);
+    expect(platform.typed).toBe(1);
+    atWork.rest();
+  });
+
   const hallAt = async () => {
     const hall = await openHall();
     const clock = handClock();

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Secret } from "../../types/secret.ts";
-import { about, secretText } from "../../utils/config.ts";
+import { about, makes, secretText } from "../../utils/config.ts";
+import { redactPattern } from "../log/redact.ts";
 import { isSecretLike, isSecretName } from "../../utils/secret-name.ts";
 
 const LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as const;
@@ -14,6 +15,15 @@ export const loggingConfig = z.strictObject({
     .enum(["pretty", "compact", "json"])
     .default("pretty")
     .meta(about("Console style", "How it is printed; JSON lines when the output is no terminal.")),
+  redactPatterns: z
+    .array(z.string().min(1).refine(makes(redactPattern), "is no regular expression"))
+    .prefault([])
+    .meta(
+      about(
+        "Masked patterns",
+        "Regular expressions, bare or as `/pattern/flags`: what they match in a log is printed as `[secret]`, besides the secrets of the config.",
+      ),
+    ),
 });
 
 /** No value is shown; only what is secret by its name or its looks is also masked in logs and answers. */

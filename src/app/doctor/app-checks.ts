@@ -7,6 +7,7 @@ import { configCheck } from "./config-check.ts";
 import { lockCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { mentionsCheck } from "./mentions-check.ts";
+import { ownerCheck } from "./owner-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 import { promptCheck } from "./prompt-check.ts";
@@ -29,5 +30,5 @@ export function appChecks(options: {
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];
   const own = [portCheck, tokenCheck].map((check) => check(config, paths));
   const prompt = promptCheck({ config, paths, env: load.env });
-  return [...always, ...own, policyCheck(config), mentionsCheck(config), prompt, ...bound];
+  return [...always, ...own, policyCheck(config), ownerCheck(config), mentionsCheck(config), prompt, ...bound];
 }

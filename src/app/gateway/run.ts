@@ -5,6 +5,7 @@ import { applyEnv } from "../config/env-vars.ts";
 import { loadConfig } from "../config/load.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../config/paths.ts";
 import { Live } from "../live.ts";
+import { ownerGap } from "../owner-gap.ts";
 import { openLog, type OpenLog } from "../log/log.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "./gateway.ts";
@@ -45,6 +46,8 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
     const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
     const log = logFor(live, options.verbose === true);
     for (const warning of loaded.warnings) log.warn(warning.text);
+    const gap = ownerGap(live.config);
+    if (gap) log.warn(gap.message, { fix: gap.fix });
     return await serve(live, { log, lock, options, load });
   } finally {
     await lock.release();
@@ -57,9 +60,9 @@ async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
 }
 
 function logFor(live: Live, verbose: boolean): OpenLog {
-  const { level, consoleLevel, consoleStyle, file } = live.config.logging;
+  const { level, consoleLevel, consoleStyle, file, redactPatterns } = live.config.logging;
   const levels = verbose ? { level: "debug" as const, consoleLevel: "debug" as const } : { level, consoleLevel };
-  return openLog({ dir: live.paths.logs, file, consoleStyle, ...levels });
+  return openLog({ dir: live.paths.logs, file, consoleStyle, redactPatterns, ...levels });
 }
 
 function graceOf(wanted: string | undefined): number {

@@ -5,6 +5,7 @@ import type { Log } from "../../types/log.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorCode } from "../../utils/missing.ts";
+import { redacted, redactedValue, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
 import { LineFile } from "./line-file.ts";
 import { openStdout } from "./line-stream.ts";
@@ -21,6 +22,8 @@ export interface LogOptions {
   readonly level: Level;
   readonly consoleLevel: Level;
   readonly consoleStyle: "pretty" | "compact" | "json";
+  /** What of the texts is masked besides the secrets of this process, as `redactPattern` reads it. */
+  readonly redactPatterns?: readonly string[];
 }
 
 export interface OpenLog extends Log {
@@ -68,9 +71,11 @@ class Root {
   #lines: LineFile | undefined;
   #console: pino.Logger | undefined;
   readonly #asJson: boolean;
+  readonly #redact: readonly RegExp[];
 
   constructor(options: LogOptions) {
     this.#options = options;
+    this.#redact = (options.redactPatterns ?? []).map(redactPattern);
     this.#asJson = options.consoleStyle === "json" || process.stdout.isTTY !== true;
   }
 
@@ -95,10 +100,12 @@ class Root {
 
   write(verb: Verb, message: string, fields: Fields): void {
     const rank = RANK[verb];
-    if (rank >= RANK[this.#options.level]) this.#today()?.[verb](shown(fields), message);
-    if (rank < RANK[this.#options.consoleLevel]) return;
-    if (this.#asJson) this.#stdout()[verb](shown(fields), message);
-    else process.stdout.write(Secret.mask(humanLine(verb, message, fields)));
+    const redact = this.#redact;
+    const { level, consoleLevel } = this.#options;
+    if (rank >= RANK[level]) this.#today()?.[verb](redactedFields(shown(fields), redact), redacted(message, redact));
+    if (rank < RANK[consoleLevel]) return;
+    if (this.#asJson) this.#stdout()[verb](redactedFields(shown(fields), redact), redacted(message, redact));
+    else process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), redact));
   }
 
   #stdout(): pino.Logger {
@@ -172,6 +179,11 @@ const SHAPE = {
   formatters: { level: (label: string) => ({ level: label }) },
   hooks: { streamWrite: (line: string) => Secret.mask(line) },
 };
+
+const redactedFields = (fields: Fields, patterns: readonly RegExp[]): Fields =>
+  patterns.length === 0
+    ? fields
+    : Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redactedValue(value, patterns)]));
 
 /** Errors as their message, code and stack; everything else as it is. */
 function shown(fields: Fields): Fields {

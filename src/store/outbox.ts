@@ -17,6 +17,12 @@ const OF_REPLY = `${OUTBOX_ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part
 const OF_INBOX = `${OUTBOX_ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
 const OF_RUN = `${OUTBOX_ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
 const OPEN = `${OUTBOX_ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
+const UNANSWERED = `
+  ${OUTBOX_ROWS} WHERE outbox.reply_key GLOB 'approval:*' AND outbox.reply_key NOT GLOB '*:end' AND outbox.created_at > ?
+    AND outbox.state <> 'failed'
+    AND NOT EXISTS (SELECT 1 FROM outbox AS ended WHERE ended.reply_key = outbox.reply_key || ':end')
+  ORDER BY outbox.id`;
+const QUESTION_MS = 3_600_000;
 const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
 const UNTOLD = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
 const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
@@ -46,6 +52,7 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
     plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),
     mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
     open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
+    unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
     untold: () => commits.read((sql) => sql.all(UNTOLD).map(toOutboxRow)),
     of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
     ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),

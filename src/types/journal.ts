@@ -145,6 +145,8 @@ export interface OutboxJournal {
   of(inboxId: number): Promise<readonly OutboxRow[]>;
   /** True when a message of this chat is one that was sent from here. */
   isSent(to: Peer, messageId: string): Promise<boolean>;
+  /** Questions about commands of the last hour whose end was not written: those of a gateway that was killed. */
+  unansweredQuestions(): Promise<readonly OutboxRow[]>;
   /** What answers the messages of a run, in order. */
   ofRun(runId: string): Promise<readonly OutboxRow[]>;
   /**

@@ -3,6 +3,7 @@ import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/chat.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, Heard, Verdict } from "../../src/dispatch/ports.ts";
+import { endOldQuestions } from "../../src/dispatch/old-questions.ts";
 import { recover } from "../../src/dispatch/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
 import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
@@ -172,6 +173,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     chat: createChatPort(dispatch, ports, (said) => dispatch.receive([inboundOf(said)])),
     keyOf,
     async recover() {
+      await endOldQuestions(ports);
       await outbox.recover();
       await recover(dispatch, ports);
     },

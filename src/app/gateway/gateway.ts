@@ -1,4 +1,5 @@
 import { createChatPort } from "../../dispatch/chat.ts";
+import { endOldQuestions } from "../../dispatch/old-questions.ts";
 import { recover } from "../../dispatch/recover.ts";
 import { startServer } from "../../server/server.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
@@ -86,6 +87,7 @@ function pairingRequested({ channel, account, senderId, name, createdAt, expires
 
 /** Replies first: what was already said must not wait behind new runs. */
 async function takeUp({ core, live, log }: Parts, left: readonly InboxRow[]): Promise<void> {
+  await endOldQuestions(core.ports);
   const replies = await core.outbox.recover();
   if (replies > 0) log.info("replies taken up again", { count: replies });
   const { maxAgeHours, maxRows } = live.config.messages.recovery;

@@ -127,6 +127,7 @@ const NOTHING: Desk["journal"] = {
     mark: nothing,
     open: none,
     untold: none,
+    unansweredQuestions: none,
     of: none,
     ofRun: none,
     notePreview: nothing,

@@ -40,6 +40,9 @@ export function callModel(handle: ModelHandle, context: PiContext, options: Call
 
 const CUT = "The stream ended without a finish reason.";
 const FAILED = "fetch failed";
+/** Events that are taken before timers and sockets have their turn. */
+const EVENTS_AT_ONCE = 64;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** APIs whose part of the SDK asks up to four times, whatever it is told. */
 const TRIES_AGAIN: ReadonlySet<string> = new Set(["openai-codex-responses"]);
 /** The SDK's words for a stream that the provider ended with a reason it has no name for. */
@@ -67,6 +70,8 @@ class Call {
     this.#clock = options.clock ?? systemClock;
     this.#wire = new Wire(this.#clock);
     this.#size = new Size(this.#wire);
+    this.#wire.onForeignRedirect = (host) =>
+      this.#fail(`The provider sends the request on to ${host}; set baseUrl to that address if it is right.`);
     this.#wire.onBytes = () => this.#failIf(this.#size.tooManyBytes);
     this.#lastEventAt = this.#clock.now();
   }
@@ -78,7 +83,13 @@ class Call {
     this.#watchSilence();
     if (TRIES_AGAIN.has(this.#handle.pi.api)) this.#wire.onRefusal = this.#refused;
     try {
-      for await (const event of this.#wire.watch(() => this.#ask(context))) this.#take(event);
+      let taken = 0;
+      for await (const event of this.#wire.watch(() => this.#ask(context))) {
+        this.#take(event);
+        taken += 1;
+        // A provider that floods must not keep everything else waiting.
+        if (taken % EVENTS_AT_ONCE === 0) await nextTurn();
+      }
       this.#fail("The stream ended before its last event.");
     } catch (error) {
       this.#fail(errorText(error));

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, type BigIntStats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { BoundFile } from "../types/tool.ts";
 import { namesIn } from "./exec-names.ts";
 import { readsByItself } from "./exec-programs.ts";
@@ -39,7 +39,7 @@ const SYSTEM = [
 
 /**
  * The files that a command names, with their content: scripts, arguments, what `make`, `npm` and the like read by
- * themselves, and what a simple wildcard stands for. In the directory of the command and in each one that it names. Sorted
+ * themselves, and what wildcards stand for. In the directory of the command and in each one that it names. Sorted
  * by path. Names that the shell would put together out of variables or substitutions are not found. Undefined when the
  * command names more directories than are looked into.
  */
@@ -49,9 +49,10 @@ export async function bindFiles(command: string, place: CommandPlace): Promise<r
   const bases = await directoriesIn(names, place);
   if (bases === undefined) return undefined;
   const wild = await Promise.all(bases.flatMap((base) => names.filter(isWild).map((name) => matching(name, base))));
+  if (wild.includes(undefined)) return undefined;
   const paths = new Set([
     ...bases.flatMap((base) => [...names, ...own].map((name) => resolve(base, name))),
-    ...wild.flat(),
+    ...wild.flatMap((found) => found ?? []),
   ]);
   const found = await Promise.all([...paths].map(regularFile));
   const files = found.filter((file) => file !== undefined).toSorted((a, b) => (a.path < b.path ? -1 : 1));
@@ -135,14 +136,31 @@ async function regularFile(path: string): Promise<Found | undefined> {
   }
 }
 
-const isSystem = (path: string): boolean => SYSTEM.some((root) => isInside(path, root));
+/** What everybody may write is nobody's system, though it lies below it. */
+const SHARED = ["/dev/shm", "/dev/mqueue"];
 
-const isWild = (name: string): boolean => /[*?[]/.test(basename(name)) && !/[*?[]/.test(dirname(name));
+const isSystem = (path: string): boolean =>
+  SYSTEM.some((root) => isInside(path, root)) && !SHARED.some((root) => isInside(path, root));
 
-/** Files that a wildcard in the last part of a path stands for. */
-async function matching(name: string, base: string): Promise<readonly string[]> {
-  const folder = resolve(base, dirname(name));
-  const pattern = wildcard(basename(name));
+const isWild = (name: string): boolean => /[*?[]/.test(name);
+
+/** Paths that one wildcard may stand for on its way; more are more than could be looked at. */
+const MOST_MATCHES = 200;
+
+/** What a path with wildcards in any of its parts stands for. Undefined when that is too much. */
+async function matching(name: string, base: string): Promise<readonly string[] | undefined> {
+  let paths: readonly string[] = [isAbsolute(name) ? "/" : base];
+  for (const part of name.split("/").filter((one) => one !== "")) {
+    paths = (await Promise.all(paths.map((path) => entriesLike(part, path)))).flat();
+    if (paths.length > MOST_MATCHES) return undefined;
+  }
+  return paths;
+}
+
+async function entriesLike(part: string, folder: string): Promise<readonly string[]> {
+  if (!isWild(part)) return [resolve(folder, part)];
+  const pattern = wildcard(part);
+  // What is no folder, or may not be looked at, holds no file that could be read either.
   const entries = pattern ? await readdir(folder).catch(() => []) : [];
   return entries.filter((entry) => pattern?.test(entry) === true).map((entry) => join(folder, entry));
 }

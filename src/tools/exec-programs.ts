@@ -31,7 +31,7 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   ninja: ["build.ninja"],
   docker: ["Dockerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml"],
   podman: ["Dockerfile", "Containerfile", "compose.yml", "compose.yaml"],
-  git: [".git/config"],
+  git: [".git/config", "config", "HEAD"],
   composer: ["composer.json"],
   bundle: ["Gemfile"],
 };

@@ -430,3 +430,41 @@ describe("an answer without an end", () => {
     expect(failure).toMatch(/^The provider sent an (error|answer)/);
   });
 });
+
+describe("a provider that sends the request on", () => {
+  it.each(APIS)("%s: to another host gets nothing there, neither keys nor the conversation", async (api) => {
+    const other = await startFakeModel();
+    let asked = 0;
+    other.answer(() => {
+      asked += 1;
+      return { text: "stolen" };
+    });
+    const { host } = new URL(other.url);
+    const location = `${other.urlFor(api)}/anywhere`;
+    fake.answer(() => ({ raw: { status: 307, headers: { location }, body: "" } }));
+    const message = await callModel(await handleFor(api), ASK, {}).result();
+    await other.close();
+    expect(message.stopReason).toBe("error");
+    expect(message.errorMessage).toContain(`sends the request on to ${host}`);
+    expect(asked).toBe(0);
+  });
+});
+
+it("lets everything else have its turn while a provider floods it with tiny events", async () => {
+  const event = (delta: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const body = `${event({ content: "a" }).repeat(5000)}${event({}, "stop")}data: [DONE]\n\n`;
+  fake.answer(() => ({ raw: { status: 200, headers: { "content-type": "text/event-stream" }, body } }));
+  let [since, most, isOver] = [0, 0, false];
+  const turn = (): void => {
+    [since, most] = [0, Math.max(most, since)];
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  let taken = 0;
+  for await (const _event of callModel(await handleFor("openai-completions"), ASK, {}))
+    [since, taken] = [since + 1, taken + 1];
+  isOver = true;
+  expect(taken).toBeGreaterThan(5000);
+  expect(most).toBeLessThanOrEqual(128);
+});

@@ -148,6 +148,8 @@ describe("an answer is for what was shown", () => {
     ["a file behind =", "tool --file=conf.ini", "conf.ini"],
     ["a redirection", "wc <conf.ini", "conf.ini"],
     ["the program itself", "./tool", "tool"],
+    ["a script whose folder a wildcard stands for", "sh */x.sh", "sub/x.sh"],
+    ["a script with wildcards in two parts of its path", "sh ./a/?/c/x*.sh", "a/b/c/x1.sh"],
   ])("sees a change of %s", async (_what, command, file) => {
     const folders = ["sub", "a/b/c", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
     for (const folder of folders) await mkdir(join(place.workspace, folder), { recursive: true });

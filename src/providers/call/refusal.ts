@@ -25,7 +25,7 @@ export function wordsOf(text: string, refusal: Refusal | undefined, { provider, 
 
 function inOwnWords(text: string, { message, names }: Refusal): string {
   const status = /^(?:\w+ API error \()?([45]\d\d)\b/i.exec(text)?.[1];
-  const missing = names.filter((name) => !message.includes(name));
+  const missing = names.filter((name) => name !== "error" && !message.includes(name));
   return [
     ...(status === undefined ? [] : [status]),
     message,

@@ -15,11 +15,15 @@ const MOST_ARGUMENTS = 512 * 1024;
 /** Tool calls and other blocks of one answer. */
 const MOST_BLOCKS = 1000;
 
+/** Events of one answer: three times as many as the longest answer of a model has tokens. */
+const MOST_EVENTS = 400_000;
+
 /** How large an answer has become; a provider that never ends one would fill the memory. */
 export class Size {
   readonly #wire: Wire;
   #bytesBefore = 0;
   #chars = 0;
+  #events = 0;
   #arguments = 0;
 
   constructor(wire: Wire) {
@@ -39,6 +43,8 @@ export class Size {
   /** Counts one event. Why the answer must not go on; undefined while it may. */
   take(event: AssistantMessageEvent): string | undefined {
     this.#bytesBefore = this.#wire.bytes;
+    this.#events += 1;
+    if (this.#events > MOST_EVENTS) return `The provider sent an answer of more than ${MOST_EVENTS} events.`;
     if ("delta" in event) this.#chars += event.delta.length;
     if (event.type === "toolcall_delta") this.#arguments += event.delta.length;
     if (this.#arguments > MOST_ARGUMENTS)

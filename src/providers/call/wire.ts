@@ -21,6 +21,8 @@ export class Wire {
   broke: string | undefined;
   /** Called when a request came to nothing: the refusal was read to its end, or the connection broke. */
   onRefusal: (() => void) | undefined;
+  /** Called when the server sends the request on to another host, before it goes there. */
+  onForeignRedirect: ((host: string) => void) | undefined;
   /** Called for each piece of the body, after it was counted. */
   onBytes: (() => void) | undefined;
   readonly #clock: Clock;
@@ -51,7 +53,11 @@ export class Wire {
     return (this.headers.get("content-encoding") ?? "identity") !== "identity";
   }
 
-  answered(status: number, headers: ReadonlyMap<string, string>): void {
+  /** `origin`: of the request. The request holds keys and the conversation: no server may send them elsewhere. */
+  answered(status: number, headers: ReadonlyMap<string, string>, origin?: string): void {
+    const target = status >= 300 && status < 400 ? headers.get("location") : undefined;
+    const url = target !== undefined && URL.canParse(target, origin) ? new URL(target, origin) : undefined;
+    if (url && url.origin !== origin) this.onForeignRedirect?.(url.host);
     this.status = status;
     this.headers = headers;
     this.lastByteAt = this.#clock.now();
@@ -113,7 +119,7 @@ function listen(): void {
   });
   subscribe("undici:request:headers", (news) => {
     const wire = wireOf(news);
-    if (wire && isObject(news) && "response" in news) answer(wire, news.response);
+    if (wire && isObject(news) && "response" in news) answer(wire, news.response, originOf(news));
   });
   subscribe("undici:request:bodyChunkReceived", (news) => {
     const wire = wireOf(news);
@@ -136,12 +142,20 @@ function requestIn(news: unknown): object | undefined {
   return isObject(news) && "request" in news && isObject(news.request) ? news.request : undefined;
 }
 
-function answer(wire: Wire, response: unknown): void {
+function originOf(news: unknown): string | undefined {
+  const request = requestIn(news);
+  if (!request || !("origin" in request)) return undefined;
+  const { origin } = request;
+  if (origin instanceof URL) return origin.origin;
+  return typeof origin === "string" && URL.canParse(origin) ? new URL(origin).origin : undefined;
+}
+
+function answer(wire: Wire, response: unknown, origin: string | undefined): void {
   if (!isObject(response) || !("statusCode" in response) || typeof response.statusCode !== "number") return;
   const raw: readonly unknown[] = "headers" in response && Array.isArray(response.headers) ? response.headers : [];
   const headers = new Map<string, string>();
   for (let at = 0; at + 1 < raw.length; at += 2) headers.set(String(raw[at]).toLowerCase(), String(raw[at + 1]));
-  wire.answered(response.statusCode, headers);
+  wire.answered(response.statusCode, headers, origin);
 }
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === "AbortError";

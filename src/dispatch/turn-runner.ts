@@ -18,7 +18,7 @@ import { logRun } from "./log-run.ts";
 import type { Waiting } from "./ports.ts";
 import { endOf, isUnfinished, outcomeOf } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
-import { readySession } from "./ready-session.ts";
+import { readySession, safeTools } from "./ready-session.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
 import { candidatesFor } from "./candidates.ts";
 import { askedFor, beginRun, joiningTurn, prepareTurn, type PreparedTurn } from "./turn.ts";
@@ -127,17 +127,23 @@ export class TurnRunner {
     const candidates = await candidatesFor(prepared.message, session, prepared.agent, this.#ports);
     const before = candidates.length > 1 ? await this.#ports.journal.runs.last(session.key) : undefined;
     const order = new BeforeTool();
-    const run: Run = beginRun(prepared, session, this.#ports, {
-      candidates,
-      ...(addressed(prepared.message) && { beforeTool: (callId) => order.wait(callId) }),
-      askedBefore: before?.receipt.candidates?.[0],
-      log: waiting.log,
-      behind: this.#ports.compactions.costs.behind(prepared.facts),
-      approvals: this.#ports.approvals.deskFor(
-        askedFor(prepared, this.#ports),
-        askerFor(prepared.message, () => run, this.#ports),
-      ),
-    });
+    const tools = await safeTools(prepared, session, this.#ports);
+    const run: Run = beginRun(
+      prepared,
+      session,
+      { ...this.#ports, ...tools },
+      {
+        candidates,
+        ...(addressed(prepared.message) && { beforeTool: (callId) => order.wait(callId) }),
+        askedBefore: before?.receipt.candidates?.[0],
+        log: waiting.log,
+        behind: this.#ports.compactions.costs.behind(prepared.facts),
+        approvals: this.#ports.approvals.deskFor(
+          askedFor(prepared, this.#ports),
+          askerFor(prepared.message, () => run, this.#ports),
+        ),
+      },
+    );
     const stopped = new AbortController();
     const abort: Run["abort"] = (by) => {
       run.abort(by);

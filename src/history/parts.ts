@@ -30,9 +30,15 @@ export function partsOf(message: UserMessage): (TextContent | ImageContent)[] {
   return typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
 }
 
+const INTERRUPTED = "This call was interrupted; whether it took effect is not known.";
+
 /** Stands for a call whose end nobody saw. */
 export const interruptedResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>
-  errorResultOf(call, timestamp, "This call was interrupted; whether it took effect is not known.");
+  errorResultOf(call, timestamp, INTERRUPTED);
+
+/** True of what `interruptedResult` gives. */
+export const isInterrupted = ({ content }: ToolResultMessage): boolean =>
+  content.some((part) => part.type === "text" && part.text === INTERRUPTED);
 
 /** Of a call that waited for a person when the gateway ended. */
 export const unbegunResult = (call: ToolCallContent, timestamp: number): ToolResultMessage =>

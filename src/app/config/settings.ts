@@ -141,7 +141,7 @@ function workspaceOf(entry: Entry, defaults: Defaults, places: Places & { isDefa
 }
 
 /**
- * An agent that only names a model has the fallbacks of `agents.defaults`, and its primary model behind them. One that
+ * An agent that only names a model has the fallbacks of `agents.defaults`, and its primary model after them. One that
  * gives fallbacks, be it none, has those alone: an agent may be kept to certain models on purpose.
  */
 function modelOf(own: ModelChoice, shared: ModelChoice): AgentSettings["model"] {

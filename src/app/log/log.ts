@@ -164,7 +164,7 @@ function putAside(path: string): boolean {
     renameSync(path, path.replace(/\.log$/, ".1.log"));
     return true;
   } catch {
-    // Nowhere to put it: the file goes on growing, which loses no line.
+    // There is no place for the old file: this one keeps growing, so that no line is lost.
     return false;
   }
 }

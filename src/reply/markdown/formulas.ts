@@ -2,7 +2,8 @@ import type { MarkdownIt, StateInline } from "markdown-it";
 
 /** Formulas as models write them: `$x$`, `$$x$$`, `\(x\)`, `\[x\]`. A dollar before a letter or a digit closes none: it begins a price. */
 const DOLLARS = /\$\$[^$]{1,2000}\$\$|\$(?![\s$])[^$\n]{1,300}(?<![\s\\])\$(?![\p{L}\p{N}])/uy;
-const BRACKETS = /\\\((?:(?!\\\))[^]){1,2000}\\\)|\\\[(?:(?!\\\])[^]){1,2000}\\\]/y;
+/** Characters of a formula in brackets, which are no part of it. */
+const MOST_CHARS = 2000;
 /** Escaped brackets around anything else are brackets. */
 const SAYS_MORE = /[\\^_={}+*/<>]/;
 
@@ -21,9 +22,19 @@ function takeFormula(state: StateInline, silent: boolean): boolean {
 
 function formulaAt(text: string, at: number): string | undefined {
   const sign = text.charAt(at);
-  if (sign !== "$" && sign !== "\\") return undefined;
-  const pattern = sign === "$" ? DOLLARS : BRACKETS;
-  pattern.lastIndex = at;
-  const found = pattern.exec(text)?.[0];
-  return found !== undefined && (sign === "$" || SAYS_MORE.test(found.slice(2, -2))) ? found : undefined;
+  if (sign === "\\") return inBracketsAt(text, at);
+  if (sign !== "$") return undefined;
+  DOLLARS.lastIndex = at;
+  return DOLLARS.exec(text)?.[0];
+}
+
+/** Looks no further than a formula may be long: thousands of brackets that open cost no more than that each. */
+function inBracketsAt(text: string, at: number): string | undefined {
+  const close = { "(": "\\)", "[": "\\]" }[text.charAt(at + 1)];
+  if (close === undefined) return undefined;
+  const near = text.slice(at, at + MOST_CHARS + 4);
+  // An empty one is no formula.
+  const end = near.indexOf(close, 3);
+  const found = end === -1 ? "" : near.slice(0, end + 2);
+  return SAYS_MORE.test(found.slice(2, -2)) ? found : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
-import { readOwnNote } from "./own-notes.ts";
+import { readOwnNote } from "openclaw/plugin-sdk";
 import { Recent } from "./recent.ts";
 
 const NOTE = "direct-channels";

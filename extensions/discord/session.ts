@@ -8,7 +8,7 @@ import type { Ending, Event } from "./connection.ts";
 import { INTENT_FIX, isBadToken, outcomeOf, TOKEN_FIX } from "./failures.ts";
 import type { Inbox } from "./inbox.ts";
 import { defer } from "./interactions.ts";
-import { readOwnNote } from "./own-notes.ts";
+import { readOwnNote } from "openclaw/plugin-sdk";
 import type { Room } from "./room.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */

@@ -1,6 +1,6 @@
 import type { AccountNotes, ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { readOwnNote } from "./own-notes.ts";
+import { readOwnNote } from "openclaw/plugin-sdk";
 
 /** A message as it came, with the id of its album where it is part of one. */
 export interface Incoming {

@@ -1,7 +1,7 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { readOwnNote } from "./own-notes.ts";
+import { readOwnNote } from "openclaw/plugin-sdk";
 
 const NOTE = "own-messages";
 const MOST = 1000;

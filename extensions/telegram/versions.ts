@@ -4,7 +4,7 @@ import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { wordsOf } from "./mentions.ts";
-import { readOwnNote } from "./own-notes.ts";
+import { readOwnNote } from "openclaw/plugin-sdk";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
 

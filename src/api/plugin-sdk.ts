@@ -54,4 +54,5 @@ export type {
 export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
 export type { RefusedCall } from "../channels/outcome.ts";
 export { backoff, wait } from "../utils/backoff.ts";
+export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";

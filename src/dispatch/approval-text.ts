@@ -7,7 +7,7 @@ import { BLANKS, IGNORABLE, NO_LETTERS } from "../utils/unicode.ts";
 const MOST_NAME = 60;
 const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
 
-/** A name that somebody gave to themselves: one line of letters that cannot end the code that it stands in. */
+/** A display name, which its owner chose: one line, without characters that would end the code span around it. */
 const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
 
 /** The question as a chat is asked it. */

@@ -142,7 +142,7 @@ export class Replies {
   async answered(to: Peer, { answer, ...question }: Question & { readonly answer: string }): Promise<void> {
     if (!this.#ports.link(to)?.edit) return;
     for (let look = 0; look < QUESTION_LOOKS; look += 1) {
-      // Asked again under the same key it is not sent again: this tells how it stands.
+      // The outbox sends one reply per key: planning the same key again only returns its rows.
       const [row] = await this.ask(to, question);
       const isOver = row === undefined || row.state === "failed";
       if (isOver || row.messageId !== undefined) return isOver ? undefined : this.#replace(row, answer, question.key);

@@ -128,7 +128,7 @@ function writerIn({ author }: Written, { writers }: Compaction) {
   return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
 }
 
-/** What a context engine that left it to the built-in compaction is told of it. */
+/** The result of the built-in compaction, as a context engine that delegated to it gets it. */
 export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
   kind: "done",
   ...(tokensBefore !== undefined && { tokensBefore }),

@@ -28,7 +28,7 @@ const modelChoice = z.union([
 
 const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
 
-/** The keys alone count; a last part of `*` stands for any model of a provider. */
+/** The keys alone count; a last part of `*` matches any model of a provider. */
 const allowedModels = z
   .record(z.string(), z.unknown())
   .optional()

@@ -17,7 +17,7 @@ export interface RunEnd {
   readonly texts: readonly string[];
 }
 
-/** Collects it while the run goes on, so that nobody has to read the events again. */
+/** Collects the summary while events arrive, so that no caller has to read the events again. */
 export class RunSummary {
   /** Undefined until the run has ended. */
   end: RunEnd | undefined;

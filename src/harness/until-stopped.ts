@@ -100,7 +100,7 @@ export function stoppableModels(models: Models, signal: AbortSignal): Models {
 
 /**
  * What a run ends with when something threw. A disk that takes no writes leaves the turn unfinished, so that it is tried
- * again; everything else is a bug, which the user is told of.
+ * again; everything else is a bug, and the user gets a failure notice.
  */
 export function resultOfThrown(
   error: unknown,

@@ -4,7 +4,7 @@ import { isRecord } from "./problem.ts";
 type Test = (value: unknown) => boolean;
 
 export interface NarrowingKey {
-  /** `*` stands for any name or index. */
+  /** `*` matches any name or index. */
   readonly key: string;
   /** Completes "it says". */
   readonly says: string;

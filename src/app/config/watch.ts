@@ -68,7 +68,7 @@ const removed = (path: string): OpenClawError =>
     fix: "Put the file back, or restart the gateway to run with all defaults.",
   });
 
-/** Whatever was thrown, the next change may mend it: the watching goes on. */
+/** An error in one edit does not stop the watcher: the next edit may correct it. */
 const notLoaded = (cause: unknown): OpenClawError =>
   new OpenClawError("CONFIG_INVALID", {
     message: `The config file cannot be used: ${errorText(cause)}`,

@@ -1,9 +1,9 @@
-import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { z } from "zod";
+import type { ChannelHost } from "../types/channel.ts";
 
 /**
  * A note of this adapter's own, or undefined when there is none. One that cannot be understood is told, kept as
- * `<name>.broken` and counts as none: messages go on being received. Rejects when the notes cannot be read or written at all.
+ * `<name>.broken` and counts as none: the adapter keeps receiving messages. Rejects when the notes cannot be read or written at all.
  */
 export async function readOwnNote<T>(host: ChannelHost, name: string, shape: z.ZodType<T>): Promise<T | undefined> {
   const text = await host.notes.get(name);

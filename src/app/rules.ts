@@ -40,11 +40,7 @@ function rulesOf(live: Live): DispatchSettings {
     agentOf: (key) => agentOf(key, defaultAgent.id),
     isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
     mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
-    mayCommand: (message) => {
-      const { allowFrom } = config.commands;
-      const names = [...(allowFrom[message.from.channel] ?? []), ...(allowFrom["*"] ?? [])].map(String);
-      return names.includes("*") || isNamed(new Set(names), message);
-    },
+    mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
     isOver: (to, lastUsed, now) =>
       isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
     reaction: (message) =>
@@ -78,6 +74,14 @@ function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean 
   return [id, e164].some(
     (name) => name !== undefined && (owners.has(name) || owners.has(`${message.from.channel}:${name}`)),
   );
+}
+
+/** A channel's own list takes the place of the one for every channel; undefined when there is neither. */
+function mayCommand(message: InboundMessage, allowFrom: Config["commands"]["allowFrom"]): boolean | undefined {
+  const list = own(allowFrom, message.from.channel) ?? own(allowFrom, "*");
+  if (list === undefined) return undefined;
+  const names = new Set(list.map(String));
+  return names.has("*") || isNamed(names, message);
 }
 
 function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"] {

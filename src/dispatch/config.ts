@@ -129,8 +129,10 @@ export const commandsConfig = z.strictObject({
     .prefault({})
     .meta(
       about(
-        "Others",
-        "Senders who are no owners and may all the same use `/new`, `/reset`, `/model`, `/think` and `/compact` in groups: a list per channel, `*` for every channel; `*` in a list is everybody.",
+        "Who may use commands",
+        "Lists of senders by channel, as ids or `channel:id`; the key `*` is the list of every channel without its own, and `*` in a list is " +
+          "everybody. Where there is a list, whom it names may use every command but the owners' (in groups too), and others but owners may use none. " +
+          "Without one, `/new`, `/reset`, `/model`, `/think` and `/compact` are for owners in groups, and for everybody in their own chat.",
       ),
     ),
   ownerAllowFrom: idList

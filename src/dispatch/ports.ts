@@ -43,8 +43,11 @@ export interface DispatchSettings {
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;
   isOwner(message: InboundMessage): boolean;
-  /** `commands.allowFrom` names the sender: they may change a group's conversation without being an owner. Nobody when unset. */
-  mayCommand?(message: InboundMessage): boolean;
+  /**
+   * Whether `commands.allowFrom` names the sender, where it has a list for the message's channel: nobody else but owners
+   * may use commands then. Without a list, and when unset, the chat and the command decide.
+   */
+  mayCommand?(message: InboundMessage): boolean | undefined;
   /** Whether messages of this session are answered by what the config says; all are when unset. */
   mayAnswer?(key: SessionKey, from: Peer): boolean;
   /** The conversation, last used then, is over by the rules for this chat: a new one begins. */

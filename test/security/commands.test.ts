@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadConfigText } from "../../src/app/config/load.ts";
+import { Live } from "../../src/app/live.ts";
+import { createRules } from "../../src/app/rules.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import { openPlace, type Person, type Place } from "./people.ts";
 
@@ -31,14 +34,51 @@ describe("a command that changes a conversation", () => {
     expect(await told(place.guest, "/model fake/fake-1@other")).toContain("Only an owner may choose the key");
   });
 
-  it("is a member's whom the config names", async () => {
-    place.hall.rules = { ...place.hall.rules, mayCommand: ({ sender }) => sender.id === "44" };
-    expect(await told(place.member, "/think high")).toContain("Thinking level: high");
-  });
-
   it("is an owner's where all direct chats are one conversation", async () => {
     place.hall.rules = { ...place.hall.rules, keyFor: () => sessionKey("main") };
     expect(await told(place.guest, "/new")).toContain("Only an owner may use /new");
     expect(await told(place.guest, "/status")).not.toContain("Only an owner");
+  });
+});
+
+/** The rules of a config with these lists. */
+async function obey(allowFrom: Record<string, readonly string[]>): Promise<void> {
+  const commands = { ownerAllowFrom: ["owner"], allowFrom };
+  const loaded = await loadConfigText(JSON.stringify({ commands }), { path: "/x/openclaw.json", env: {} });
+  expect(loaded.stops).toEqual([]);
+  const { mayCommand } = createRules(new Live(place.live.paths, place.hall.dir, { ...place.live.loaded, ...loaded }))();
+  place.hall.rules = { ...place.hall.rules, mayCommand: mayCommand! };
+}
+
+const NO_COMMANDS = "You may not use commands here.";
+
+describe("`commands.allowFrom`", () => {
+  it("lets whom it names change a group's conversation, and nobody else but owners use any command", async () => {
+    await obey({ telegram: ["44"] });
+    expect(await told(place.member, "/think high")).toContain("Thinking level: high");
+    expect(await told(place.ownerInGroup, "/think low")).toContain("Thinking level: low");
+    for (const text of ["/think high", "/new", "/status", "/help", "/stop"])
+      expect(await told(place.guest, text), text).toContain(NO_COMMANDS);
+    expect(await told(place.guest, "hi")).toContain("echo: hi");
+  });
+
+  it("makes no owner of whom it names", async () => {
+    await obey({ "*": ["*"] });
+    expect(await told(place.guest, "/status")).not.toContain(NO_COMMANDS);
+    expect(await told(place.guest, "/approve x once")).toContain("Only an owner may do that");
+    expect(await told(place.member, "/model fake/fake-1@other")).toContain("Only an owner may choose the key");
+  });
+
+  it.each([
+    ["the list of every channel", { "*": ["44"] }, false],
+    ["a channel's own list in its place", { "*": ["43"], telegram: ["44"] }, false],
+    ["an empty list, which names nobody", { "*": ["43"], telegram: [] }, false],
+    ["an id with its channel", { "*": ["telegram:43"] }, true],
+    ["an id of another channel", { "*": ["slack:43"] }, false],
+    ["no list of this channel, which leaves it as it is", { slack: ["1"] }, true],
+  ])("takes %s", async (_, allowFrom, isTaken) => {
+    await obey(allowFrom);
+    const answer = await told(place.guest, "/think high");
+    expect(answer).toContain(isTaken ? "Thinking level: high" : NO_COMMANDS);
   });
 });

@@ -92,7 +92,7 @@ const ACCOUNT_ROWS = [
 
 /**
  * Keys that narrow what may be done and that this version does not obey. Each stops what it would have narrowed: below
- * `agents.list[]` that agent, below `channels` that account, elsewhere every agent; `commands` stops every account.
+ * `agents.list[]` that agent, below `channels` that account, elsewhere every agent.
  */
 export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("tools", OF_TOOLS),
@@ -100,7 +100,6 @@ export const NARROWING_KEYS: readonly NarrowingKey[] = [
   ...below("agents.defaults", OF_AGENTS),
   ...below("agents.list.*", OF_AGENTS),
   row("proxy.enabled", "that everything goes out through a proxy", isTrue),
-  row("commands.allowFrom", "who may use commands", isFilled),
   row("channels.defaults.groupPolicy", "that no group is answered", isOneOf("disabled")),
   row("channels.defaults.contextVisibility", "whose messages the model is shown", isOther("all")),
   ...below("channels.*", ACCOUNT_ROWS),

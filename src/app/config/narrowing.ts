@@ -41,7 +41,7 @@ function pathsLike(value: unknown, [first, ...rest]: readonly string[], path: Ke
 function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonly Stop[] {
   const of = (stops: Stops): Stop => ({ key: showPath(path), path, says, stops });
   const [section, second, third, fourth] = path;
-  if (section === "commands" || (section === "channels" && second === "defaults")) return [of({ kind: "accounts" })];
+  if (section === "channels" && second === "defaults") return [of({ kind: "accounts" })];
   if (section === "channels") {
     const isOfOne = third === "accounts";
     return [of({ kind: "accounts", channel: String(second), ...(isOfOne && { account: String(fourth) }) })];

@@ -11,12 +11,14 @@ export function refusalOf(
   { message, key }: { message: InboundMessage; key: SessionKey },
   settings: Pick<DispatchSettings, "isOwner" | "mayCommand">,
 ): string | undefined {
-  if (command.who === "anyone" || settings.isOwner(message)) return undefined;
+  if (settings.isOwner(message)) return undefined;
+  const isListed = settings.mayCommand?.(message);
+  if (isListed === false) return "You may not use commands here. (`commands.allowFrom` names who may.)";
+  if (command.who === "anyone") return undefined;
   if (command.who === "owner") return `${NOT_OWNER} (\`commands.ownerAllowFrom\` names them.)`;
   if (command.name === "model" && args.includes("@"))
     return "Only an owner may choose the key of a model. (`commands.ownerAllowFrom` names owners.)";
-  if (isOwn(message, key) || LOOKS.has(`${command.name} ${args}`.trim())) return undefined;
-  if (settings.mayCommand?.(message) === true) return undefined;
+  if (isListed === true || isOwn(message, key) || LOOKS.has(`${command.name} ${args}`.trim())) return undefined;
   return `Only an owner may use /${command.name} in a conversation of several people. (\`commands.ownerAllowFrom\` names owners.)`;
 }
 

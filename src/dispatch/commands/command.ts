@@ -25,8 +25,9 @@ export interface CommandContext {
 export type CommandAnswer = { readonly text: string } | { readonly turn: string };
 
 /**
- * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, the
- * person of a direct chat, and in a group whom `commands.allowFrom` names. `owner`: an owner.
+ * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, and
+ * the person of a direct chat. `owner`: an owner. Where `commands.allowFrom` has a list, whom it names may ask for all but
+ * the owner's commands, and nobody else but owners may ask for any.
  */
 export type CommandAccess = "anyone" | "conversation" | "owner";
 

@@ -1,8 +1,10 @@
+import { HEARTBEAT_TURN } from "../automation/heartbeat-turn.ts";
 import { createTranscriber } from "../channels/transcribe.ts";
 import { ImageLoader } from "../history/images/load.ts";
 import { PruneMemory } from "../history/prune-memory.ts";
 import { Hooks } from "../plugins/hooks.ts";
 import type { DispatchPorts } from "../dispatch/ports.ts";
+import { TURN_KINDS, turnKinds } from "../dispatch/turn-kinds/table.ts";
 import type { Models } from "../providers/catalog.ts";
 import { diskTakesWrites } from "../store/disk.ts";
 import type { Clock } from "../types/clock.ts";
@@ -27,7 +29,7 @@ export interface RunPartsOfAll {
   readonly engines: Engines;
   readonly ports: Pick<
     DispatchPorts,
-    "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
+    "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
   >;
 }
 
@@ -39,6 +41,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
     hooks,
     engines,
     ports: {
+      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
       hooks,
       texts,
       pruned: new PruneMemory(),

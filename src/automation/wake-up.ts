@@ -49,6 +49,7 @@ export function wakeUp(one: WakeUp): InboundMessage {
     options: {
       operator: true,
       sessionKey,
+      kind: "heartbeat",
       heartbeat: turnOf(one),
       ...(to && { deliverTo: to }),
       ...(model !== undefined && { model }),

@@ -3,7 +3,7 @@ import type { RunStream } from "../types/events.ts";
 import type { MediaStore, OutboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { BeatMeasure } from "./heartbeat.ts";
+import type { AnswerFilter, TurnKind } from "../types/turn-kind.ts";
 import type { ChatStyle } from "./ports.ts";
 
 /** A run whose answer is to be brought to a chat, and what of it is there already. */
@@ -23,6 +23,7 @@ export interface AnswerRequest {
   readonly earlierPreview: string | undefined;
   /** All that was said before a tool's call is on its way. */
   said(callId: string): void;
-  /** The gateway began the turn: an answer without news is none, and neither is a failure. */
-  readonly heartbeat?: BeatMeasure | undefined;
+  readonly kind: TurnKind;
+  /** Gives what of the answer is for people; all of it when unset. */
+  readonly filter: AnswerFilter | undefined;
 }

@@ -11,7 +11,6 @@ import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import { attach } from "./attach.ts";
 import { NOTICE } from "./earlier-end.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
-import { wordsOfBeat } from "./heartbeat.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { isUnfinished, outcomeOf } from "./run-end.ts";
 import { SentTexts } from "./sent-texts.ts";
@@ -51,8 +50,7 @@ class Answering {
     this.#prefix = new ResponsePrefix(style.responsePrefix, agent);
     this.#sends = new AnswerSends(request, outbox, this.#prefix);
     const usual = style.streaming ?? (agent.streaming.blocks ? "block" : "partial");
-    // Only the whole of a heartbeat's answer says whether there is any.
-    const streaming = request.heartbeat ? "off" : usual;
+    const streaming = request.kind.answer === "whole" ? "off" : usual;
     if (streaming === "block") this.#feed = this.#openFeed();
     else if (streaming === "partial") this.#preview = this.#openPreview();
     if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
@@ -169,7 +167,7 @@ class Answering {
   async #end(result: RunResult): Promise<void> {
     await this.#flush();
     if (isUnfinished(result)) return this.#preview?.leave();
-    if (this.#request.heartbeat && result.kind !== "replied") return this.#endWithout(result);
+    if (this.#request.kind.refusals === "logged" && result.kind !== "replied") return this.#endWithout(result);
     const notice = noticeFor(result);
     if (result.kind === "failed") this.#texts.push(this.#broken);
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
@@ -211,8 +209,8 @@ class Answering {
 
   #parsed(): ParsedReply {
     const parsed = parseDirectives(joined(this.#unsent()));
-    const { heartbeat } = this.#request;
-    return heartbeat ? { ...parsed, text: wordsOfBeat(parsed.text, heartbeat) } : parsed;
+    const { filter } = this.#request;
+    return filter ? { ...parsed, text: filter(parsed.text) } : parsed;
   }
 
   /** An answer as the texts that go out one by one; none where there is nothing to say. */

@@ -2,8 +2,8 @@ import type { Run } from "../harness/run.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Approval, ApprovalDecision } from "../types/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
+import type { TurnKind } from "../types/turn-kind.ts";
 import type { Asker } from "./approvals.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
 
 /** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
@@ -15,12 +15,13 @@ export function addressed(message: InboundMessage): InboundMessage | undefined {
 
 /** How people are asked whether a command may run: by the run's events, and in its chat. */
 export function askerFor(
-  message: InboundMessage,
+  { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
   { replies, outbox, log }: Pick<RunnerPorts, "replies" | "outbox" | "log">,
 ): Asker {
-  // Whoever is at a client sees the question there; a heartbeat has nobody.
-  const chat = isHeartbeat(message) || message.options?.operator !== true ? addressed(message)?.from : undefined;
+  // Whoever is at a client sees the question there.
+  const isInChat = kind.asks === "chat" || message.options?.operator !== true;
+  const chat = isInChat ? addressed(message)?.from : undefined;
   const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
   return {
     fits: async (approval) => !chat || outbox.isOneMessage(approvalText(approval), chat),

@@ -9,6 +9,7 @@ import { tellDamage } from "./damage.ts";
 import { logRun } from "./log-run.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { requestFor, type PreparedTurn } from "./turn.ts";
+import { MEMORY_FLUSH } from "./turn-kinds/table.ts";
 
 export interface EndedTurn {
   readonly prepared: PreparedTurn;
@@ -75,7 +76,7 @@ async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
   const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
   const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
   if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
-  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: "memory" as const };
+  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: MEMORY_FLUSH.trigger };
   const log = ports.log.with({ run: facts.runId, session: session.key });
   const flushed = await flushMemory({
     request: { ...request, facts },

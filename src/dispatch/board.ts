@@ -17,9 +17,10 @@ export class RunBoard {
   readonly #feed = new Feed<RunStream>();
 
   /** The log of a run that waits in its lane. */
-  open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "sessions" | "settings">): RunLog {
+  open(row: InboxRow, key: SessionKey, ports: Pick<DispatchPorts, "sessions" | "settings" | "kinds">): RunLog {
     const id = ports.sessions.peek(key)?.sessionId ?? "";
-    const log = new RunLog(factsFor(row, { key, id, agentId: ports.settings().agentOf(key) }));
+    const session = { key, id, agentId: ports.settings().agentOf(key) };
+    const log = new RunLog(factsFor(row, session, ports.kinds.of(row.message)));
     this.add(log);
     return log;
   }

@@ -4,12 +4,12 @@ import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
+import { kindNameOf } from "../types/turn-kind.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals.ts";
 import { refusalOf } from "./commands/access.ts";
 import { commandIn, type AskedCommand } from "./commands/asked.ts";
 import { Compactions } from "./compaction.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import { LateMessages } from "./late.ts";
 import { Lanes } from "./lanes.ts";
 import { liveLines } from "./live-state.ts";
@@ -116,11 +116,13 @@ export class Dispatch {
     const verdict: Verdict = message.options?.operator === true ? { kind: "pass" } : await this.#ports.gate(message);
     const key = this.#keyOf(row.message);
     this.#logVerdict(row, key, verdict);
+    const kind = this.#ports.kinds.of(message);
+    if (!this.#ports.kinds.isKnown(message)) return this.replies.turnAway(row, unknownKind(message), "drop");
     if (verdict.kind === "pair") return this.replies.pair(row);
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keep(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    const asked = isHeartbeat(message) ? undefined : commandIn(message.text, this.#ports.settings());
+    const asked = kind.takesCommands ? commandIn(message.text, this.#ports.settings()) : undefined;
     if (asked) return this.#command(row, key, asked);
     this.enter(key, { rows: [row], pending: this.#before(row) });
   }
@@ -145,7 +147,7 @@ export class Dispatch {
     const settings = this.#ports.settings();
     const { from } = row.message;
     // What an earlier boot began must neither end another turn nor slip into one.
-    const isAlone = waiting.isReplay === true || isHeartbeat(row.message);
+    const isAlone = waiting.isReplay === true || this.#ports.kinds.of(row.message).queue === "alone";
     const mode = isAlone ? "followup" : settings.queueMode(from);
     const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
     this.replies.acks.put(waiting.rows);
@@ -252,7 +254,7 @@ export class Dispatch {
   async #onDiskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
     const messages = rows
       .map((row) => row.message)
-      .filter((message) => message.options?.operator !== true && !isHeartbeat(message));
+      .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "told");
     await this.#ports.onDiskFull?.(messages, why);
   }
 
@@ -261,9 +263,9 @@ export class Dispatch {
     return rows.every((row) => isOwner(row.message));
   }
 
-  /** A stranger's message gets no owner's reach, and nobody's words end with a heartbeat that has nothing to say. */
+  /** A stranger's message gets no owner's rights, and no message becomes part of a turn that may say nothing. */
   #maySteer(rows: readonly InboxRow[], running: readonly InboxRow[]): boolean {
-    if (running.some((row) => isHeartbeat(row.message))) return false;
+    if (running.some((row) => this.#ports.kinds.of(row.message).queue === "alone")) return false;
     return this.#isOwners(rows) || !this.#isOwners(running);
   }
 
@@ -293,3 +295,6 @@ export class Dispatch {
 /** Kept for the next answer, and why that is all. */
 const whyHeard = ({ event }: InboundMessage): string =>
   event === "reaction" ? "heard, not answered" : "not mentioned";
+
+const unknownKind = ({ options }: InboundMessage): string =>
+  `this gateway knows no turn of the kind "${kindNameOf(options)}"`;

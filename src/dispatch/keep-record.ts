@@ -2,7 +2,6 @@ import type { Receipt } from "../types/run.ts";
 import type { Session, SessionPatch } from "../types/session.ts";
 import { chatFacts } from "./chat-facts.ts";
 import { noteForPeople } from "./for-people.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import type { RunEnd } from "../harness/run-end.ts";
 import { removeEvents } from "./turn-events.ts";
@@ -19,14 +18,14 @@ export async function keepRecord(
   ports: KeepPorts,
 ): Promise<void> {
   const { clock, journal } = ports;
-  const { message, files, facts, agent } = prepared;
+  const { message, kind, files, facts, agent } = prepared;
   const { result } = end;
   // First, since clients read the transcript as soon as a run is over.
-  if (message.options?.operator === true && !isHeartbeat(message))
+  if (message.options?.operator === true && kind.isUse)
     await whenRoom(() => noteForPeople(session, end, { ...ports, agent, runId: facts.runId }), ports);
   const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
   const at = clock.now();
-  const chat = isHeartbeat(message) ? {} : { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at };
+  const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
   const patch = { ...chat, ...countersOf(session, end) };
   await whenRoom(() => session.update(patch), ports);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;

@@ -2,7 +2,6 @@ import type { RunLog } from "../harness/log.ts";
 import type { AbortCause, Run } from "../harness/run.ts";
 import type { RunId } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchSettings, Waiting } from "./ports.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
@@ -25,6 +24,8 @@ export interface TurnTask {
   readonly waiting: Waiting;
   /** Turns of people that came while the session was busy become one. */
   readonly merge: boolean;
+  /** Leaves a queue that is over its cap before any turn that a person wrote. */
+  readonly leavesFirst?: boolean;
 }
 
 /** Where a turn goes on. */
@@ -162,14 +163,14 @@ export class Lane implements TurnPlace {
 
   /**
    * Holds the lane to the cap. Gives the turns that do not stay, to be refused. With `summarize` the oldest turns become
-   * one, which has a line on each of their messages. A heartbeat takes no place from what people wrote.
+   * one, which has a line on each of their messages. Turns that nobody wrote leave first.
    */
   shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
-    const beats = this.#takeOut(this.#turns.filter(isBeat).slice(0, overCap(this.#turns.length, queue.cap)));
-    if (queue.drop === "summarize") return [...beats, ...this.#fold(queue.cap)];
-    const said = this.#turns.filter((task) => !isBeat(task));
+    const first = this.#takeOut(this.#turns.filter(leavesFirst).slice(0, overCap(this.#turns.length, queue.cap)));
+    if (queue.drop === "summarize") return [...first, ...this.#fold(queue.cap)];
+    const said = this.#turns.filter((task) => !leavesFirst(task));
     const over = overCap(said.length, queue.cap);
-    return [...beats, ...this.#takeOut(queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over))];
+    return [...first, ...this.#takeOut(queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over))];
   }
 
   get #turns(): readonly TurnTask[] {
@@ -221,8 +222,7 @@ function fold(one: TurnTask, other: TurnTask): TurnTask {
 
 const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
 
-const isBeat = (task: TurnTask): boolean =>
-  rowsOf(task).length > 0 && rowsOf(task).every(({ message }) => isHeartbeat(message));
+const leavesFirst = (task: TurnTask): boolean => task.leavesFirst === true;
 
 const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
 

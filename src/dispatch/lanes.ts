@@ -13,7 +13,7 @@ import { LOOK_FOR_ROOM_EVERY_MS } from "./when-room.ts";
 /** Why a task is not run. */
 export type ShedCause = "full" | "stopped" | "broken";
 
-export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "diskTakesWrites"> {
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
   readonly log: Log;
   /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
   runTurn(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void>;
@@ -56,7 +56,9 @@ export class Lanes {
       return true;
     }
     if (action.kind === "interrupt") lane.abort("user");
-    lane.push({ kind: "turn", waiting, merge: merge && waiting.log === undefined && waiting.isReplay !== true });
+    const leavesFirst = waiting.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first");
+    const mayMerge = merge && waiting.log === undefined && waiting.isReplay !== true;
+    lane.push({ kind: "turn", waiting, merge: mayMerge, leavesFirst });
     for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#shed(key, task, "full"));
     return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
   }

@@ -10,6 +10,7 @@ import type { AgentSettings } from "../types/settings.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { endOf } from "./run-end.ts";
+import { ONE_SHOT } from "./turn-kinds/table.ts";
 
 /** A run over a given history that leaves no session behind, but its receipt. Resolves when it begins: it waits for a place among all runs. */
 export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {
@@ -31,7 +32,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   if (!agent || last?.role !== "user") throw new Error("a one-shot request needs an agent and a user turn");
   const id = runId(request.idempotencyKey);
   const key = sessionKey(`openai:${id}`);
-  const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: "api" as const };
+  const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
   const tools = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
   const run = startRun(
     {

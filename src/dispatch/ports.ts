@@ -15,6 +15,7 @@ import type { ChatScene } from "../types/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Tool } from "../types/tool.ts";
+import type { TurnKinds } from "../types/turn-kind.ts";
 
 export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
 
@@ -102,6 +103,7 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   readonly models: Models;
   readonly clock: Clock;
   readonly log: Log;
+  readonly kinds: TurnKinds;
   settings(): DispatchSettings;
   /** Only looks: it may be asked more than once about a message. */
   gate(message: InboundMessage): Promise<Verdict>;

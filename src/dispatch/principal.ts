@@ -1,19 +1,19 @@
 import type { InboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/message.ts";
 import { OPERATOR, type Principal } from "../types/principal.ts";
-import { isHeartbeat } from "./heartbeat.ts";
-import type { DispatchSettings } from "./ports.ts";
+import type { DispatchPorts } from "./ports.ts";
 
 /** For whom a turn acts: for an owner only when all of its messages are owners'. */
 export function principalOf(
   rows: readonly Pick<InboxRow, "message">[],
-  { isOwner }: Pick<DispatchSettings, "isOwner">,
+  { settings, kinds }: Pick<DispatchPorts, "settings" | "kinds">,
 ): Principal {
+  const { isOwner } = settings();
   const row = rows.find(({ message }) => !isOwner(message)) ?? rows[0];
   if (!row) return { kind: "sender", id: "nobody" };
   const { message } = row;
-  // What wakes an agent by itself is set up in the config, which is the operator's.
-  if (isHeartbeat(message)) return { kind: "automation", id: "heartbeat", setUpBy: "owner" };
+  const { actsFor } = kinds.of(message);
+  if (actsFor) return actsFor;
   if (message.options?.operator === true) return OPERATOR;
   const { sender, from } = message;
   const id = `${from.channel}:${sender.e164 ?? sender.id}`;

@@ -1,7 +1,6 @@
 import { hasOwnerRights } from "../types/principal.ts";
 import type { Session } from "../types/session.ts";
 import { takeUpSends } from "./earlier-boots.ts";
-import { beginAfresh } from "./heartbeat.ts";
 import { tidyOrphans } from "./orphans.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { principalOf } from "./principal.ts";
@@ -10,7 +9,7 @@ import { withheldTools, withoutWithheld } from "./withheld-tools.ts";
 
 /** What a conversation needs before a turn: nothing of earlier boots hangs in the air. Rejects when it cannot be written. */
 export async function readySession(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
-  await beginAfresh(session, prepared.message, prepared.turn.entryId);
+  await prepared.kind.begin?.({ message: prepared.message, turnId: prepared.turn.entryId }, session);
   await noteGuests(prepared, session, ports);
   await tidyOrphans(session, prepared.turn.entryId, ports);
   await takeUpSends(prepared, session, ports);
@@ -29,6 +28,6 @@ export async function safeTools(
 
 /** What guests say stays out of the notes that everybody's prompts read; see `makeRoom`. */
 async function noteGuests({ rows }: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
-  if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports.settings()))) return;
+  if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
   await session.update({ heardGuests: true }, { now: true });
 }

@@ -2,7 +2,6 @@ import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { commandIn } from "./commands/asked.ts";
 import type { Dispatch } from "./dispatch.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { leaveStale, partByAge, type RecoveryLimits } from "./stale.ts";
 import { runIdOf, turnIdOf } from "./turn.ts";
@@ -37,12 +36,13 @@ export async function recover(
 async function takeUp(
   group: readonly InboxRow[],
   dispatch: Dispatch,
-  { heard, settings }: DispatchPorts,
+  { heard, settings, kinds }: DispatchPorts,
 ): Promise<void> {
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
-  const text = isHeartbeat(first.message) ? undefined : commandIn(first.message.text, settings())?.args;
+  const { takesCommands } = kinds.of(first.message);
+  const text = takesCommands ? commandIn(first.message.text, settings())?.args : undefined;
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => heard?.take(row) ?? []),

@@ -7,7 +7,6 @@ import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import { Acks } from "./ack.ts";
-import { isHeartbeat, noteBeat } from "./heartbeat.ts";
 import { leaveBehind } from "./orphans.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { runIdOf, turnIdOf } from "./turn.ts";
@@ -80,9 +79,9 @@ export class Replies {
   async refuse(rows: readonly InboxRow[], log: RunLog | undefined, text: string, why = text): Promise<void> {
     const [first] = rows;
     if (!first) return;
-    for (const row of rows) this.#leaveBeat(row);
+    for (const row of rows) this.#abandon(row);
     if (log) endWith(log, text, "error", this.#ports.clock.now());
-    else if (!isHeartbeat(first.message)) await this.#toChat(first, text, "error");
+    else if (this.#ports.kinds.of(first.message).refusals === "told") await this.#toChat(first, text, "error");
     await this.#ports.journal.inbox.finishTurn(
       rows.map((row) => row.id),
       { kind: "failed", why },
@@ -111,8 +110,9 @@ export class Replies {
     const [first] = rows;
     if (!first) return;
     const { message } = first;
-    for (const row of rows) this.#leaveBeat(row);
-    if (isHeartbeat(message)) this.#ports.log.info("heartbeat not run", { inbox: first.id, why });
+    for (const row of rows) this.#abandon(row);
+    const { refusals, name } = this.#ports.kinds.of(message);
+    if (refusals === "logged") this.#ports.log.info("turn not run", { inbox: first.id, turn: name, why });
     else if (message.options?.operator === true && message.options.deliverTo === undefined)
       await this.note(this.#keyOf(first), { text, said: message.text, runId: runIdOf(first) });
     else await this.#toChat(first, text, "error", staleKey(first.id));
@@ -167,16 +167,19 @@ export class Replies {
     this.#later(key, async (session) => void (await session.append({ type: "custom", customType: NOTICE_TYPE, data })));
   }
 
-  /** A chat got words that another conversation made: its own knows them when the next message comes. */
-  tellOf(key: SessionKey, text: string): void {
-    this.#later(key, (session) => noteBeat(session, text));
+  /** A chat got words that another conversation made: its own transcript has them when the next message comes. */
+  noteElsewhere(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
+    this.#later(key, async (session) => {
+      await session.append({ type: "custom_message", ...entry, display: false });
+    });
   }
 
-  /** A heartbeat that will not be gone on with leaves no trace in the conversation. */
-  #leaveBeat({ message, sessionKey: key, ...row }: InboxRow): void {
-    if (key === undefined || !isHeartbeat(message)) return;
+  /** A turn that is given up leaves no trace in the conversation, unless its kind is always kept. */
+  #abandon({ message, sessionKey: key, ...row }: InboxRow): void {
+    const { transcript, name } = this.#ports.kinds.of(message);
+    if (key === undefined || transcript === "always") return;
     const id = turnIdOf({ message, sessionKey: key, ...row });
-    this.#later(key, (session) => leaveBehind(session, id, this.#ports.log, "heartbeat not run"));
+    this.#later(key, (session) => leaveBehind(session, id, this.#ports.log, `${name} not run`));
   }
 
   /** As soon as the session is free. */

@@ -1,3 +1,4 @@
+import { parseDirectives } from "../reply/directives.ts";
 import type { Run } from "../harness/run.ts";
 import type { RunEnd } from "../harness/run-end.ts";
 import type { Outcome } from "../types/journal.ts";
@@ -22,3 +23,10 @@ export function outcomeOf(result: RunResult, said: boolean): Outcome {
   if (result.kind === "aborted") return { kind: "aborted" };
   return said ? { kind: "replied" } : { kind: "silent" };
 }
+
+/** What an answer's messages say to people. */
+export const wordsIn = (texts: readonly string[]): string =>
+  texts
+    .map((text) => parseDirectives(text).text)
+    .filter((text) => text.trim() !== "")
+    .join("\n\n");

@@ -1,9 +1,8 @@
 import type { SystemEvent, SystemEvents } from "../types/journal.ts";
-import type { InboundMessage } from "../types/message.ts";
 import type { UserTurn } from "../harness/request.ts";
 import type { RunFacts } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
-import { isHeartbeat } from "./heartbeat.ts";
+import type { TurnKind } from "../types/turn-kind.ts";
 import type { DispatchPorts } from "./ports.ts";
 import type { RunEnd } from "../harness/run-end.ts";
 
@@ -29,23 +28,23 @@ const isTold = async (session: Told, turnId: string): Promise<boolean> => (await
 
 interface EventedTurn {
   readonly facts: Pick<RunFacts, "runId">;
-  readonly message: InboundMessage;
+  readonly kind: TurnKind;
   readonly turn: Pick<UserTurn, "entryId">;
   readonly hasEvents: boolean;
 }
 
 /**
  * At a turn's end: the journal forgets the events that it told. One that never reached the transcript leaves them to the next
- * turn, and so does a heartbeat that came to nothing. Never rejects: what stays is looked at by the next turn.
+ * turn, and so does a turn that the transcript does not keep. Never rejects: what stays is looked at by the next turn.
  */
 export async function removeEvents(
-  { facts, message, turn, hasEvents }: EventedTurn,
+  { facts, kind, turn, hasEvents }: EventedTurn,
   session: Told,
   { result, window }: Pick<RunEnd, "result" | "window">,
   { journal, log }: Pick<DispatchPorts, "journal" | "log">,
 ): Promise<void> {
   const isOver = result.kind !== "aborted" || result.by !== "shutdown";
-  if (!hasEvents || !isOver || (isHeartbeat(message) && result.kind !== "replied")) return;
+  if (!hasEvents || !isOver || (kind.transcript !== "always" && result.kind !== "replied")) return;
   try {
     // A model is asked only when the transcript has the turn.
     if (window !== undefined || (await isTold(session, turn.entryId)))

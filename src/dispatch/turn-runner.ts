@@ -4,6 +4,7 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome } from "../types/journal.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
+import type { AnswerFilter } from "../types/turn-kind.ts";
 import { answer } from "./answer.ts";
 import { showAtWork, type AtWork } from "./at-work.ts";
 import { addressed, askerFor } from "./asker.ts";
@@ -12,11 +13,11 @@ import { claimRows } from "./claim.ts";
 import { endAsBefore, finishRows, finishSteered } from "./earlier-end.ts";
 import type { LaneTask, TurnPlace } from "./lane.ts";
 import { makeRoom } from "./behind-turn.ts";
-import { endBeat, isHeartbeat, measureFor, wordsIn, wordsOfBeat, type BeatMeasure } from "./heartbeat.ts";
 import { keepRecord } from "./keep-record.ts";
 import { logRun } from "./log-run.ts";
 import type { Waiting } from "./ports.ts";
-import { endOf, isUnfinished, outcomeOf } from "./run-end.ts";
+import { leaveBehind } from "./orphans.ts";
+import { endOf, isUnfinished, outcomeOf, wordsIn } from "./run-end.ts";
 import type { ShedCause } from "./lanes.ts";
 import { readySession, safeTools } from "./ready-session.ts";
 import type { RunnerPorts } from "./runner-ports.ts";
@@ -110,7 +111,7 @@ export class TurnRunner {
   /** A conversation that was left alone for long begins anew; its transcript is archived. */
   async #renewWhenOver(session: Session, waiting: Waiting): Promise<void> {
     const [row] = waiting.rows;
-    if (!row || waiting.isReplay === true || session.isNew || isHeartbeat(row.message)) return;
+    if (!row || waiting.isReplay === true || session.isNew || !this.#ports.kinds.of(row.message).isUse) return;
     const now = this.#ports.clock.now();
     if (!this.#ports.settings().isOver(row.message.from, session.entry.updatedAt, now)) return;
     this.#ports.log.info("conversation begins anew", { session: session.key });
@@ -140,7 +141,7 @@ export class TurnRunner {
         behind: this.#ports.compactions.costs.behind(prepared.facts),
         approvals: this.#ports.approvals.deskFor(
           askedFor(prepared, this.#ports),
-          askerFor(prepared.message, () => run, this.#ports),
+          askerFor(prepared, () => run, this.#ports),
         ),
       },
     );
@@ -162,22 +163,29 @@ export class TurnRunner {
     }
     const isOver = await this.#settle(prepared, session, run, outcome);
     await run.settle();
-    if (isHeartbeat(prepared.message))
-      return isOver ? this.#endBeat({ prepared, outcome, usedAt }, session, run) : undefined;
     // A turn that is looked at again has to be found as it was.
-    if (isOver) await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
+    if (!isOver || outcome === "unfinished") return;
+    await this.#end({ prepared, outcome, usedAt }, session, run);
+    if (prepared.kind.maintenance === "full")
+      await makeRoom({ prepared, session, run, candidates, signal: stopped.signal }, this.#ports);
   }
 
-  /** The next turn of its conversation makes the room that it needs. */
-  async #endBeat(
-    { prepared, outcome, usedAt }: { prepared: PreparedTurn; outcome: Outcome | "unfinished"; usedAt: number },
+  async #end(
+    { prepared, outcome, usedAt }: { prepared: PreparedTurn; outcome: Outcome; usedAt: number },
     session: Session,
     run: Run,
   ): Promise<void> {
-    if (outcome === "unfinished") return;
+    const { message, turn, kind } = prepared;
+    if (!kind.end) return;
     const { texts } = await endOf(run);
-    const { message, turn } = prepared;
-    await endBeat({ message, turnId: turn.entryId, outcome, texts, usedAt }, session, this.#ports);
+    const { clock, journal, log, replies } = this.#ports;
+    const ended = { message, turnId: turn.entryId, outcome, text: wordsIn(texts), usedAt };
+    await kind.end(ended, session, {
+      now: () => clock.now(),
+      addEvent: (key, text) => journal.events.add(key, text),
+      abandon: (of, turnId, why) => leaveBehind(of, turnId, log, why),
+      note: (key, entry) => replies.noteElsewhere(key, entry),
+    });
   }
 
   /** The session belongs to the run until it has ended, also when its answer cannot be brought. */
@@ -195,8 +203,9 @@ export class TurnRunner {
   /** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
   async #follow(prepared: PreparedTurn, { entry }: Session, { run, order }: Going): Promise<Outcome | "unfinished"> {
     const message = addressed(prepared.message);
-    const heartbeat = measureFor(prepared.message, entry, this.#ports.clock.now());
-    if (!message) return operatorOutcome(await endOf(run), heartbeat);
+    const { kind } = prepared;
+    const filter = kind.filter?.(prepared.message, entry, this.#ports.clock.now());
+    if (!message) return operatorOutcome(await endOf(run), filter);
     const { journal, outbox } = this.#ports;
     const [row] = prepared.rows;
     const inboxId = row?.id ?? 0;
@@ -215,7 +224,8 @@ export class TurnRunner {
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
         said: (callId) => order.said(callId),
-        heartbeat,
+        kind,
+        filter,
       },
       outbox,
     );
@@ -269,7 +279,7 @@ export class TurnRunner {
 const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
   media.length + (replyTo?.media?.length ?? 0) > 0;
 
-function operatorOutcome({ result, texts }: RunEnd, heartbeat: BeatMeasure | undefined): Outcome | "unfinished" {
+function operatorOutcome({ result, texts }: RunEnd, filter: AnswerFilter | undefined): Outcome | "unfinished" {
   if (isUnfinished(result)) return "unfinished";
-  return outcomeOf(result, heartbeat === undefined || wordsOfBeat(wordsIn(texts), heartbeat) !== "");
+  return outcomeOf(result, filter === undefined || filter(wordsIn(texts)) !== "");
 }

@@ -11,15 +11,15 @@ import type { ProfileWish } from "../types/auth.ts";
 import { runId, type RunId, type SessionKey } from "../types/ids.ts";
 import type { InboxRow, SystemEvent } from "../types/journal.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
-import type { InputProvenance, ModelRef, ThinkLevel } from "../types/model.ts";
+import type { ModelRef, ThinkLevel } from "../types/model.ts";
 import { hasOwnerRights, type Acting } from "../types/principal.ts";
 import type { FileFate, RunFacts } from "../types/run.ts";
 import type { ChatScene } from "../types/send.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../types/tool.ts";
+import type { TurnKind } from "../types/turn-kind.ts";
 import type { AskedFor } from "./approvals.ts";
-import { isHeartbeat } from "./heartbeat.ts";
 import { fetchMedia, withSpoken, type FetchedMedia } from "./media.ts";
 import type { DispatchPorts, Waiting } from "./ports.ts";
 import { chatName, principalOf } from "./principal.ts";
@@ -30,6 +30,7 @@ export interface PreparedTurn {
   readonly facts: RunFacts;
   readonly rows: readonly InboxRow[];
   readonly message: InboundMessage;
+  readonly kind: TurnKind;
   readonly agent: AgentSettings;
   readonly turn: UserTurn;
   readonly body: Body;
@@ -59,7 +60,8 @@ export async function prepareTurn(
 ): Promise<PreparedTurn | undefined> {
   const [first] = waiting.rows;
   if (!first) return undefined;
-  const facts = factsFor(first, session);
+  const kind = ports.kinds.of(first.message);
+  const facts = factsFor(first, session, kind);
   const turnId = turnIdOf(first);
   const media = await mediaOf(waiting.rows, ports);
   await ports.journal.received.note(
@@ -74,12 +76,13 @@ export async function prepareTurn(
     images: media.images,
     at: first.message.receivedAt,
     parts: sizesOf(body.parts),
-    ...(isHeartbeat(first.message) && { provenance: BY_HEARTBEAT }),
+    ...(kind.provenance && { provenance: kind.provenance }),
   };
   return {
     facts,
     rows: waiting.rows,
     message: first.message,
+    kind,
     agent,
     turn,
     body,
@@ -87,8 +90,6 @@ export async function prepareTurn(
     hasEvents: events.length > 0,
   };
 }
-
-const BY_HEARTBEAT: InputProvenance = { kind: "internal_system", sourceTool: "heartbeat" };
 
 /** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
 function mediaOf(rows: readonly InboxRow[], ports: DispatchPorts & { stopping: AbortSignal }): Promise<FetchedMedia> {
@@ -98,13 +99,17 @@ function mediaOf(rows: readonly InboxRow[], ports: DispatchPorts & { stopping: A
   });
 }
 
-export function factsFor(row: InboxRow, session: Pick<Session, "key" | "id" | "agentId">): RunFacts {
+export function factsFor(
+  row: InboxRow,
+  session: Pick<Session, "key" | "id" | "agentId">,
+  { trigger }: TurnKind,
+): RunFacts {
   return {
     runId: runIdOf(row),
     sessionKey: session.key,
     sessionId: session.id,
     agentId: session.agentId,
-    trigger: isHeartbeat(row.message) ? "heartbeat" : "message",
+    trigger,
   };
 }
 
@@ -121,7 +126,7 @@ function bodyFor(
     queueCap: Math.max(0, Math.min(ports.settings().queue.cap, waiting.rows.length - (waiting.brief ?? 0))),
     isNewSession: session.isNew,
     abortedLastRun: session.entry.abortedLastRun === true,
-    systemEvents: [...eventsFor(session, events, ports), ...newsIn(waiting)],
+    systemEvents: [...eventsFor(session, events, ports), ...newsIn(waiting, ports)],
     media: media.files,
     missing: media.missing,
     hasMessageTool: ports
@@ -168,18 +173,21 @@ export function joiningTurn(waiting: Waiting, row: InboxRow, agent: AgentSetting
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
 /** For whom a run of the turn asks. */
-export function askedFor({ facts, rows, message }: PreparedTurn, ports: Pick<DispatchPorts, "settings">): AskedFor {
+export function askedFor(
+  { facts, rows, message }: PreparedTurn,
+  ports: Pick<DispatchPorts, "settings" | "kinds">,
+): AskedFor {
   const isOperator = message.options?.operator === true;
   return {
     facts,
-    principal: principalOf(rows, ports.settings()),
+    principal: principalOf(rows, ports),
     ...(!isOperator && { chat: chatName(message.from) }),
   };
 }
 
 /** What the tools of a turn may do follows from this. */
 const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: DispatchPorts): Acting => ({
-  principal: principalOf(rows, ports.settings()),
+  principal: principalOf(rows, ports),
   sessionKey,
 });
 
@@ -194,7 +202,7 @@ function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | u
     peer && {
       inboxId: first.id,
       peer,
-      isOwner: hasOwnerRights(principalOf(rows, ports.settings())),
+      isOwner: hasOwnerRights(principalOf(rows, ports)),
       ...(!isOperator && id !== "" && { messageId: id }),
     }
   );
@@ -208,11 +216,12 @@ function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: Dis
   return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
 }
 
-/** What a heartbeat was woken for. */
-const newsIn = ({ rows }: Waiting) =>
-  rows.flatMap(({ message: { options, receivedAt: at } }) =>
-    options?.heartbeat?.news === undefined ? [] : [{ at, text: options.heartbeat.news }],
-  );
+/** What the turn was begun for, where its kind says so. */
+const newsIn = ({ rows }: Waiting, { kinds }: DispatchPorts) =>
+  rows.flatMap(({ message }) => {
+    const text = kinds.of(message).news?.(message);
+    return text === undefined ? [] : [{ at: message.receivedAt, text }];
+  });
 
 /** A new conversation of the operator's own begins with what is connected. */
 function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
@@ -249,11 +258,11 @@ export function requestFor(
   ports: DispatchPorts,
   { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
 ): RunRequest {
-  const { facts, agent, turn, message } = prepared;
+  const { facts, agent, turn, message, kind } = prepared;
   const tools = ports.tools(agent, actingOf(prepared.rows, session.key, ports), sceneOf(prepared.rows, ports));
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
-  const isLight = message.options?.heartbeat?.light === true;
+  const isLight = kind.promptFiles?.(message) === "light";
   const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }), ...(isLight && { isLight }) };
   return {
     facts,

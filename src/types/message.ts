@@ -106,6 +106,8 @@ export interface MessageOptions {
   readonly deliverTo?: Peer;
   /** The client is an operator: owner rights, no admission. */
   readonly operator?: boolean;
+  /** The name of the turn's `TurnKind`; a person's message when unset. */
+  readonly kind?: string;
   /** Nobody wrote: the gateway wakes the agent. */
   readonly heartbeat?: HeartbeatTurn;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { DispatchSettings, Waiting } from "../../src/dispatch/ports.ts";
 import { Lanes } from "../../src/dispatch/lanes.ts";
+import { turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { sessionKey } from "../../src/types/ids.ts";
@@ -23,6 +24,7 @@ function lanesWith(given: Partial<Ports>) {
   const settings = { queue: QUEUE, maxConcurrent: 4 } as DispatchSettings;
   return new Lanes({
     clock: systemClock,
+    kinds: turnKinds(),
     log: listen(),
     settings: () => settings,
     runTurn: async () => undefined,

@@ -13,14 +13,11 @@ const FACTS = {
   agentId: agentId("main"),
   trigger: "message" as const,
 };
-const beat = { heartbeat: { ackMaxChars: 300 } };
-
 function laneOf(...texts: readonly string[]): Lane {
   const lane = new Lane();
   for (const [id, text] of texts.entries()) {
-    const said = message(text, "1", text === "beat" ? { options: beat } : {});
-    const row: InboxRow = { id, message: said, state: "accepted", attempts: 0 };
-    lane.push({ kind: "turn", waiting: { rows: [row], pending: [] }, merge: true });
+    const row: InboxRow = { id, message: message(text), state: "accepted", attempts: 0 };
+    lane.push({ kind: "turn", waiting: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
   }
   return lane;
 }
@@ -37,7 +34,7 @@ it.each([
   ["new", ["beat", "beat", "beat", "one"], ["beat", "beat"]],
   ["summarize", ["one", "beat", "two"], ["beat"]],
 ] as const)(
-  "a heartbeat pushes nobody's message out of a full lane, and goes first (drop %s of %j)",
+  "a turn that nobody wrote pushes no message out of a full lane, and leaves first (drop %s of %j)",
   (drop, waiting, gone) => {
     const lane = laneOf(...waiting);
     expect(textsOf(lane.shed({ cap: 2, debounceMs: 0, drop }))).toEqual(gone);

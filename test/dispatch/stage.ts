@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/chat.ts";
+import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, Heard, Verdict } from "../../src/dispatch/ports.ts";
+import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { endOldQuestions } from "../../src/dispatch/old-questions.ts";
 import { recover } from "../../src/dispatch/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
@@ -20,6 +22,7 @@ import type { ChatScene } from "../../src/types/send.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { Tool } from "../../src/types/tool.ts";
+import type { TurnKinds } from "../../src/types/turn-kind.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
 import { modelsAt, settingsFor } from "../harness/stage.ts";
 import { LIMITS, type Lines, listen, peer, Platform, scratch, until } from "../outbox/stage.ts";
@@ -64,6 +67,7 @@ export interface Hall {
   /** What the platform takes. */
   limits: ChannelLimits;
   rules: Rules;
+  kinds: TurnKinds;
   gate: (message: InboundMessage) => Promise<Verdict>;
   heard?: Heard;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -112,6 +116,7 @@ export async function openHall(): Promise<Hall> {
     isLinked: true,
     limits: LIMITS,
     rules: {},
+    kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
     async boot(options = {}) {
@@ -143,6 +148,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
   const media = openMediaStore(join(dir, "media"));
   const chatTools = hall.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
+    kinds: hall.kinds,
     journal,
     sessions,
     outbox,

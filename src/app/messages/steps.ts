@@ -3,6 +3,7 @@ import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import { modelName } from "../../types/model.ts";
 import type { FileFate, Receipt } from "../../types/run.ts";
+import { kindNameOf } from "../../types/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
 
@@ -105,7 +106,7 @@ function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow):
 }
 
 const ownWords = ({ options }: InboundMessage): string =>
-  options?.heartbeat ? "the gateway itself woke the agent" : "an operator's own";
+  kindNameOf(options) !== "message" ? "the gateway itself woke the agent" : "an operator's own";
 
 function session({ sessionKey, runId, claimedAt, attempts }: InboxRow): readonly Step[] {
   if (sessionKey === undefined) return [];

@@ -121,7 +121,7 @@ async function approve(context: CommandContext): Promise<CommandAnswer> {
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
   if (!decision) return { text: "Use /approve <id> once, always or deny." };
   const { message, ports } = context;
-  const by = principalOf([{ message }], ports.settings());
+  const by = principalOf([{ message }], ports);
   const taken = context.approvals.resolve(id, decision, by.id);
   if (taken === undefined) return { text: `Nothing waits under "${id}".` };
   return { text: decision === taken ? ANSWERED[taken] : "Allowed once: this command cannot be allowed for good." };

@@ -19,7 +19,7 @@ test("an upward import is refused, whatever form it has", () => {
     `const app = await import("../app/serve.ts");`,
   ];
   for (const form of forms) {
-    const [reason, ...rest] = reasons("src/dispatch/lane.ts", `${form}\n`);
+    const [reason, ...rest] = reasons("src/dispatch/queue/lane.ts", `${form}\n`);
     expect(reason, form).toContain("dispatch/ may not import app/");
     expect(rest).toEqual([]);
   }

@@ -1,6 +1,6 @@
 import type { BeatPlace } from "../automation/heartbeat.ts";
 import type { BeatCause } from "../automation/wake-up.ts";
-import { chatOf } from "../dispatch/deliver-to.ts";
+import { chatOf } from "../dispatch/clients/deliver-to.ts";
 import { agentOf, buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts";
 import type { Peer } from "../types/message.ts";

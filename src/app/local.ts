@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
-import { createChatPort } from "../dispatch/chat.ts";
+import { createChatPort } from "../dispatch/clients/chat.ts";
 import { noticeFor } from "../dispatch/words.ts";
 import { resolveAlias } from "../sessions/keys.ts";
 import { acquireStateLock } from "../store/lock.ts";

@@ -6,18 +6,18 @@ import type { InboundMessage } from "../types/message.ts";
 import type { Session } from "../types/session.ts";
 import { kindNameOf } from "../types/turn-kind.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
-import { Approvals } from "./approvals.ts";
+import { Approvals } from "./approvals/approvals.ts";
 import { refusalOf } from "./commands/access.ts";
 import { commandIn, type AskedCommand } from "./commands/asked.ts";
-import { Compactions } from "./compaction.ts";
-import { LateMessages } from "./late.ts";
-import { Lanes } from "./lanes.ts";
-import { liveLines } from "./live-state.ts";
+import { Compactions } from "./maintenance/compactions.ts";
+import { LateMessages } from "./admission/late.ts";
+import { Lanes } from "./queue/lanes.ts";
+import { liveLines } from "./turn/live-state.ts";
 import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
 import { Replies } from "./replies.ts";
-import { RunBoard } from "./board.ts";
-import { TurnRunner } from "./turn-runner.ts";
-import { LOOK_FOR_ROOM_EVERY_MS } from "./when-room.ts";
+import { RunBoard } from "./clients/run-registry.ts";
+import { TurnRunner } from "./turn/turn-runner.ts";
+import { LOOK_FOR_ROOM_EVERY_MS } from "./retry-while-disk-full.ts";
 import { BROKEN } from "./words.ts";
 
 /** Deciding about a message takes a few milliseconds, unless the disk is full. */

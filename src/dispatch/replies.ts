@@ -6,11 +6,11 @@ import type { Peer } from "../types/message.ts";
 import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
-import { Acks } from "./ack.ts";
-import { leaveBehind } from "./orphans.ts";
+import { Acks } from "./signals/acks.ts";
+import { leaveBehind } from "./recovery/unanswered-turns.ts";
 import type { DispatchPorts } from "./ports.ts";
-import { runIdOf, turnIdOf } from "./turn.ts";
-import { leaveUnanswered } from "./unanswered.ts";
+import { runIdOf, turnIdOf } from "./turn/prepare.ts";
+import { leaveUnanswered } from "./signals/unanswered.ts";
 import { pairingText } from "./words.ts";
 
 /** How long the end of a question waits for its message to have arrived: looks, and milliseconds between two. */

@@ -150,8 +150,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.defaults.compaction.memoryFlush.softThresholdTokens",
     "agents.defaults.compaction.memoryFlush.prompt",
   ],
-  "src/dispatch/behind-turn.ts": ["agents.defaults.compaction.memoryFlush.systemPrompt"],
-  "src/dispatch/compaction.ts": ["agents.defaults.compaction.notifyUser"],
+  "src/dispatch/maintenance/post-turn.ts": ["agents.defaults.compaction.memoryFlush.systemPrompt"],
+  "src/dispatch/maintenance/compactions.ts": ["agents.defaults.compaction.notifyUser"],
   "src/app/rules.ts": [
     "commands.allowFrom",
     "agents.defaults.maxConcurrent",
@@ -179,7 +179,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "agents.list.groupChat.mentionPatterns",
     "channels.responsePrefix",
   ],
-  "src/dispatch/fetch-file.ts": ["channels.mediaTypes.allow", "channels.mediaTypes.deny"],
+  "src/dispatch/media/fetch-file.ts": ["channels.mediaTypes.allow", "channels.mediaTypes.deny"],
   "src/reply/coalesce.ts": [
     "agents.defaults.blockStreamingCoalesce.minChars",
     "agents.defaults.blockStreamingCoalesce.maxChars",
@@ -243,8 +243,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "timeoutSeconds",
   ].map((key) => `audio.transcription.${key}`),
   "src/app/gateway/channel-room.ts": ["channels.enabled"],
-  "src/dispatch/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
-  "src/dispatch/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
+  "src/dispatch/queue/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
+  "src/dispatch/queue/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
   "src/sessions/keys.ts": ["session.dmScope", "session.identityLinks"],
   "src/sessions/send-policy.ts": [
     "session.sendPolicy.default",

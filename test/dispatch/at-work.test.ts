@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Acks } from "../../src/dispatch/ack.ts";
-import { showAtWork } from "../../src/dispatch/at-work.ts";
+import { Acks } from "../../src/dispatch/signals/acks.ts";
+import { showAtWork } from "../../src/dispatch/signals/typing.ts";
 import { RunLog } from "../../src/harness/log.ts";
 import type { SendResult } from "../../src/types/channel.ts";
 import { runId } from "../../src/types/ids.ts";

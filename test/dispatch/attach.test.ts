@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { attach } from "../../src/dispatch/attach.ts";
+import { attach } from "../../src/dispatch/media/attach.ts";
 import { openMediaStore } from "../../src/store/media.ts";
 
 let dir: string;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBlockFeed, wordsOf, type BlockFeedOptions } from "../../src/dispatch/block-feed.ts";
+import { createBlockFeed, wordsOf, type BlockFeedOptions } from "../../src/dispatch/answer/block-feed.ts";
 import { handClock } from "../outbox/stage.ts";
 
 const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RunBoard } from "../../src/dispatch/board.ts";
+import { RunBoard } from "../../src/dispatch/clients/run-registry.ts";
 import { RunLog } from "../../src/harness/log.ts";
 import type { RunEvent } from "../../src/types/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resolveAgents } from "../../src/app/config/settings.ts";
 import { configSchema } from "../../src/app/config/schema.ts";
-import { candidatesFor } from "../../src/dispatch/candidates.ts";
+import { candidatesFor } from "../../src/dispatch/turn/candidates.ts";
 import { modelName } from "../../src/types/model.ts";
 import type { SessionEntry } from "../../src/types/session.ts";
 import { message } from "./stage.ts";

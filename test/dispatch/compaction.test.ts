@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { compactByEngine } from "../../src/dispatch/engine-compaction.ts";
-import { Bill } from "../../src/dispatch/side-costs.ts";
+import { compactByEngine } from "../../src/dispatch/maintenance/engine-compaction.ts";
+import { Bill } from "../../src/dispatch/maintenance/auxiliary-usage.ts";
 import type { CompactionNews } from "../../src/types/chat.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import type { ModelCall } from "../fakes/model.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/fetch-file.ts";
+import { FETCH_WITHIN_MS, fetchFile, type FetchPorts } from "../../src/dispatch/media/fetch-file.ts";
 import { Stopped } from "../../src/harness/until-stopped.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { openMediaStore } from "../../src/store/media.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DispatchSettings, Waiting } from "../../src/dispatch/ports.ts";
-import { Lanes } from "../../src/dispatch/lanes.ts";
+import { Lanes } from "../../src/dispatch/queue/lanes.ts";
 import { turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import { systemClock } from "../../src/types/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { liveLines } from "../../src/dispatch/live-state.ts";
+import { liveLines } from "../../src/dispatch/turn/live-state.ts";
 import { RunLog } from "../../src/harness/log.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { Approval } from "../../src/types/tool.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fetchMedia } from "../../src/dispatch/media.ts";
+import { fetchMedia } from "../../src/dispatch/media/media.ts";
 import type { FetchedFile } from "../../src/types/channel.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import type { MediaItem } from "../../src/types/message.ts";

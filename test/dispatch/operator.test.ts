@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { retryInbox } from "../../src/app/messages/act.ts";
-import { dropNow, runNow } from "../../src/dispatch/operator.ts";
+import { dropNow, runNow } from "../../src/dispatch/clients/operator.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { quiet, until } from "../outbox/stage.ts";
 import { type Boot, type Hall, message, openHall } from "./stage.ts";

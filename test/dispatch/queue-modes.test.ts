@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { overCap, queueAction } from "../../src/dispatch/queue-modes.ts";
+import { overCap, queueAction } from "../../src/dispatch/queue/queue-modes.ts";
 
 const MODES = ["steer", "steer-backlog", "followup", "collect", "interrupt"] as const;
 const mode = fc.constantFrom(...MODES);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ResponsePrefix } from "../../src/dispatch/response-prefix.ts";
+import { ResponsePrefix } from "../../src/dispatch/answer/response-prefix.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
 import { MODEL } from "../harness/stage.ts";

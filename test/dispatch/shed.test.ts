@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunLog } from "../../src/harness/log.ts";
-import { Lane, type LaneTask } from "../../src/dispatch/lane.ts";
+import { Lane, type LaneTask } from "../../src/dispatch/queue/lane.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { message } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SideCosts } from "../../src/dispatch/side-costs.ts";
+import { SideCosts } from "../../src/dispatch/maintenance/auxiliary-usage.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { RunRecord } from "../../src/types/journal.ts";
 import { emptyUsage } from "../../src/types/usage.ts";

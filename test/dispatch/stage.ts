@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { inboundOf } from "../../extensions/webchat/inbound.ts";
-import { createChatPort } from "../../src/dispatch/chat.ts";
+import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, Heard, Verdict } from "../../src/dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
-import { endOldQuestions } from "../../src/dispatch/old-questions.ts";
-import { recover } from "../../src/dispatch/recover.ts";
+import { endOldQuestions } from "../../src/dispatch/recovery/old-questions.ts";
+import { recover } from "../../src/dispatch/recovery/recover.ts";
 import { Outbox } from "../../src/outbox/deliver.ts";
 import { agentOf, keyForPeer } from "../../src/sessions/keys.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";

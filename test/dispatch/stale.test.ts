@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { partByAge } from "../../src/dispatch/stale.ts";
+import { partByAge } from "../../src/dispatch/admission/stale.ts";
 import { openHall, message } from "./stage.ts";
 
 const HOUR = 3_600_000;

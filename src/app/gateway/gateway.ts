@@ -1,6 +1,6 @@
-import { createChatPort } from "../../dispatch/chat.ts";
-import { endOldQuestions } from "../../dispatch/old-questions.ts";
-import { recover } from "../../dispatch/recover.ts";
+import { createChatPort } from "../../dispatch/clients/chat.ts";
+import { endOldQuestions } from "../../dispatch/recovery/old-questions.ts";
+import { recover } from "../../dispatch/recovery/recover.ts";
 import { startServer } from "../../server/server.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";

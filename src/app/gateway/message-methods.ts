@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dropNow, runNow } from "../../dispatch/operator.ts";
+import { dropNow, runNow } from "../../dispatch/clients/operator.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
 import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../messages/act.ts";

@@ -1,5 +1,5 @@
 import { channelIn, parseTarget } from "../../channels/target.ts";
-import { attach, kindOf } from "../../dispatch/attach.ts";
+import { attach, kindOf } from "../../dispatch/media/attach.ts";
 import { pause as pauseFor } from "../../utils/pause.ts";
 import type { Outbox, Reply } from "../../outbox/deliver.ts";
 import type { ChannelLimits } from "../../types/channel.ts";

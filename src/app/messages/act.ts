@@ -1,4 +1,4 @@
-import type { Begun, Dropped } from "../../dispatch/operator.ts";
+import type { Begun, Dropped } from "../../dispatch/clients/operator.ts";
 import { BY_OPERATOR } from "../../store/counts.ts";
 import type { MessageDesk } from "../../store/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";

@@ -2,7 +2,7 @@ import type { Compacted } from "../../harness/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/message.ts";
 import type { Session } from "../../types/session.ts";
-import type { Approvals } from "../approvals.ts";
+import type { Approvals } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** What a command may look at and change. */

@@ -1,7 +1,7 @@
 import type { ModelRef } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
-import { mayUse } from "../may-use.ts";
+import { mayUse } from "../turn/may-use.ts";
 
 const MOST_LISTED = 20;
 

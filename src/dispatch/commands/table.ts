@@ -1,7 +1,7 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
-import { compactedText } from "../compaction.ts";
-import { principalOf } from "../principal.ts";
+import { compactedText } from "../maintenance/compactions.ts";
+import { principalOf } from "../turn/principal.ts";
 import type { Command, CommandAnswer, CommandContext } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { statusText } from "./status.ts";

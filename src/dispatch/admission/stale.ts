@@ -1,0 +1,93 @@
+import { STALE } from "../../store/counts.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { staleKey, type Replies } from "../replies.ts";
+import { staleText } from "../words.ts";
+
+/** What an outage may leave to be answered late. */
+export interface RecoveryLimits {
+  /** Milliseconds since a message was taken; older ones are not answered any more. */
+  readonly maxAgeMs: number;
+  /** Messages; when there are more, the oldest are not answered any more. */
+  readonly maxRows: number;
+}
+
+type Groups = readonly (readonly InboxRow[])[];
+
+/** Turns that are answered still, and those that are too old; one whose reply is planned already is never too old. */
+export async function partByAge(
+  groups: Groups,
+  { journal, clock }: DispatchPorts,
+  { maxAgeMs, maxRows }: RecoveryLimits,
+): Promise<{ fresh: Groups; stale: Groups }> {
+  const fresh: (readonly InboxRow[])[] = [];
+  const stale: (readonly InboxRow[])[] = [];
+  let count = 0;
+  for (const group of groups.toReversed()) {
+    const last = group.at(-1);
+    count += group.length;
+    const isOver = last !== undefined && (clock.now() - waitsSince(last) > maxAgeMs || count > maxRows);
+    const isLate = isOver && !(await isAnswered(group[0] ?? last, journal));
+    (isLate ? stale : fresh).push(group);
+  }
+  return { fresh: fresh.toReversed(), stale: stale.toReversed() };
+}
+
+/** At least in part. The line that tells of stale messages is no answer: a crash may have come between it and their end. */
+async function isAnswered({ id }: InboxRow, { outbox }: DispatchPorts["journal"]): Promise<boolean> {
+  return (await outbox.of(id)).some((row) => row.replyKey !== staleKey(id));
+}
+
+/** Since when it waits: an operator's retry begins anew, whenever its message was written. */
+function waitsSince({ acceptedAt, againOf, message }: InboxRow): number {
+  const taken = acceptedAt ?? message.receivedAt;
+  return againOf === undefined ? Math.min(taken, message.sentAt ?? taken) : taken;
+}
+
+/**
+ * Ends messages that an outage made too old for an answer. Each chat hears of its own in one line; strangers hear nothing.
+ */
+export async function leaveStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
+  const known: InboxRow[] = [];
+  for (const row of rows) {
+    if (await isLetIn(row, ports)) known.push(row);
+    else await ports.journal.inbox.finish([row.id], { kind: "dropped", why: whyOf([row], ports) }, "drop");
+  }
+  await endStale(known, replies, ports);
+}
+
+/** The same for messages that were let in. */
+export async function endStale(rows: readonly InboxRow[], replies: Replies, ports: DispatchPorts): Promise<void> {
+  if (rows.length === 0) return;
+  const chats = Map.groupBy(rows, (row) => chatOf(row.message));
+  for (const own of chats.values()) await replies.leaveStale(own, noteFor(own, ports), whyOf(own, ports));
+  ports.log.warn("messages too old to be answered", {
+    count: rows.length,
+    chats: chats.size,
+    why: whyOf(rows, ports),
+  });
+}
+
+/** What nobody has decided about yet may be a stranger's. */
+async function isLetIn({ sessionKey, message }: InboxRow, ports: DispatchPorts): Promise<boolean> {
+  if (sessionKey !== undefined || message.options?.operator === true) return true;
+  return (await ports.gate(message)).kind === "pass";
+}
+
+const chatOf = ({ from, options }: InboundMessage): string =>
+  [from.channel, from.account, from.chat.id, from.thread ?? "", options?.sessionKey ?? ""].join("\n");
+
+function whyOf(rows: readonly InboxRow[], { clock }: DispatchPorts): string {
+  const hours = Math.floor((clock.now() - Math.min(...rows.map(waitsSince))) / 3_600_000);
+  return hours > 0 ? `${STALE}waited for ${hours} h over an outage` : `${STALE}too many others waited over an outage`;
+}
+
+function noteFor(rows: readonly InboxRow[], ports: DispatchPorts): string {
+  const { agents, defaultAgent } = ports.settings();
+  const timeZone = agents.get(defaultAgent)?.timezone;
+  const show = (at: number) =>
+    new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
+  const times = rows.map(({ message }) => message.sentAt ?? message.receivedAt);
+  return staleText(rows.length, show(Math.min(...times)), show(Math.max(...times)));
+}

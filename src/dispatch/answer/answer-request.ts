@@ -1,0 +1,29 @@
+import type { Clock } from "../../types/clock.ts";
+import type { RunStream } from "../../types/events.ts";
+import type { MediaStore, OutboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { AnswerFilter, TurnKind } from "../../types/turn-kind.ts";
+import type { ChatStyle } from "../ports.ts";
+
+/** A run whose answer is to be brought to a chat, and what of it is there already. */
+export interface AnswerRequest {
+  readonly stream: RunStream;
+  readonly inboxId: number;
+  readonly message: InboundMessage;
+  readonly style: ChatStyle;
+  readonly agent: AgentSettings;
+  readonly media: MediaStore;
+  readonly closedPaths: readonly string[] | undefined;
+  readonly clock: Clock;
+  /** Everything that was planned for this message until now. */
+  rowsNow(): Promise<readonly OutboxRow[]>;
+  /** Chunks that an earlier boot planned for this message. */
+  readonly earlier: readonly OutboxRow[];
+  readonly earlierPreview: string | undefined;
+  /** All that was said before a tool's call is on its way. */
+  said(callId: string): void;
+  readonly kind: TurnKind;
+  /** Gives what of the answer is for people; all of it when unset. */
+  readonly filter: AnswerFilter | undefined;
+}

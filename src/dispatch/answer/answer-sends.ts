@@ -1,0 +1,79 @@
+import type { Outbox } from "../../outbox/deliver.ts";
+import { partWords } from "../../outbox/render.ts";
+import type { OutboxRow } from "../../types/journal.ts";
+import type { ReplyBlock } from "../../types/reply.ts";
+import type { AnswerRequest } from "./answer-request.ts";
+import { wordsOf } from "./block-feed.ts";
+import type { ResponsePrefix } from "./response-prefix.ts";
+
+export interface SendHow {
+  readonly editOf?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly pauseMs?: number;
+}
+
+type Answered = Pick<AnswerRequest, "inboxId" | "message" | "style" | "earlier">;
+
+/** The replies of one answer, each under its name: what an earlier boot planned is known again and not sent twice. */
+export class AnswerSends {
+  readonly #answered: Answered;
+  readonly #outbox: Outbox;
+  readonly #prefix: ResponsePrefix;
+  /** Set when the answer turned out other than what an earlier boot had planned. */
+  #series = "";
+
+  constructor(answered: Answered, outbox: Outbox, prefix: ResponsePrefix) {
+    this.#answered = answered;
+    this.#outbox = outbox;
+    this.#prefix = prefix;
+  }
+
+  wasPlanned(name: string): boolean {
+    return this.#series === "" && this.#planned(name).length > 0;
+  }
+
+  /** The words of each block that an earlier boot planned, in order. */
+  plannedBlocks(): readonly string[] {
+    const known: string[] = [];
+    for (let own = this.#planned("block:0"); own.length > 0; own = this.#planned(`block:${known.length}`))
+      known.push(wordsOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
+    return known;
+  }
+
+  /** Where this answer differs from the planned one a new series begins, and says that it may repeat. */
+  async send(
+    name: string,
+    blocks: readonly ReplyBlock[],
+    { editOf, replyTo, pauseMs = 0, mayRepeat }: SendHow & { readonly mayRepeat: boolean },
+  ): Promise<void> {
+    const { inboxId, message, style, earlier } = this.#answered;
+    const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
+    const isKnown = name !== "reply" && this.wasPlanned(name);
+    if (isKnown && this.#areSame(name, textIn(this.#planned(name)), wanted)) return;
+    if (isKnown) this.#series = `:again${earlier.length}`;
+    await this.#outbox.deliver({
+      replyKey: `in:${inboxId}${this.#series}:${name}`,
+      inboxId,
+      to: message.from,
+      blocks,
+      isRepeat: isKnown || mayRepeat,
+      ...(editOf !== undefined && { editOf }),
+      ...(replyTo !== undefined && { replyTo }),
+      quoteAll: style.replyToMode === "all",
+      pauseMs,
+    });
+  }
+
+  #planned(name: string): readonly OutboxRow[] {
+    const { inboxId, earlier } = this.#answered;
+    return earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
+  }
+
+  /** By their words; before the first block another model's name may stand. */
+  #areSame(name: string, ...texts: readonly [string, string]): boolean {
+    const [before, now] = texts.map((text) => wordsOf(name === "block:0" ? this.#prefix.without(text) : text));
+    return before === now;
+  }
+}
+
+const textIn = (rows: readonly OutboxRow[]): string => rows.map(({ body }) => partWords(body)).join("");

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { parseDirectives } from "../../reply/directives.ts";
+import { NOTICE_TYPE } from "../../sessions/history.ts";
+import type { RunId } from "../../types/ids.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { attach } from "../media/attach.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { RunEnd } from "../../harness/run-end.ts";
+import { noticeFor } from "../words.ts";
+
+type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
+  readonly agent: AgentSettings;
+  readonly runId: RunId;
+};
+
+/** What chats are told in messages of their own stands in the transcript for the web: files, a change of model, a failure. */
+export async function noteForPeople(session: Session, end: RunEnd, ports: PeoplePorts): Promise<void> {
+  const { result, changes } = end;
+  await keepFiles(session, end.texts, ports);
+  for (const text of changes) await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text } });
+  const text = noticeFor(result);
+  if (text === undefined) return;
+  const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
+  await session.append({ type: "custom", customType: NOTICE_TYPE, data });
+}
+
+/** Files that an answer brings, once, whatever boot brings it. */
+async function keepFiles(
+  session: Session,
+  texts: readonly string[],
+  { agent: { workspace }, runId, media: store, closedPaths }: PeoplePorts,
+): Promise<void> {
+  const { media: refs, audioAsVoice } = parseDirectives(texts.join("\n\n"));
+  if (refs.length === 0) return;
+  const id = createHash("sha256").update(`files\n${runId}`).digest("hex").slice(0, 16);
+  if ((await session.after(id)) !== undefined) return;
+  const blocks = await attach(refs, audioAsVoice, { media: store, closedPaths, workspace });
+  const text = blocks.flatMap((block) => (block.kind === "media" ? [] : [block.markdown])).join("\n\n");
+  const media = blocks.flatMap((block) => (block.kind === "media" ? [block.media] : []));
+  const data = { text, runId, ...(media.length > 0 && { media }) };
+  await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { id });
+}

@@ -1,0 +1,64 @@
+import { shownPath } from "../../tools/paths.ts";
+import type { Principal } from "../../types/principal.ts";
+import type { Approval, ApprovalDecision, BoundFile } from "../../types/tool.ts";
+import { shorten } from "../../utils/shorten.ts";
+import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/unicode.ts";
+
+const MOST_NAME = 60;
+const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
+
+/** A display name, which its owner chose: one line, without characters that would end the code span around it. */
+const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
+
+/** The question as a chat is asked it. */
+export function approvalText(approval: Approval): string {
+  const { id, allowance } = approval;
+  const words = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
+  return `${factsOf(approval)}\nAn owner answers within 5 minutes: /approve ${id} ${words}.`;
+}
+
+const ENDS: Readonly<Record<ApprovalDecision, string>> = {
+  "allow-once": "Allowed once.",
+  "allow-always": "Allowed for good, while the files that it names stay as they are.",
+  deny: "Denied.",
+  timeout: "Nobody answered in time: it was not run.",
+  abort: "The run was stopped: it was not run.",
+};
+
+/** The same once it is answered, in place of the question. */
+export const answeredText = (approval: Approval, decision: ApprovalDecision): string =>
+  `${factsOf(approval)}\n${ENDS[decision]}`;
+
+function factsOf({ command, cwd, reason, files = [], principal, chat }: Approval): string {
+  return [
+    `The agent wants to run a command${principal ? ` for ${whoIs(principal)}` : ""}${chat === undefined ? "" : ` in \`${plain(chat)}\``}:`,
+    `\`\`\`sh\n${command.replaceAll("```", "` ` `")}\n\`\`\``,
+    `in \`${cwd.replaceAll("`", "'")}\` (${reason}).`,
+    ...(files.length === 0
+      ? []
+      : ["Only with these files as they are now:", ...files.map((file) => fileLine(file, cwd))]),
+  ].join("\n");
+}
+
+function whoIs({ kind, id, name }: Principal): string {
+  if (kind === "automation") return `the automation \`${plain(id)}\``;
+  const who = name === undefined ? `\`${plain(id)}\`` : `\`${plain(name)}\` (\`${plain(id)}\`)`;
+  return kind === "owner" ? `the owner ${who}` : `${who}, who is no owner`;
+}
+
+const DIGITS = 12;
+
+function fileLine({ path, size, content }: BoundFile, cwd: string): string {
+  const [kind, value = ""] = content.split(":");
+  const mark = kind === "sha256" ? `, sha256 ${value.slice(0, DIGITS)}` : "";
+  return `- \`${shownPath(path, cwd).replaceAll("`", "'")}\` (${size} bytes${mark})`;
+}
+
+export function approvalButtons({ id, allowance }: Approval) {
+  const always = { label: "Always", command: `/approve ${id} always` };
+  return [
+    { label: "Allow once", command: `/approve ${id} once` },
+    ...(allowance === undefined ? [] : [always]),
+    { label: "Deny", command: `/approve ${id} deny` },
+  ];
+}

@@ -1,0 +1,48 @@
+import type { Run } from "../../harness/run.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { Approval, ApprovalDecision } from "../../types/tool.ts";
+import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
+import type { TurnKind } from "../../types/turn-kind.ts";
+import type { Asker } from "./approvals.ts";
+import type { RunnerPorts } from "../turn/ports.ts";
+
+/** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
+export function addressed(message: InboundMessage): InboundMessage | undefined {
+  if (message.options?.operator !== true) return message;
+  const { deliverTo } = message.options;
+  return deliverTo && { ...message, id: "", from: deliverTo };
+}
+
+/** How people are asked whether a command may run: by the run's events, and in its chat. */
+export function askerFor(
+  { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
+  run: () => Run,
+  { replies, outbox, log }: Pick<RunnerPorts, "replies" | "outbox" | "log">,
+): Asker {
+  // Whoever is at a client sees the question there.
+  const isInChat = kind.asks === "chat" || message.options?.operator !== true;
+  const chat = isInChat ? addressed(message)?.from : undefined;
+  const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
+  return {
+    fits: async (approval) => !chat || outbox.isOneMessage(approvalText(approval), chat),
+    asked(approval) {
+      run().stream.emit({ type: "approval_request", approval });
+      if (chat) void replies.ask(chat, questionOf(approval)).catch(lost(approval.id));
+    },
+    answered(approval, decision) {
+      run().stream.emit({ type: "approval_end", id: approval.id, decision });
+      if (chat) void replies.answered(chat, endOf(approval, decision)).catch(lost(approval.id));
+    },
+  };
+}
+
+const questionOf = (approval: Approval) => ({
+  key: `approval:${approval.id}`,
+  text: approvalText(approval),
+  buttons: approvalButtons(approval),
+});
+
+const endOf = (approval: Approval, decision: ApprovalDecision) => ({
+  ...questionOf(approval),
+  answer: answeredText(approval, decision),
+});

@@ -1,0 +1,94 @@
+import { sizesOf } from "../../harness/compact.ts";
+import { RunLog } from "../../harness/log.ts";
+import { parseDirectives } from "../../reply/directives.ts";
+import type { ChatPort, ChatRequest } from "../../types/chat.ts";
+import type { RunStream } from "../../types/events.ts";
+import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey } from "../../types/ids.ts";
+import type { InboundMessage, Peer } from "../../types/message.ts";
+import { MethodError } from "../../types/method.ts";
+import type { RunFacts } from "../../types/run.ts";
+import { webEventKey, type WebMessage } from "../../types/web-room.ts";
+import { compactedText } from "../maintenance/compactions.ts";
+import { chatOf } from "./deliver-to.ts";
+import type { Dispatch } from "../dispatch.ts";
+import { oneShot } from "./one-shot.ts";
+import { plainStream } from "./plain-stream.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/** Gives a message to the channel that it comes through; resolves when it is durable. */
+export type Say = (message: WebMessage) => Promise<void>;
+
+/** The door for web, RPC, HTTP and command-line clients: their messages walk the same way as those of a channel. */
+export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Say): ChatPort {
+  return {
+    send: (request) => send(request, dispatch, { ports, say }),
+    oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
+    abort: (key, only) => dispatch.stop(key, only),
+    compact: async (key) => {
+      const done = await dispatch.compact(key);
+      if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
+      const { kind: _kind, ...sizes } = sizesOf(done);
+      return { compacted: true, ...sizes };
+    },
+    active: (key) => activeRuns(dispatch, key),
+    stream: (id) => {
+      const found = dispatch.board.find(id);
+      return found && plainStream(found);
+    },
+    compactions: (signal) => dispatch.compactions.watch(signal),
+    runs: (signal) => plainStreams(dispatch.board.watch(signal)),
+    plain: (text) => parseDirectives(text).text,
+    approvals: {
+      list: () => dispatch.approvals.list(),
+      resolve: (id, decision) => dispatch.approvals.resolve(id, decision) !== undefined,
+    },
+  };
+}
+
+async function send(request: ChatRequest, dispatch: Dispatch, { ports, say }: { ports: DispatchPorts; say: Say }) {
+  const id = runId(request.idempotencyKey);
+  const eventKey = webEventKey(request.idempotencyKey);
+  const find = () => ports.journal.inbox.find(channelId("webchat"), DEFAULT_ACCOUNT, eventKey);
+  const known = await find();
+  if (known) {
+    checkSame(known.message, request);
+    return { runId: id, status: "duplicate" as const };
+  }
+  const to = deliverTo(request, ports);
+  const isBusy = dispatch.lanes.isBusy(request.sessionKey);
+  await say({ ...request, ...(to && { deliverTo: to }), at: ports.clock.now() });
+  const row = await find();
+  if (row) checkSame(row.message, request);
+  if (row) await dispatch.decided(row);
+  return { runId: id, status: isBusy ? ("queued" as const) : ("started" as const) };
+}
+
+async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {
+  for await (const stream of streams) yield plainStream(stream);
+}
+
+/** Two clients that count from one must not lose each other's messages. Throws `MethodError`. */
+function checkSame(known: InboundMessage, request: ChatRequest): void {
+  if (known.text === request.text && known.options?.sessionKey === request.sessionKey) return;
+  throw new MethodError("INVALID_REQUEST", "this idempotency key was used for another message", {
+    details: { code: "IDEMPOTENCY_KEY_REUSED" },
+  });
+}
+
+/** A run that has ended and whose reply is still on its way to a channel is not active any more. */
+function activeRuns(dispatch: Dispatch, key: SessionKey | undefined): readonly RunFacts[] {
+  return dispatch.lanes
+    .runs()
+    .filter(({ stream }) => !(stream instanceof RunLog && stream.ended))
+    .map(({ stream }) => stream.facts)
+    .filter((facts) => key === undefined || facts.sessionKey === key);
+}
+
+/** Throws `MethodError` when the session belongs to no chat. */
+function deliverTo(request: ChatRequest, { sessions, settings }: DispatchPorts): Peer | undefined {
+  if (request.deliver !== true) return undefined;
+  const { sessionKey: key } = request;
+  const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);
+  if (peer) return peer;
+  throw new MethodError("INVALID_REQUEST", `session ${key} belongs to no chat, so nothing can be delivered`);
+}

@@ -1,0 +1,124 @@
+import { startRun, type Run } from "../../harness/run.ts";
+import { estimateTokens } from "../../sessions/tokens.ts";
+import type { OneShotRequest } from "../../types/chat.ts";
+import type { RunStream } from "../../types/events.ts";
+import { runId, sessionKey } from "../../types/ids.ts";
+import type { ChatMessage, UserMessage } from "../../types/model.ts";
+import { OPERATOR } from "../../types/principal.ts";
+import type { SessionWindow } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Dispatch } from "../dispatch.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { endOf } from "../turn/run-end.ts";
+import { ONE_SHOT } from "../turn-kinds/table.ts";
+
+/** A run over a given history that leaves no session behind, but its receipt. Resolves when it begins: it waits for a place among all runs. */
+export function oneShot(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<RunStream> {
+  const begun = Promise.withResolvers<RunStream>();
+  void dispatch.lanes
+    .inSlot(async () => {
+      const run = await begin(request, dispatch, ports);
+      begun.resolve(run.stream);
+      await record(run, ports);
+    })
+    .catch(begun.reject);
+  return begun.promise;
+}
+
+async function begin(request: OneShotRequest, dispatch: Dispatch, ports: DispatchPorts): Promise<Run> {
+  const settings = ports.settings();
+  const agent = settings.agents.get(request.agentId) ?? settings.agents.get(settings.defaultAgent);
+  const last = request.messages.at(-1);
+  if (!agent || last?.role !== "user") throw new Error("a one-shot request needs an agent and a user turn");
+  const id = runId(request.idempotencyKey);
+  const key = sessionKey(`openai:${id}`);
+  const facts = { runId: id, sessionKey: key, sessionId: id, agentId: agent.id, trigger: ONE_SHOT.trigger };
+  const tools = ports.tools(agent, { principal: OPERATOR, sessionKey: key });
+  const run = startRun(
+    {
+      facts,
+      settings: agent,
+      conversation: new MemoryConversation(request.messages.slice(0, -1)),
+      turn: { entryId: id, ...wordsOf(last), at: last.timestamp },
+      candidates: await candidatesOf(agent, ports),
+      thinking: agent.thinking,
+      timeoutMs: agent.timeoutMs,
+      tools,
+      systemPrompt: (model) =>
+        ports.systemPrompt({
+          agent,
+          model,
+          tools,
+          session: { key, entry: { sessionId: id, updatedAt: last.timestamp } },
+          ...(request.system !== undefined && { extra: request.system }),
+        }),
+    },
+    {
+      ...ports,
+      log: ports.log.with({ run: id, session: key }),
+      approvals: dispatch.approvals.deskFor(
+        { facts, principal: OPERATOR },
+        {
+          asked: (approval) => run.stream.emit({ type: "approval_request", approval }),
+          answered: ({ id: asked }, decision) => run.stream.emit({ type: "approval_end", id: asked, decision }),
+        },
+      ),
+    },
+  );
+  if (request.signal.aborted) run.abort("user");
+  request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
+  dispatch.board.add(run.stream);
+  return run;
+}
+
+const candidatesOf = async ({ model }: AgentSettings, { models }: DispatchPorts) => [
+  model.primary ?? (await models.choose()),
+  ...model.fallbacks,
+];
+
+function wordsOf({ content }: UserMessage) {
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  return {
+    text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
+    images: parts.flatMap((part) => (part.type === "image" ? [part] : [])),
+  };
+}
+
+/** Its answer is the client's, whatever becomes of the record. */
+async function record(run: Run, { journal, clock, log }: DispatchPorts): Promise<void> {
+  const { runId: id, sessionKey: key } = run.stream.facts;
+  const { receipt, result } = await endOf(run);
+  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  try {
+    await journal.runs.record({ runId: id, sessionKey: key, at: clock.now(), receipt, result: ended });
+  } catch (error) {
+    log.error("run not recorded", { run: id, error });
+  }
+}
+
+/** A conversation that nobody keeps. */
+class MemoryConversation {
+  readonly #messages: { entryId: string; message: ChatMessage }[];
+  leafId: string | null;
+
+  constructor(messages: readonly ChatMessage[]) {
+    this.#messages = messages.map((message, index) => ({ entryId: `given-${index}`, message }));
+    this.leafId = this.#messages.at(-1)?.entryId ?? null;
+  }
+
+  async window(): Promise<SessionWindow> {
+    const estimatedTokens = this.#messages.reduce((sum, row) => sum + estimateTokens(row.message), 0);
+    return { messages: this.#messages, estimatedTokens, older: false };
+  }
+
+  async after(): Promise<undefined> {
+    return undefined;
+  }
+
+  async append(body: { type: string; message?: ChatMessage }, options: { id?: string } = {}): Promise<string> {
+    const id = options.id ?? `own-${this.#messages.length}`;
+    if (body.message) this.#messages.push({ entryId: id, message: body.message });
+    this.leafId = id;
+    return id;
+  }
+}

@@ -1,0 +1,111 @@
+import { addCost } from "../../harness/account.ts";
+import { runId, type RunId } from "../../types/ids.ts";
+import type { RunFacts, RunTrigger, SideCost } from "../../types/run.ts";
+import { addUsage, emptyUsage } from "../../types/usage.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { background } from "../../utils/background.ts";
+
+/** The row that a cost belongs to. */
+interface Row {
+  readonly runId: RunId;
+  readonly of: Pick<RunFacts, "sessionKey" | "sessionId">;
+  readonly trigger: RunTrigger;
+  readonly result: string;
+  readonly durationMs: number;
+}
+
+/** What model calls cost that are in no run's receipt: rows of their own in the journal, and the session's counters. */
+export class SideCosts {
+  readonly #ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">;
+  readonly #queue = new KeyedQueue();
+
+  constructor(ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">) {
+    this.#ports = ports;
+  }
+
+  /** Where a run's costs behind its end go: one row for each purpose. Never throws. */
+  behind({ runId: id, sessionKey, sessionId }: RunFacts): (cost: SideCost) => void {
+    const of = { sessionKey, sessionId };
+    return (cost) => {
+      const name = cost.what === "engine" ? "engine" : "compact";
+      const row = { runId: runId(`${id}-${name}`), of, trigger: cost.what, result: "replied", durationMs: 0 };
+      background("record of a cost", this.record([cost], row), this.#ports.log);
+    };
+  }
+
+  /** For one compaction that begins now. */
+  open(id: RunId, of: Row["of"]): Bill {
+    const { clock } = this.#ports;
+    const begun = clock.now();
+    return new Bill((costs, result) => {
+      const durationMs = clock.now() - begun;
+      return this.record(costs, { runId: id, of, trigger: "compaction", result, durationMs });
+    });
+  }
+
+  /** Adds them to the row; nothing is written without any. Never rejects. */
+  async record(costs: readonly SideCost[], row: Row): Promise<void> {
+    if (costs.length === 0) return;
+    try {
+      await this.#queue.run(row.runId, () => this.#add(costs, row));
+    } catch (error) {
+      this.#ports.log.error("cost not recorded", { run: row.runId, error });
+    }
+  }
+
+  async #add(costs: readonly SideCost[], { runId: id, of, trigger, result, durationMs }: Row): Promise<void> {
+    const { journal, clock } = this.#ports;
+    const before = (await journal.runs.find(id))?.receipt;
+    const beside = costs.reduce(addCost, before?.beside ?? []);
+    const [first] = beside;
+    if (!first) return;
+    const receipt = {
+      model: first.model,
+      usage: beside.reduce((sum, { usage }) => addUsage(sum, usage), emptyUsage()),
+      calls: beside.reduce((sum, { calls }) => sum + calls, 0),
+      durationMs: (before?.durationMs ?? 0) + durationMs,
+      trigger,
+      beside,
+    };
+    await journal.runs.record({ runId: id, sessionKey: of.sessionKey, at: clock.now(), receipt, result });
+    await this.#count(costs, of);
+  }
+
+  /** A conversation that began anew meanwhile counts anew. */
+  async #count(costs: readonly SideCost[], { sessionKey, sessionId }: Row["of"]): Promise<void> {
+    const { sessions } = this.#ports;
+    const entry = sessions.peek(sessionKey);
+    if (entry?.sessionId !== sessionId) return;
+    const { input, output } = costs.reduce((sum, { usage }) => addUsage(sum, usage), emptyUsage());
+    await sessions.patch(sessionKey, {
+      inputTokens: (entry.inputTokens ?? 0) + input,
+      outputTokens: (entry.outputTokens ?? 0) + output,
+    });
+  }
+}
+
+/** What one compaction costs, written down at its end; what comes after that is added at once. */
+export class Bill {
+  readonly #write: (costs: readonly SideCost[], result: string) => Promise<void>;
+  readonly #costs: SideCost[] = [];
+  #result: string | undefined;
+
+  constructor(write: (costs: readonly SideCost[], result: string) => Promise<void>) {
+    this.#write = write;
+  }
+
+  add(cost: SideCost | undefined): void {
+    if (!cost) return;
+    if (this.#result === undefined) this.#costs.push(cost);
+    else background("record of a cost", this.#write([cost], this.#result));
+  }
+
+  /** Never rejects. */
+  async close(ended: "done" | "nothing" | "aborted" | undefined): Promise<void> {
+    this.#result = RESULTS[ended ?? "nothing"];
+    await this.#write(this.#costs, this.#result);
+  }
+}
+
+const RESULTS = { done: "replied", aborted: "aborted", nothing: "failed:compaction_failure" } as const;

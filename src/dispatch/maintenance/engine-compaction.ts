@@ -1,0 +1,49 @@
+import { type Compacted, sizesOf } from "../../harness/compact.ts";
+import type { RunRequest } from "../../harness/request.ts";
+import { untilStopped } from "../../harness/until-stopped.ts";
+import type { EngineCompacted, EngineTurn } from "../../types/engine-turn.ts";
+import type { Log } from "../../types/log.ts";
+import type { ModelInfo } from "../../types/model.ts";
+import type { SideCost } from "../../types/run.ts";
+import type { Bill } from "./auxiliary-usage.ts";
+
+interface Job {
+  readonly model: ModelInfo;
+  readonly tokenBudget: number;
+  readonly signal: AbortSignal;
+  readonly instructions?: string;
+  readonly bill: Bill;
+}
+
+/** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */
+export async function compactByEngine(
+  open: NonNullable<RunRequest["openEngine"]>,
+  { model, tokenBudget, signal, instructions, bill }: Job,
+  builtIn: () => Promise<Compacted>,
+  log: Log,
+): Promise<Compacted> {
+  const spent = (cost: SideCost) => bill.add(cost);
+  const host = { signal, spent, compact: async () => inEngineWords(await builtIn()) };
+  const letGo = (late: EngineTurn) => void late.end(undefined);
+  const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {
+    if (!signal.aborted) log.error("context engine not to be had", { error });
+    return undefined;
+  });
+  if (!engine && signal.aborted) return { kind: "aborted" };
+  if (!engine) return { kind: "nothing", because: "no_engine" };
+  try {
+    await engine.begin(signal);
+    const wishes = instructions !== undefined && { instructions };
+    const done = await engine.compact({ why: "asked", model, tokenBudget, signal, ...wishes });
+    if (done.kind === "nothing")
+      return { kind: "nothing", because: "unchanged", reason: `Nothing was compacted: ${done.reason}.` };
+    return { ...done, isListed: false };
+  } finally {
+    await engine.end(undefined);
+  }
+}
+
+function inEngineWords(done: Compacted): EngineCompacted {
+  if (done.kind === "done") return sizesOf(done);
+  return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : done.because };
+}

@@ -1,0 +1,119 @@
+import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../../harness/flush.ts";
+import { costOf } from "../../harness/log.ts";
+import type { Run } from "../../harness/run.ts";
+import { runId } from "../../types/ids.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import { noteCompaction, type Compactions } from "./compactions.ts";
+import { tellDamage } from "./damage.ts";
+import { logRun } from "../turn/log-run.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { requestFor, type PreparedTurn } from "../turn/prepare.ts";
+import { MEMORY_FLUSH } from "../turn-kinds/table.ts";
+
+export interface EndedTurn {
+  readonly prepared: PreparedTurn;
+  readonly session: Session;
+  readonly run: Run;
+  readonly candidates: readonly ModelRef[];
+  /** Aborted when somebody stops the session's work, its reason being who. */
+  readonly signal: AbortSignal;
+}
+
+export interface BehindPorts extends DispatchPorts {
+  readonly compactions: Compactions;
+}
+
+/**
+ * What a long conversation needs behind a turn, while the session is still this turn's, so that the next one never races
+ * it: the agent saves its notes, then the older part becomes a summary, and the next turn is told. Never rejects.
+ */
+export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+  const { prepared, session, run } = turn;
+  const { closing } = ports.compactions;
+  const stop = () => run.abort("shutdown");
+  closing.addEventListener("abort", stop, { once: true });
+  if (closing.aborted) stop();
+  try {
+    await tellDamage(session, chatOf(prepared), ports);
+    await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
+    await compactBehind(turn, ports);
+    const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
+    if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
+  } catch (error) {
+    // The turn has its outcome; the next one looks again.
+    ports.log.error("conversation not tidied", { session: session.key, error });
+  } finally {
+    closing.removeEventListener("abort", stop);
+  }
+}
+
+const chatOf = ({ message }: PreparedTurn) =>
+  message.options?.operator === true ? message.options.deliverTo : message.from;
+
+async function compactBehind({ prepared, session, run }: EndedTurn, { compactions }: BehindPorts): Promise<void> {
+  const { facts } = prepared;
+  const tell = compactions.teller(session);
+  const bill = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
+  const done = await run.compactWhenFull((event) => {
+    bill.add(costOf(event));
+    tell(event);
+  });
+  await bill.close(done?.kind);
+  if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
+}
+
+async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+  const { prepared, session, candidates, signal } = turn;
+  const settings = prepared.agent.compaction?.memoryFlush;
+  // Notes go into files that everybody's prompts read: no words of guests get there by themselves.
+  if (mayHoldGuests(prepared, session)) return;
+  // What an engine compacts is its own to save.
+  if (!settings || turn.run.ownsCompaction() || signal.aborted || (await turn.run.stream.done).kind !== "replied")
+    return;
+  const fill = await turn.run.fill();
+  if (!fill || !isFlushDue(fill, prepared.agent)) return;
+  const extra = settings.systemPrompt ?? FLUSH_SYSTEM_PROMPT;
+  const request = requestFor(ownTurn(prepared), session, ports, { candidates, extra });
+  if (!mayFlush({ entry: session.entry, tools: request.tools }, prepared.agent)) return;
+  const facts = { ...request.facts, runId: runId(`${request.facts.runId}-flush`), trigger: MEMORY_FLUSH.trigger };
+  const log = ports.log.with({ run: facts.runId, session: session.key });
+  const flushed = await flushMemory({
+    request: { ...request, facts },
+    session,
+    deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.behind(facts) },
+    settings,
+    signal,
+    began: (stream) => logRun(stream, ports.log),
+  });
+  log.info("memory flush", { ended: flushed.kind });
+  await keep(flushed, { session, id: facts.runId }, ports);
+}
+
+/** A group is read as one in which anybody may have been heard. */
+const mayHoldGuests = ({ message }: PreparedTurn, { entry }: Session): boolean =>
+  entry.heardGuests === true || (message.options?.operator !== true && message.from.chat.kind === "group");
+
+/** Nobody is to take the turn of the flush for the one before it. */
+const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
+  ...prepared,
+  turn: { ...prepared.turn, entryId: `${prepared.turn.entryId}-flush` },
+});
+
+/** Once per cycle, however it ended; one that somebody cut short comes again. */
+async function keep(
+  { kind, result, receipt }: Flushed,
+  { session, id }: { session: Session; id: ReturnType<typeof runId> },
+  { journal, clock }: BehindPorts,
+): Promise<void> {
+  const { entry } = session;
+  const at = clock.now();
+  const { input, output } = receipt.usage;
+  await session.update({
+    inputTokens: (entry.inputTokens ?? 0) + input,
+    outputTokens: (entry.outputTokens ?? 0) + output,
+    ...(kind !== "interrupted" && { memoryFlushCompactionCount: entry.compactionCount ?? 0, memoryFlushAt: at }),
+  });
+  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  await journal.runs.record({ runId: id, sessionKey: session.key, at, receipt, result: ended });
+}

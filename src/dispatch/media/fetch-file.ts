@@ -1,0 +1,127 @@
+import { Stopped } from "../../harness/until-stopped.ts";
+import { isDiskError } from "../../store/disk.ts";
+import type { Clock } from "../../types/clock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { MediaItem, Peer } from "../../types/message.ts";
+import { NotNow } from "../../types/not-now.ts";
+import { backoff } from "../../utils/backoff.ts";
+import { isOfType } from "../../utils/mime-pattern.ts";
+import type { DispatchPorts, DispatchSettings } from "../ports.ts";
+
+/** For how long a file is asked for, the wait for its account's connection included; milliseconds. */
+export const FETCH_WITHIN_MS = 60_000;
+
+const LOOK_FOR_LINK_EVERY_MS = 100;
+const PAUSES = { firstMs: 500, longestMs: 10_000 };
+
+/** A file that lies in the media store. */
+export interface StoredFile {
+  readonly bytes: Uint8Array;
+  readonly path: string;
+  readonly mime: string;
+}
+
+/** How asking for a file ended. `tries`: how often its platform or the store was asked. */
+export type FileEnd = { readonly tries: number; readonly ms: number } & (
+  | { readonly kind: "stored"; readonly file: StoredFile }
+  | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
+);
+
+export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log"> {
+  /** Which files the chat takes; all when unset. */
+  settings?(): Pick<DispatchSettings, "chat">;
+  /** Nobody waits for the file any more. */
+  readonly stopping: AbortSignal;
+}
+
+type Try =
+  | { readonly kind: "stored"; readonly file: StoredFile }
+  | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
+  | { readonly kind: "no link"; readonly comes: boolean }
+  | { readonly kind: "later"; readonly why: string; readonly afterMs: number | undefined; readonly error: unknown };
+
+/**
+ * Fetches one file into the media store, and waits for what passes: a connection that comes, an outage, a limit. Throws
+ * `Stopped` when the signal aborts, and what the disk throws.
+ */
+export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts): Promise<FileEnd> {
+  const begun = ports.clock.now();
+  for (let tries = 0; ;) {
+    const now = await tryOnce(item, from, ports);
+    if (now.kind !== "no link") tries += 1;
+    const ms = ports.clock.now() - begun;
+    if (now.kind === "stored" || now.kind === "lost") return { ...now, tries, ms };
+    const pauseMs = pauseAfter(now, tries);
+    if (ms + pauseMs > FETCH_WITHIN_MS) return { ...givenUp(now, from), tries, ms };
+    const about = { channel: from.channel, kind: item.kind, pauseMs };
+    if (now.kind === "later") ports.log.info("media not fetched yet", { ...about, ...problemOf(now) });
+    await pause(pauseMs, ports.clock, ports.stopping);
+    if (ports.stopping.aborted) throw new Stopped();
+  }
+}
+
+async function tryOnce(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try> {
+  try {
+    return await ask(item, from, ports);
+  } catch (error) {
+    // The whole turn waits for room, and its files with it.
+    if (isDiskError(error)) throw error;
+    if (error instanceof OpenClawError && FOR_GOOD.has(error.code))
+      return { kind: "lost", why: sentenceOf(error), error };
+    if (error instanceof NotNow) return { kind: "later", why: error.message, afterMs: error.afterMs, error };
+    return { kind: "later", why: "fetching it failed", afterMs: undefined, error };
+  }
+}
+
+const sentenceOf = ({ message }: Error): string => message.replace(/\.$/, "");
+
+const FOR_GOOD = new Set<string>(["MEDIA_UNAVAILABLE", "MEDIA_TOO_LARGE"]);
+
+async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try> {
+  const { media } = ports;
+  if (item.source.at === "store") {
+    const bytes = await media.read(item.source.id);
+    const mime = item.mime ?? "application/octet-stream";
+    return { kind: "stored", file: { bytes, path: media.path(item.source.id), mime } };
+  }
+  const link = ports.link(from);
+  if (!link) return { kind: "no link", comes: ports.linkComes?.(from) === true };
+  if (!link.download) return { kind: "lost", why: "its channel gives no files" };
+  const got = await link.download(item);
+  const mime = await media.typeOf(got.bytes, got.mime);
+  if (!isTaken(mime, from, ports)) return { kind: "lost", why: `files of the type ${mime} are not taken here` };
+  const name = got.name ?? item.name;
+  const kept = await media.put(got.bytes, { ...(got.mime && { mime: got.mime }), ...(name && { name }) });
+  return { kind: "stored", file: { bytes: got.bytes, path: kept.path, mime: kept.mime } };
+}
+
+function isTaken(mime: string, from: Peer, { settings }: FetchPorts): boolean {
+  const { allow, deny = [] } = settings?.().chat(from).mediaTypes ?? {};
+  const isOne = (pattern: string) => isOfType(mime, pattern);
+  return !deny.some(isOne) && (allow?.some(isOne) ?? true);
+}
+
+function pauseAfter(now: Try & { kind: "no link" | "later" }, tries: number): number {
+  if (now.kind === "no link") return now.comes ? LOOK_FOR_LINK_EVERY_MS : Number.POSITIVE_INFINITY;
+  return Math.max(backoff(tries - 1, PAUSES), now.afterMs ?? 0);
+}
+
+function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }: Peer) {
+  if (now.kind === "no link") return { kind: "lost" as const, why: `${channel}/${account} is not connected` };
+  return { kind: "lost" as const, why: now.why, error: now.error };
+}
+
+/** What `NotNow` says is all that there is to it. */
+const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });
+
+/** Ends early, and never rejects, when the signal aborts. */
+async function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const forget = clock.after(ms, resolve);
+  const end = () => resolve();
+  signal.addEventListener("abort", end, { once: true });
+  await promise;
+  forget();
+  signal.removeEventListener("abort", end);
+}

@@ -1,0 +1,132 @@
+import { measure } from "../../history/images/measure.ts";
+import type { AttachedFile, MissingFile } from "../../prompt/draft.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../../types/message.ts";
+import type { ImageContent } from "../../types/model.ts";
+import type { FileFate } from "../../types/run.ts";
+import { fetchFile, type FetchPorts, type FileEnd, type StoredFile } from "./fetch-file.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+export interface FetchedMedia {
+  readonly files: readonly AttachedFile[];
+  readonly missing: readonly MissingFile[];
+  /** What became of each file. */
+  readonly fates: readonly FileFate[];
+  readonly images: readonly ImageContent[];
+  /** What was said in the recordings of a message and of the one that it quotes, by the id of its row. */
+  readonly spoken: ReadonlyMap<InboxRow["id"], readonly Spoken[]>;
+}
+
+interface Spoken {
+  readonly line: string;
+  readonly quoted: boolean;
+}
+
+/** Bytes of an image that a model is shown directly; larger ones stay files. */
+const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
+const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp)$/;
+
+export type MediaPorts = FetchPorts & Pick<DispatchPorts, "transcribe">;
+
+/**
+ * Fetches what lies beside the messages and those that they quote, side by side. A file that cannot be had is told to the log and to the model;
+ * the text is answered all the same. Throws as `fetchFile`.
+ */
+export async function fetchMedia(rows: readonly InboxRow[], ports: MediaPorts): Promise<FetchedMedia> {
+  const fetched = await Promise.all(
+    itemsOf(rows).map(async (asked) => ({ row: asked.row.id, ...(await fetchItem(asked, ports)) })),
+  );
+  const said = fetched.flatMap(({ row, spoken }) => (spoken === undefined ? [] : [{ row, spoken }]));
+  return {
+    files: fetched.flatMap(({ file }) => file ?? []),
+    missing: fetched.flatMap(({ missing }) => missing ?? []),
+    fates: fetched.map(({ fate }) => fate),
+    images: fetched.flatMap(({ image }) => image ?? []),
+    spoken: new Map(
+      [...Map.groupBy(said, ({ row }) => row)].map(([row, own]) => [row, own.map(({ spoken }) => spoken)]),
+    ),
+  };
+}
+
+interface Asked {
+  readonly item: MediaItem;
+  readonly row: InboxRow;
+  readonly quoted: boolean;
+}
+
+/** Each file once: a message may quote one of the same turn, and several the same. */
+function itemsOf(rows: readonly InboxRow[]): readonly Asked[] {
+  const own = rows.flatMap((row) => row.message.media.map((item) => ({ item, row, quoted: false })));
+  const quoted = rows.flatMap((row) => (row.message.replyTo?.media ?? []).map((item) => ({ item, row, quoted: true })));
+  const placeOf = ({ item: { source } }: Asked) => (source.at === "store" ? source.id : source.ref);
+  const places = new Set(own.map(placeOf));
+  return [...own, ...quoted.filter((one) => !places.has(placeOf(one)) && places.add(placeOf(one)))];
+}
+
+/** The message with what was said in its recordings below its text. Somebody else's words never get there: they stay with what is quoted. */
+export function withSpoken({ id, message }: InboxRow, { spoken }: FetchedMedia): InboundMessage {
+  const lines = spoken.get(id);
+  if (!lines) return message;
+  const linesOf = (quoted: boolean) => lines.filter((one) => one.quoted === quoted).map(({ line }) => line);
+  const text = [message.text, ...linesOf(false)].filter((part) => part.trim() !== "").join("\n");
+  return { ...message, text, ...withQuoted(message.replyTo, linesOf(true)) };
+}
+
+const withQuoted = (replyTo: QuotedMessage | undefined, spoken: readonly string[]): Pick<InboundMessage, "replyTo"> =>
+  replyTo && spoken.length > 0 ? { replyTo: { ...replyTo, spoken } } : {};
+
+interface Fetched {
+  readonly fate: FileFate;
+  readonly file?: AttachedFile;
+  readonly missing?: MissingFile;
+  readonly image?: ImageContent;
+  readonly spoken?: Spoken;
+}
+
+async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promise<Fetched> {
+  const end = await fetchFile(item, row.message.from, ports);
+  const fate = fateOf(item, row, end);
+  if (end.kind === "lost") {
+    const { channel } = row.message.from;
+    ports.log.warn("media not fetched", { channel, ...fate, error: end.error });
+    const mime = item.mime === undefined ? {} : { mime: item.mime };
+    const missing = { ...nameOf(item), ...mime, ...lengthOf(item), kind: item.kind, why: end.why };
+    return { fate, missing: { ...missing, ...(quoted && { quoted }) } };
+  }
+  const { file: stored } = end;
+  const { kind } = item;
+  const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
+  const said = isSpeech(kind) ? await ports.transcribe?.({ ...stored, kind }) : undefined;
+  if (said)
+    return { fate, file: { ...file, transcribed: true }, spoken: { line: spokenLine(item, said.text), quoted } };
+  return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
+}
+
+const nameOf = ({ name }: MediaItem) => (name === undefined ? {} : { name });
+const lengthOf = ({ durationSeconds }: MediaItem) => (durationSeconds === undefined ? {} : { durationSeconds });
+
+function fateOf(item: MediaItem, row: InboxRow, end: FileEnd): FileFate {
+  const { tries, ms: durationMs } = end;
+  const what = end.kind === "stored" ? { bytes: end.file.bytes.byteLength } : { why: end.why };
+  return { inboxId: row.id, kind: item.kind, ...nameOf(item), tries, durationMs, ...what };
+}
+
+const isSpeech = (kind: MediaKind): boolean => kind === "voice" || kind === "audio";
+
+/** Marked, because spoken words are written down with mistakes. */
+function spokenLine({ kind, durationSeconds }: MediaItem, text: string): string {
+  const name = kind === "voice" ? "Voice message" : "Audio";
+  const length = durationSeconds === undefined ? "" : `, ${Math.round(durationSeconds)} s`;
+  return `[${name}${length}] ${text}`;
+}
+
+const isShown = (stored: StoredFile, item: MediaItem): boolean =>
+  (item.kind === "image" || item.kind === "sticker") &&
+  IMAGE_TYPES.test(stored.mime) &&
+  stored.bytes.length <= MOST_IMAGE_BYTES &&
+  // One without a sound head is refused by the provider, and with it every later request of the conversation.
+  measure(stored.bytes) !== undefined;
+
+function toImage(bytes: Uint8Array, mimeType: string): ImageContent {
+  return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };
+}

@@ -1,0 +1,233 @@
+import type { RunLog } from "../../harness/log.ts";
+import type { AbortCause, Run } from "../../harness/run.ts";
+import type { RunId } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { DispatchSettings, Waiting } from "../ports.ts";
+import { overCap } from "./queue-modes.ts";
+import { areThreadsApart } from "./same-chat.ts";
+import { runIdOf } from "../turn/prepare.ts";
+import { background } from "../../utils/background.ts";
+
+/** Something that needs the session to itself. */
+export type LaneTask =
+  | TurnTask
+  | {
+      readonly kind: "work";
+      readonly rows: readonly InboxRow[];
+      readonly log?: RunLog;
+      work(): Promise<void>;
+      abort?(): void;
+    };
+
+export interface TurnTask {
+  readonly kind: "turn";
+  readonly waiting: Waiting;
+  /** Turns of people that came while the session was busy become one. */
+  readonly merge: boolean;
+  /** Leaves a queue that is over its cap before any turn that a person wrote. */
+  readonly leavesFirst?: boolean;
+}
+
+/** Where a turn goes on. */
+export interface TurnPlace {
+  /** The turn is to end, also while it is being prepared. */
+  readonly stopping: AbortSignal;
+  /** The turn's run is there. */
+  begin(run: Run): void;
+}
+
+/** What waits and runs for one session. */
+export class Lane implements TurnPlace {
+  /** The run under way, once it has begun. */
+  run: Run | undefined;
+  busy = false;
+  /** Something came while the work was under way, so its neighbours may follow. */
+  isBurst = false;
+  #isOver = false;
+  #current: LaneTask | undefined;
+  #aborted: AbortCause | undefined;
+  #stop = new AbortController();
+  readonly #tasks: LaneTask[] = [];
+
+  get waiting(): number {
+    return this.#tasks.length;
+  }
+
+  /** The messages that the turn under way began with. */
+  get running(): readonly InboxRow[] {
+    return this.#current ? rowsOf(this.#current) : [];
+  }
+
+  /** The channel of what comes next. */
+  get nextChannel(): string | undefined {
+    const [next] = this.#tasks;
+    return next && rowsOf(next)[0]?.message.from.channel;
+  }
+
+  /** The turn under way is to end: asked before it begins. */
+  get isAborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  push(task: LaneTask): void {
+    this.#tasks.push(task);
+    if (!this.#isOver) this.isBurst = true;
+  }
+
+  /** Before everything that waits: the new conversation begins with it. */
+  pushFirst(task: LaneTask): void {
+    this.#tasks.unshift(task);
+  }
+
+  /** Empties the lane, or takes the turn of one run out of it. */
+  clear(only?: RunId): readonly LaneTask[] {
+    return this.#takeOut(this.#tasks.filter((task) => only === undefined || turnRunId(task) === only));
+  }
+
+  enter(task: LaneTask): void {
+    this.#current = task;
+    this.#aborted = undefined;
+    this.#stop = new AbortController();
+    this.#isOver = false;
+    this.isBurst = this.#tasks.length > 0;
+  }
+
+  /** The turn's run is there; one that was aborted while it was prepared ends at once. */
+  begin(run: Run): void {
+    this.run = run;
+    this.#isOver = false;
+    if (this.#aborted !== undefined) run.abort(this.#aborted);
+    // What is written behind the answer is no part of a burst, though the session may still be busy with itself.
+    const ended = run.stream.done.then(() => {
+      if (this.run === run) this.#isOver = true;
+    });
+    background("end of a run", ended);
+  }
+
+  leave(): void {
+    this.run = undefined;
+    this.#current = undefined;
+  }
+
+  /** Ends the turn under way, also while it is being prepared. */
+  abort(by: AbortCause): void {
+    if (this.#current?.kind === "work") this.#current.abort?.();
+    if (this.#current?.kind !== "turn") return;
+    this.#aborted ??= by;
+    this.#stop.abort();
+    this.run?.abort(by);
+  }
+
+  /** Where a message is: in the task under way, in one that waits, or nowhere here. */
+  standingOf(inboxId: number): "running" | "waiting" | undefined {
+    if (this.#current && hasRow(this.#current, inboxId)) return "running";
+    return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
+  }
+
+  /** True when nothing but this message is in its task. */
+  isAlone(inboxId: number): boolean {
+    const tasks = this.#current ? [this.#current, ...this.#tasks] : this.#tasks;
+    const own = tasks.find((task) => hasRow(task, inboxId));
+    return own !== undefined && rowsOf(own).length === 1;
+  }
+
+  /** Takes out the waiting task of a message that is alone in it. */
+  takeOut(inboxId: number): LaneTask | undefined {
+    const own = this.#tasks.find((task) => hasRow(task, inboxId));
+    return own && rowsOf(own).length === 1 ? this.#takeOut([own])[0] : undefined;
+  }
+
+  /** The run of the turn under way, begun or not. */
+  get runId(): RunId | undefined {
+    return this.run?.stream.facts.runId ?? (this.#current && turnRunId(this.#current));
+  }
+
+  /** The next task; turns that may be merged and stand together come as one. */
+  take(): LaneTask | undefined {
+    const first = this.#tasks.shift();
+    if (first?.kind !== "turn" || !first.merge) return first;
+    const rows = [...first.waiting.rows];
+    const pending = [...first.waiting.pending];
+    for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
+      if (areThreadsApart(next.waiting.rows, rows)) break;
+      this.#tasks.shift();
+      rows.push(...next.waiting.rows);
+      pending.push(...next.waiting.pending);
+    }
+    return { ...first, waiting: { ...first.waiting, rows, pending } };
+  }
+
+  /**
+   * Holds the lane to the cap. Gives the turns that do not stay, to be refused. With `summarize` the oldest turns become
+   * one, which has a line on each of their messages. Turns that nobody wrote leave first.
+   */
+  shed(queue: DispatchSettings["queue"]): readonly LaneTask[] {
+    const first = this.#takeOut(this.#turns.filter(leavesFirst).slice(0, overCap(this.#turns.length, queue.cap)));
+    if (queue.drop === "summarize") return [...first, ...this.#fold(queue.cap)];
+    const said = this.#turns.filter((task) => !leavesFirst(task));
+    const over = overCap(said.length, queue.cap);
+    return [...first, ...this.#takeOut(queue.drop === "old" ? said.slice(0, over) : said.slice(said.length - over))];
+  }
+
+  get #turns(): readonly TurnTask[] {
+    return this.#tasks.filter((task) => task.kind === "turn");
+  }
+
+  /** Where no two turns can become one, the newest is refused: whoever sent it learns of it at once. */
+  #fold(cap: number): readonly LaneTask[] {
+    const refused: LaneTask[] = [];
+    while (overCap(this.#turns.length, cap) > 0) {
+      const pair = foldablePair(this.#turns);
+      if (pair) {
+        this.#tasks.splice(this.#tasks.indexOf(pair[0]), 1, fold(...pair));
+        this.#tasks.splice(this.#tasks.indexOf(pair[1]), 1);
+      } else {
+        const newest = this.#turns.findLast((task) => task.waiting.isReplay !== true);
+        if (!newest) break;
+        refused.push(...this.#takeOut([newest]));
+      }
+    }
+    return refused;
+  }
+
+  #takeOut(gone: readonly LaneTask[]): readonly LaneTask[] {
+    const kept = this.#tasks.filter((task) => !gone.includes(task));
+    this.#tasks.splice(0, this.#tasks.length, ...kept);
+    return gone;
+  }
+}
+
+/** The oldest two turns that one answer can serve. A client that watches its own run gets that run. */
+function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask] | undefined {
+  const free = turns.filter(({ waiting }) => waiting.log === undefined && waiting.isReplay !== true);
+  for (const [at, one] of free.entries()) {
+    const other = free.slice(at + 1).find((next) => !areThreadsApart(next.waiting.rows, one.waiting.rows));
+    if (other) return [one, other];
+  }
+  return undefined;
+}
+
+function fold(one: TurnTask, other: TurnTask): TurnTask {
+  const { text: _text, ...first } = one.waiting;
+  const rows = [...one.waiting.rows, ...other.waiting.rows];
+  const pending = [...one.waiting.pending, ...other.waiting.pending];
+  const merge = one.merge && other.merge;
+  // Turns that are merged anyway come to the same turn as without the cap, which tells those over it in a line each.
+  return { kind: "turn", merge, waiting: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
+}
+
+const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+
+const leavesFirst = (task: TurnTask): boolean => task.leavesFirst === true;
+
+const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((row) => row.id === inboxId);
+
+/** The run that a task would become or be. */
+export function turnRunId(task: LaneTask): RunId | undefined {
+  const row = task.kind === "turn" ? task.waiting.rows[0] : undefined;
+  return row && runIdOf(row);
+}

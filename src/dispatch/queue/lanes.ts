@@ -1,0 +1,276 @@
+import type { Run } from "../../harness/run.ts";
+import { isDiskError } from "../../store/disk.ts";
+import type { RunId, SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { Log } from "../../types/log.ts";
+import { Lane, type LaneTask, type TurnPlace, turnRunId } from "./lane.ts";
+import type { DispatchPorts, QueueMode, Waiting } from "../ports.ts";
+import { queueAction } from "./queue-modes.ts";
+import { areThreadsApart } from "./same-chat.ts";
+import { Slots } from "./slots.ts";
+import { LOOK_FOR_ROOM_EVERY_MS } from "../retry-while-disk-full.ts";
+
+/** Why a task is not run. */
+export type ShedCause = "full" | "stopped" | "broken";
+
+export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
+  readonly log: Log;
+  /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
+  runTurn(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void>;
+  /** Into the running turn; false when it ended first. */
+  steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
+  /** Whether it may slip into a turn of these rows, whose reach it would have. */
+  maySteer(waiting: Waiting, running: readonly InboxRow[]): boolean;
+  /** A task waits for the disk. Never rejects. */
+  onDiskFull(task: LaneTask, error: unknown): Promise<void>;
+  /** The rows of a task that will not be run. */
+  shed(task: LaneTask, why: ShedCause): Promise<void>;
+}
+
+/** After an abort a run ends within a second; what takes longer goes on after the next start. */
+const ABORT_MS = 2000;
+
+/** One lane per session, and the global one around their runs. */
+export class Lanes {
+  readonly #lanes = new Map<SessionKey, Lane>();
+  readonly #underway = new Set<Promise<void>>();
+  /** Rows on their way into a running turn: they are in no lane. */
+  readonly #steering = new Set<number>();
+  readonly #ports: LanePorts;
+  readonly #slots: Slots;
+  #closing = false;
+
+  constructor(ports: LanePorts) {
+    this.#ports = ports;
+    this.#slots = new Slots(() => ports.settings().maxConcurrent);
+  }
+
+  /** A message for a session: starts a turn, or joins what is there as the queue mode says. True when it has to wait. */
+  offer(key: SessionKey, waiting: Waiting, how: { mode: QueueMode; debounceMs: number }): boolean {
+    const { mode, debounceMs } = how;
+    const lane = this.#lane(key);
+    const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
+    const merge = action.kind !== "wait" || action.merge;
+    if (action.kind === "steer" && lane.run && this.#maySteer(waiting, lane)) {
+      this.#keep(this.#steer(key, lane.run, waiting));
+      return true;
+    }
+    if (action.kind === "interrupt") lane.abort("user");
+    const leavesFirst = waiting.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first");
+    const mayMerge = merge && waiting.log === undefined && waiting.isReplay !== true;
+    lane.push({ kind: "turn", waiting, merge: mayMerge, leavesFirst });
+    for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#shed(key, task, "full"));
+    return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
+  }
+
+  /** A turn that goes before everything that waits: a command made it. */
+  enterFirst(key: SessionKey, waiting: Waiting): void {
+    const lane = this.#lane(key);
+    lane.pushFirst({ kind: "turn", waiting, merge: false });
+    this.#wake(key, lane);
+  }
+
+  /** Work that needs the session to itself. With `reset` it ends the running turn and goes before what waits. */
+  occupy(key: SessionKey, task: LaneTask & { kind: "work" }, how: "lane" | "reset"): void {
+    const lane = this.#lane(key);
+    if (how === "reset") {
+      lane.abort("user");
+      lane.pushFirst(task);
+    } else lane.push(task);
+    this.#wake(key, lane);
+  }
+
+  /** Ends the running turn and empties the lane, or ends one run, begun or waiting. The ids of those that ended. */
+  async stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
+    const lane = this.#lanes.get(key);
+    if (!lane) return [];
+    const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
+    if (ended.length > 0 || only === undefined) lane.abort("user");
+    const dropped = lane.clear(only);
+    for (const task of dropped) await this.#shed(key, task, "stopped");
+    return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
+  }
+
+  /** Where a message is. On its way into a running turn it counts as running. */
+  standingOf(inboxId: number): "running" | "waiting" | undefined {
+    return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.standingOf(inboxId);
+  }
+
+  /**
+   * Ends the work for a message that has its outcome already. A turn that has others in it goes on; of one that still
+   * waits the message is left out when it begins.
+   */
+  async drop(inboxId: number): Promise<"stopped" | "waiting" | "goes_on" | "idle"> {
+    const standing = this.standingOf(inboxId);
+    const found = this.#laneOf(inboxId);
+    if (standing === undefined) return "idle";
+    if (!found || (standing === "running" && !found.lane.isAlone(inboxId))) return "goes_on";
+    const { key, lane } = found;
+    if (standing === "running") {
+      lane.abort("user");
+      return "stopped";
+    }
+    const task = lane.takeOut(inboxId);
+    if (task) await this.#shed(key, task, "stopped");
+    return "waiting";
+  }
+
+  #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane } | undefined {
+    for (const [key, lane] of this.#lanes) if (lane.standingOf(inboxId)) return { key, lane };
+    return undefined;
+  }
+
+  isBusy(key: SessionKey): boolean {
+    return this.#lanes.get(key)?.busy === true;
+  }
+
+  /** Runs under way. */
+  runs(): readonly Run[] {
+    return [...this.#lanes.values()].flatMap((lane) => lane.run ?? []);
+  }
+
+  get waiting(): number {
+    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.waiting, 0);
+  }
+
+  /** Work of no session, among all runs at once. */
+  inSlot(work: () => Promise<void>): Promise<void> {
+    return this.#slots.use(work);
+  }
+
+  /** Nothing new begins; what runs may end within `ms`, then it is aborted and goes on after the next start. */
+  async close(ms: number): Promise<void> {
+    this.#closing = true;
+    const { clock } = this.#ports;
+    const late = Promise.withResolvers<void>();
+    const cancelAbort = clock.after(ms, () => {
+      for (const lane of this.#lanes.values()) lane.abort("shutdown");
+    });
+    const cancelWait = clock.after(ms + ABORT_MS, late.resolve);
+    await Promise.race([Promise.all(this.#underway), late.promise]);
+    cancelAbort();
+    cancelWait();
+  }
+
+  #maySteer(waiting: Waiting, { running }: Lane): boolean {
+    return !areThreadsApart(waiting.rows, running) && this.#ports.maySteer(waiting, running);
+  }
+
+  #lane(key: SessionKey): Lane {
+    const lane = this.#lanes.get(key) ?? new Lane();
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  /** True when this call set the lane going. */
+  #wake(key: SessionKey, lane: Lane, debounceMs = 0): boolean {
+    if (lane.busy || this.#closing) return false;
+    lane.busy = true;
+    this.#keep(this.#drain(key, lane, debounceMs));
+    return true;
+  }
+
+  /** Closing waits for it. */
+  #keep(work: Promise<void>): void {
+    const kept = work.finally(() => this.#underway.delete(kept));
+    this.#underway.add(kept);
+  }
+
+  async #drain(key: SessionKey, lane: Lane, debounceMs: number): Promise<void> {
+    await this.#pause(debounceMs);
+    for (let task = lane.take(); task && !this.#closing; task = lane.take()) {
+      lane.enter(task);
+      await this.#runSafely(key, lane, task);
+      lane.leave();
+      await this.#settle(lane);
+    }
+    lane.busy = false;
+    if (lane.waiting === 0) this.#lanes.delete(key);
+  }
+
+  /** A task ends here in every way that it can end, so that the lane is always free for the next one. */
+  async #runSafely(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    try {
+      await this.#run(key, lane, task);
+    } catch (error) {
+      this.#ports.log.error("lane task broke", { session: key, error });
+    }
+  }
+
+  async #run(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    for (let current = task; !this.#closing; current = again(current)) {
+      try {
+        return await this.#try(key, lane, current);
+      } catch (error) {
+        if (!isDiskError(error)) {
+          this.#ports.log.error("lane task broke", { session: key, error });
+          return this.#shed(key, task, "broken");
+        }
+        await this.#ports.onDiskFull(task, error);
+        await this.#untilDiskTakesWrites(lane);
+      }
+    }
+  }
+
+  /** A try costs a call of the model, so none is made before a probe was written. Resolves early when the task is stopped. */
+  async #untilDiskTakesWrites(lane: Lane): Promise<void> {
+    do await this.#pause(LOOK_FOR_ROOM_EVERY_MS);
+    while (!this.#closing && !lane.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
+  }
+
+  async #try(key: SessionKey, lane: Lane, task: LaneTask): Promise<void> {
+    if (task.kind === "work") await task.work();
+    else await this.#slots.use(() => this.#turn(key, lane, task));
+  }
+
+  /** What waited for its slot may have been stopped meanwhile, or the gateway with it. */
+  async #turn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
+    if (this.#closing) return;
+    if (lane.isAborted) await this.#shed(key, task, "stopped");
+    else await this.#ports.runTurn(key, task.waiting, lane);
+  }
+
+  /** People write in bursts: what came during a run waits a moment for its neighbours. */
+  async #settle(lane: Lane): Promise<void> {
+    if (lane.waiting === 0 || !lane.isBurst || this.#closing) return;
+    const { debounceMs, debounceMsByChannel } = this.#ports.settings().queue;
+    await this.#pause(debounceMsByChannel?.[lane.nextChannel ?? ""] ?? debounceMs);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
+  }
+
+  async #steer(key: SessionKey, run: Run, waiting: Waiting): Promise<void> {
+    const ids = waiting.rows.map((row) => row.id);
+    for (const id of ids) this.#steering.add(id);
+    try {
+      if (await this.#ports.steer(run, key, waiting)) return;
+    } catch (error) {
+      this.#ports.log.warn("message not steered", { session: key, error });
+    } finally {
+      for (const id of ids) this.#steering.delete(id);
+    }
+    const lane = this.#lane(key);
+    lane.push({ kind: "turn", waiting, merge: waiting.log === undefined });
+    this.#wake(key, lane);
+  }
+
+  async #shed(key: SessionKey, task: LaneTask, why: ShedCause): Promise<void> {
+    if (task.kind === "work") task.abort?.();
+    try {
+      await this.#ports.shed(task, why);
+    } catch (error) {
+      // The journal has it: it goes on after the next start.
+      this.#ports.log.error("message left without an outcome", { session: key, error });
+    }
+  }
+}
+
+/** The task as a later try sees it: its turn may be half done, as after a restart, and who watched was told of a failure. */
+function again(task: LaneTask): LaneTask {
+  if (task.kind === "work") return task;
+  const { log: _ended, rows, ...waiting } = task.waiting;
+  const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
+  return { ...task, waiting: { ...waiting, rows: tried, isReplay: true } };
+}

@@ -1,0 +1,24 @@
+import type { Session } from "../../types/session.ts";
+import { addressed } from "../approvals/prompter.ts";
+import { settleSends } from "./open-sends.ts";
+import type { DispatchPorts } from "../ports.ts";
+import { ResponsePrefix } from "../answer/response-prefix.ts";
+import { restoreWords } from "./restore-text.ts";
+import type { PreparedTurn } from "../turn/prepare.ts";
+
+/** What an earlier boot sent of this turn and did not come to write down. */
+export async function takeUpSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+  const {
+    rows: [row],
+    turn,
+    message,
+    agent,
+  } = prepared;
+  if (!row || row.attempts === 0) return;
+  const { journal, clock, settings } = ports;
+  const rows = await journal.outbox.of(row.id);
+  const sent = { inboxId: row.id, turnId: turn.entryId, rows };
+  const prefix = new ResponsePrefix(settings().chat((addressed(message) ?? message).from).responsePrefix, agent);
+  await settleSends(session, sent, clock);
+  await restoreWords(session, { ...sent, prefix }, clock);
+}

@@ -1,0 +1,29 @@
+import type { OutboxRow } from "../../types/journal.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+const ENDED = "Not run: the gateway was restarted before anybody answered this question.";
+
+/**
+ * Questions about commands that a killed gateway left in chats: their commands are denied by the restart. The chat sees so
+ * in place of the question; one that may not have arrived is not sent again. Comes before replies are taken up.
+ */
+export async function endOldQuestions(ports: Pick<DispatchPorts, "journal" | "outbox" | "log">): Promise<void> {
+  for (const row of await ports.journal.outbox.unansweredQuestions()) {
+    if (row.part > 0) continue;
+    try {
+      await endQuestion(row, ports);
+    } catch (error) {
+      ports.log.warn("old question not ended", { reply: row.replyKey, error });
+    }
+  }
+}
+
+async function endQuestion(
+  { id, replyKey, to, messageId, state }: OutboxRow,
+  { journal, outbox }: Pick<DispatchPorts, "journal" | "outbox">,
+): Promise<void> {
+  if (state !== "sent" || messageId === undefined)
+    return journal.outbox.mark(id, { state: "failed", error: "the question ended with the gateway", isGivenUp: true });
+  const blocks = [{ kind: "notice", markdown: ENDED, because: "approval" }] as const;
+  await outbox.deliver({ replyKey: `${replyKey}:end`, to, blocks, editOf: messageId });
+}

@@ -1,0 +1,57 @@
+import { orphanPlan, trailingUserTurns, type EndedHow } from "../../history/orphans.ts";
+import { progressOf } from "../../harness/resume.ts";
+import type { Log } from "../../types/log.ts";
+import type { Journal } from "../../types/journal.ts";
+import type { Session } from "../../types/session.ts";
+
+interface OrphanPorts {
+  readonly journal: Pick<Journal, "runs">;
+  readonly log: Log;
+}
+
+/** Entries at the end of a branch that are looked at. */
+const LOOKED_AT = 40;
+
+/**
+ * Before a new turn: what becomes of turns that nobody answered. They join the new one, so that no word is lost, unless
+ * their sender took them back. Rejects when the transcript cannot be read or written.
+ */
+export async function tidyOrphans(session: Session, turnId: string, { journal, log }: OrphanPorts): Promise<void> {
+  if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
+  const entries = await session.newest(LOOKED_AT);
+  // The journal is asked only then: a question commits what waits for its neighbours.
+  if (trailingUserTurns(entries).length === 0) return;
+  const plan = orphanPlan(entries, await endedHow(session, journal));
+  if (!plan) return;
+  const { entryIds } = plan;
+  if (plan.kind === "merge") log.info("unanswered turns join the next one", { session: session.key, turns: entryIds });
+  else await goOnFrom(session, plan.parentId, { why: "aborted", turns: entryIds }, log);
+}
+
+async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Promise<EndedHow> {
+  if (session.entry.abortedLastRun === true) return "aborted";
+  const last = await runs.last(session.key);
+  if (!last) return "none";
+  return last.result.startsWith("failed") ? "failed" : "unknown";
+}
+
+/**
+ * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
+ * it. Rejects when the transcript cannot be written.
+ */
+export async function leaveBehind(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
+  const parent = await session.parentOf(turnId);
+  if (parent !== undefined) await goOnFrom(session, parent, { why, turns: [turnId] }, log);
+}
+
+async function goOnFrom(
+  session: Session,
+  parent: string | null,
+  left: { readonly why: string; readonly turns: readonly string[] },
+  log: Log,
+): Promise<void> {
+  session.branch(parent);
+  // The last line of the file is where the conversation goes on when it is opened again.
+  await session.append({ type: "custom", customType: "openclaw.left_turn", data: left });
+  log.info("a turn is left out of the conversation", { session: session.key, ...left });
+}

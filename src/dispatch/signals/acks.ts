@@ -1,0 +1,104 @@
+import type { SendResult } from "../../types/channel.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import { within } from "../../utils/within.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+type AckPorts = Pick<DispatchPorts, "link" | "linkComes" | "clock" | "settings" | "log">;
+
+/** Calls for one change of a reaction; a sign of life is not worth more. */
+const MOST_TRIES = 3;
+const AGAIN_MS = 1000;
+
+interface Ack {
+  readonly message: InboundMessage;
+  readonly removeAfter: boolean;
+  wanted: string | undefined;
+  shown: string | undefined;
+  isBusy: boolean;
+}
+
+/** The reactions that tell senders that their messages were accepted, each until its message has its outcome. */
+export class Acks {
+  readonly #ports: AckPorts;
+  readonly #acks = new Map<number, Ack>();
+  readonly #underway = new Set<Promise<void>>();
+
+  constructor(ports: AckPorts) {
+    this.#ports = ports;
+  }
+
+  /** The rows have entered a lane. Never throws. */
+  put(rows: readonly InboxRow[]): void {
+    for (const { id, message } of rows) {
+      if (this.#acks.has(id) || message.options?.operator === true) continue;
+      const ack = this.#ports.settings().reaction(message);
+      if (!ack) continue;
+      const { emoji: wanted, removeAfter } = ack;
+      this.#want(id, { message, removeAfter, wanted, shown: undefined, isBusy: false });
+    }
+  }
+
+  /** The rows have their outcome. Never throws. */
+  end(rows: readonly InboxRow[]): void {
+    for (const { id } of rows) {
+      const ack = this.#acks.get(id);
+      this.#acks.delete(id);
+      if (ack?.removeAfter !== true) continue;
+      ack.wanted = undefined;
+      if (!ack.isBusy) this.#start(ack);
+    }
+  }
+
+  /** Resolves when every reaction is what is wanted of it, or was given up, or after `ms`. */
+  async settle(ms: number): Promise<void> {
+    await within(Promise.all(this.#underway), ms, this.#ports.clock);
+  }
+
+  #want(id: number, ack: Ack): void {
+    this.#acks.set(id, ack);
+    this.#start(ack);
+  }
+
+  #start(ack: Ack): void {
+    const reached = this.#reach(ack).finally(() => this.#underway.delete(reached));
+    this.#underway.add(reached);
+  }
+
+  /** One call after the other, so that what was wanted last is what stays. */
+  async #reach(ack: Ack): Promise<void> {
+    ack.isBusy = true;
+    let tries = 0;
+    for (let wanted = ack.wanted; wanted !== ack.shown; wanted = ack.wanted) {
+      const result = await this.#set(ack.message, wanted);
+      tries += 1;
+      if (result?.kind !== "retry") {
+        ack.shown = wanted;
+        tries = 0;
+      } else if (wanted !== ack.wanted) tries = 0;
+      else if (tries < MOST_TRIES) await this.#wait(result.afterMs ?? AGAIN_MS);
+      else break;
+    }
+    ack.isBusy = false;
+  }
+
+  /** Adapters promise not to throw; one that does must not take the gateway down over a sign of life. */
+  async #set(message: InboundMessage, emoji: string | undefined): Promise<SendResult | undefined> {
+    const { from, id } = message;
+    const { log } = this.#ports;
+    try {
+      const link = this.#ports.link(from);
+      if (!link && this.#ports.linkComes?.(from) === true) return { kind: "retry", reason: "not connected" };
+      const result = await link?.react?.(from, id, emoji);
+      if (result?.kind === "refused") log.warn("reaction refused", { channel: from.channel, why: result.reason });
+      return result;
+    } catch (error) {
+      log.warn("reaction not shown", { channel: from.channel, error });
+      return undefined;
+    }
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#ports.clock.after(ms, resolve));
+  }
+}

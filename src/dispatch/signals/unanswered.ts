@@ -1,0 +1,12 @@
+import type { InboxRow } from "../../types/journal.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/** Tells the adapter of menu commands and pressed buttons that get no answer, so that nobody sees them wait. Never throws. */
+export function leaveUnanswered(rows: readonly InboxRow[], { link, log }: Pick<DispatchPorts, "link" | "log">): void {
+  for (const { id, message } of rows) {
+    if (message.event !== "command" && message.event !== "button") continue;
+    link(message.from)
+      ?.unanswered?.(message)
+      .catch((error: unknown) => log.warn("the adapter still shows a message as waiting", { inbox: id, error }));
+  }
+}

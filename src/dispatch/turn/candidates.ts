@@ -1,0 +1,33 @@
+import type { InboundMessage } from "../../types/message.ts";
+import { isSameModel, type ModelRef } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { mayUse } from "./may-use.ts";
+import type { DispatchPorts } from "../ports.ts";
+
+/**
+ * The models of a run in the order in which they are asked: the agent's model, or what is there, with its fallbacks.
+ * Before them the choice of the message or else of the session. Each once. A key that the user chose is asked alone.
+ */
+export async function candidatesFor(
+  message: InboundMessage | undefined,
+  session: Pick<Session, "entry">,
+  agent: AgentSettings,
+  ports: Pick<DispatchPorts, "models">,
+): Promise<readonly ModelRef[]> {
+  const asked = [parseRef(message?.options?.model), chosenIn(session.entry)].find((ref) => ref && mayUse(agent, ref));
+  if (asked && session.entry.authProfileOverrideSource === "user") return [asked];
+  const { primary, fallbacks } = agent.model;
+  const given = asked ? [asked, ...fallbacks, primary] : [primary ?? (await ports.models.choose()), ...fallbacks];
+  const refs = given.filter((ref) => ref !== undefined);
+  return refs.filter((ref, at) => refs.findIndex((other) => isSameModel(other, ref)) === at);
+}
+
+function chosenIn({ providerOverride: provider, modelOverride: id }: Session["entry"]): ModelRef | undefined {
+  return provider === undefined || id === undefined ? undefined : { provider, id };
+}
+
+function parseRef(text: string | undefined): ModelRef | undefined {
+  const slash = text?.indexOf("/") ?? -1;
+  return text === undefined || slash < 1 ? undefined : { provider: text.slice(0, slash), id: text.slice(slash + 1) };
+}

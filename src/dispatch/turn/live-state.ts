@@ -1,0 +1,31 @@
+import type { Run } from "../../harness/run.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { Approval } from "../../types/tool.ts";
+
+interface Live {
+  readonly approvals: readonly Approval[];
+  readonly runs: readonly Pick<Run, "stream">[];
+}
+
+/**
+ * What goes on outside the transcript of a session, a line each, as it is now: a summary can neither know nor keep it.
+ * Commands of the session and of its subagents that wait for a person, and subagents at work.
+ */
+export function liveLines(key: SessionKey, { approvals, runs }: Live): readonly string[] {
+  const isBelow = (other: SessionKey) => other.startsWith(`${key}::`);
+  const asked = approvals
+    .filter(({ sessionKey }) => sessionKey === key || isBelow(sessionKey))
+    .map(({ id, command }) => `Waits for an owner's answer (${id}): ${oneLine(command)}`);
+  const below = runs
+    .map(({ stream }) => stream.facts)
+    .filter(({ sessionKey }) => isBelow(sessionKey))
+    .map(({ sessionKey, runId }) => `Still at work: subagent ${sessionKey.slice(key.length + 2)} (run ${runId})`);
+  return [...asked, ...below];
+}
+
+const MOST_CHARS = 200;
+
+function oneLine(command: string): string {
+  const line = command.replaceAll(/\s+/g, " ").trim();
+  return line.length <= MOST_CHARS ? line : `${line.slice(0, MOST_CHARS).toWellFormed()}…`;
+}

@@ -1,0 +1,71 @@
+import { logCompaction } from "../../harness/compact.ts";
+import type { RunEvent, RunStream } from "../../types/events.ts";
+import { modelName } from "../../types/model.ts";
+import type { Log } from "../../types/log.ts";
+import { background } from "../../utils/background.ts";
+
+/** Logs one line per decision of a run that an operator would ask about, until the run ends. */
+export function logRun(stream: RunStream, root: Log): void {
+  const log = root.with({ run: stream.facts.runId, session: stream.facts.sessionKey });
+  background("log of a run", logEvents(stream, log), log);
+}
+
+async function logEvents(stream: RunStream, log: Log): Promise<void> {
+  for await (const event of stream.watch()) logEvent(event, log);
+}
+
+function logEvent(event: RunEvent, log: Log): void {
+  switch (event.type) {
+    case "run_start":
+      log.info("run started", { agent: event.facts.agentId, trigger: event.facts.trigger });
+      return;
+    case "attempt_start":
+      log.info("model call", {
+        model: modelName(event.model),
+        ...(event.profile !== undefined && { key: event.profile }),
+        thinking: event.thinking,
+        messages: event.messages,
+        tokens: event.estimatedTokens,
+      });
+      return;
+    case "tool_end":
+      log.info("tool", { tool: event.name, failed: event.isError, ms: event.durationMs });
+      return;
+    case "approval_request":
+      log.info("approval asked", { approval: event.approval.id });
+      return;
+    case "approval_end":
+      log.info("approval answered", { approval: event.id, decision: event.decision });
+      return;
+    case "retry":
+      log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });
+      return;
+    case "model_change":
+      log.warn("another model answered", { model: modelName(event.to), wanted: modelName(event.from) });
+      return;
+    case "compaction":
+      logCompaction(event, log);
+      return;
+    case "notice":
+      log.info(event.text, { because: event.because });
+      return;
+    case "run_end":
+      logEnd(event, log);
+      return;
+    default:
+      return;
+  }
+}
+
+function logEnd(event: Extract<RunEvent, { type: "run_end" }>, log: Log): void {
+  const { receipt, result } = event;
+  const fields = {
+    ms: receipt.durationMs,
+    calls: receipt.calls,
+    input: receipt.usage.input,
+    output: receipt.usage.output,
+  };
+  if (result.kind === "failed")
+    log.error("run failed", { ...fields, why: result.failure.kind, message: result.failure.message });
+  else log.info("run ended", { ...fields, result: result.kind });
+}

@@ -1,27 +1,5 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { startFakeModel, type ModelReply } from "../fakes/model.ts";
-
-const SCRIPT = fileURLToPath(new URL("mistral-call.ts", import.meta.url));
-
-/** In a process of its own: Mistral's package names its TypeScript under the condition that these tests run with. */
-async function askEach(replies: readonly ModelReply[]): Promise<readonly unknown[]> {
-  const fake = await startFakeModel();
-  try {
-    fake.answer((_call, number) => replies[number - 1] ?? "reset");
-    const args = [SCRIPT, fake.urlFor("mistral-conversations"), String(replies.length)];
-    const env = { ...process.env, NODE_OPTIONS: "" };
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    return stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-  } finally {
-    await fake.close();
-  }
-}
+import { askEach } from "./peer.ts";
 
 /** Mistral sends a call in one piece: https://docs.mistral.ai/capabilities/function_calling */
 const chunk = (delta: object, finish_reason: string | null) => {
@@ -32,7 +10,7 @@ const CALL = { id: "abcdefghi", index: 0, function: { name: "write", arguments: 
 const TORN = `${chunk({ role: "assistant", content: "", tool_calls: [CALL] }, "tool_calls")}data: [DONE]\n\n`;
 
 it("a call of mistral-conversations ends as it should", async () => {
-  const [whole, cut, unreasoned, torn, late] = await askEach([
+  const [whole, cut, unreasoned, torn, late] = await askEach("mistral-conversations", [
     { text: "All is well." },
     { text: "This is not", ending: "eof" },
     { text: "All said.", ending: "unreasoned" },

@@ -23,8 +23,9 @@ export function wordsOf(text: string, refusal: Refusal | undefined, { provider, 
   return isCerebras ? text : text.replace(NO_BODY, "$1 without a reason");
 }
 
-function inOwnWords(text: string, { message, names }: Refusal): string {
-  const status = /^(?:\w+ API error \()?([45]\d\d)\b/i.exec(text)?.[1];
+function inOwnWords(text: string, { message, names, status: inBody }: Refusal): string {
+  // Google's SDK quotes the body, and the status is in there.
+  const status = /^(?:\w+ API error \()?([45]\d\d)\b/i.exec(text)?.[1] ?? (/^\s*[[{]/.test(text) ? inBody : undefined);
   const missing = names.filter((name) => name !== "error" && !message.includes(name));
   return [
     ...(status === undefined ? [] : [status]),

@@ -44,6 +44,8 @@ const FIGURES: readonly RegExp[] = [
   /token count of (?<input>\d+) exceeds the limit of (?<limit>\d+)/i,
   /`?inputs`? must have less than (?<limit>\d+) tokens\. Given: (?<input>\d+)/i,
   /current length is (?<input>\d+) while limit is (?<limit>\d+)/i,
+  /the input \((?<input>\d+) tokens\) is longer than the model's context length \((?<limit>\d+)/i,
+  /input length \((?<input>\d+) tokens\) exceeds the maximum allowed length \((?<limit>\d+)/i,
   /input length \(?(?<input>\d+)\)?[^]{0,60}?context length \(?(?<limit>\d+)/i,
   /cannot exceed (?<limit>\d+) - received (?<input>\d+)/i,
   /range of input length should be \[\d+, ?(?<limit>\d+)\]/i,

@@ -9,26 +9,39 @@ const OF_THE_REQUEST = [400, 415, 422];
  */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
   // Whole sentences of one provider, whatever status and code stand beside them.
-  ["refusal", /content violates usage guidelines|safety_check_type|content exists risk/i, "xAI with 403, DeepSeek"],
+  [
+    "refusal",
+    /content violates usage guidelines|safety_check_type|content exists risk|data_?inspection_?failed|inappropriate content/i,
+    "xAI with 403, DeepSeek, Alibaba",
+  ],
   [
     "billing",
-    /(doesn't|does not) have any credits|used all available credits|run out of credits|key limit exceeded|specified api usage limits|monthly spending limit|arrearage|account is in good standing|no resource package|insufficient_user_quota|prepayment credits are depleted/i,
-    "xAI with 403 and 429, OpenRouter with 403, Anthropic with 400, Alibaba, z.ai, Google",
+    /(doesn't|does not) have any credits|used all available credits|run out of credits|key limit exceeded|specified api usage limits|monthly spending limit|arrearage|account is in good standing|no resource package|insufficient_user_quota|prepayment credits are depleted|余额不足|budget has been exceeded|exceeded budget|budget_exceeded/i,
+    "xAI with 403 and 429, OpenRouter with 403, Anthropic with 400, Alibaba, z.ai, Google, LiteLLM with 400 and 429",
   ],
   [
     "auth",
-    /only authorized for use with claude code|organization(_| has been )restricted/i,
-    "Anthropic and Groq with 400",
+    /only authorized for use with claude code|organization(_| has been )restricted|unsupported countr/i,
+    "Anthropic and Groq with 400, Bedrock: from this place nobody is let in",
   ],
-  ["role_ordering", /does not support successive user or assistant/i, "DeepSeek"],
+  [
+    "model_missing",
+    /organization must be verified|non-serverless model|no endpoints available matching|access to the model with the specified/i,
+    "OpenAI and Together with 400, OpenRouter, Bedrock with 403: the key may use other models",
+  ],
+  [
+    "role_ordering",
+    /does not support successive user or assistant|role '\w+' must (precede|follow)/i,
+    "DeepSeek, Anthropic",
+  ],
   [
     "image_broken",
-    /image input is not supported|support image input|does not support image|image_url is only supported|does not support vision/i,
-    "llama.cpp with 500, OpenRouter with 404, DeepSeek: the model takes no images",
+    /image input is not supported|support image input|does not support image|image_url is only supported|does not support vision|uploaded an unsupported image/i,
+    "llama.cpp with 500, OpenRouter with 404, DeepSeek: the model takes no images; OpenAI, which says server_error too",
   ],
   [
     "format",
-    /requires --(jinja|enable-auto-tool-choice)|unsupported param: tools|does not support tools|support tool use/i,
+    /requires --(jinja|enable-auto-tool-choice)|unsupported param: tools|does not support tools|support (tool use|the provided 'tool_choice')/i,
     "llama.cpp with 500, vLLM, Ollama, OpenRouter with 404: the server cannot call tools",
   ],
   [
@@ -59,8 +72,8 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
   ["image_size", /image.{0,60}(exceeds?\b|too large|dimensions?.{0,20}exceed)|max(imum)? allowed size.*image/is, "all"],
   [
     "context_overflow",
-    /prompt is too long|prompt too long|input is too long|request_too_large|request entity too large|payload (size exceeds|too large)|exceeds the maximum size/i,
-    "Anthropic, Bedrock, Ollama, Google, proxies",
+    /prompt is too long|prompt too long|input is too long|request_too_large|request entity too large|payload (size exceeds|too large)|exceeds the maximum (size|allowed length)|larger than allowed|expected maxlength: \d+, actual/i,
+    "Anthropic, Bedrock, Ollama, Google, SGLang, proxies",
   ],
   [
     "context_overflow",
@@ -101,12 +114,12 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
   ],
   [
     "auth",
-    /unauthori[sz]ed|unauthenticated|api.?key.{0,12}(not valid|invalid|expired|missing)|(invalid|incorrect|no|missing) api.?key|invalid.{0,20}\b(auth|access|bearer|x-api)|invalid_grant|authentication|access.?denied|(expired|security|oauth) ?token|token (has )?(expired|been (revoked|invalidated))|load credentials|organization has been disabled/i,
+    /unauthori[sz]ed|unauthenticated|api.?key.{0,12}(not (valid|found)|invalid|expired|missing)|(invalid|incorrect|no|missing) api.?key|invalid.{0,20}\b(auth|access|bearer|x-api)|invalid_grant|authentication|access.?denied|(expired|security|oauth) ?token|token (has )?(expired|been (revoked|invalidated))|load credentials|organization has been disabled/i,
     "all",
   ],
   [
     "model_missing",
-    /model[^.]{0,120}(not found|does not exist|not exist|decommissioned|deprecated|identifier is invalid|not have access)|access to (the )?model|unknown model|(invalid|not a valid) model|no endpoints found|no models? loaded|is not found for api version|on-demand throughput/i,
+    /model(?:[^.]|\.(?=\S)){0,120}(not.found|does not exist|not exist|decommissioned|deprecated|identifier is invalid|not have access)|access to (the )?model|unknown model|(invalid|not a valid) model|no endpoints found|no models? loaded|is not found for api version|on-demand throughput/i,
     "all",
   ],
   ["auth", /permission.?(denied|error)|forbidden/i, "all; a model's own denial is above"],
@@ -143,5 +156,6 @@ export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (re
     OF_THE_REQUEST,
   ],
   ["image_broken", /failed to load image or audio file/i, "Ollama, which answers 500"],
-  ["format", /tool_use|tool_result|invalid.?(request|argument|prompt|params)|validation/i, "all"],
+  // OpenAI calls every refusal an invalid request: a status that says more counts more.
+  ["format", /tool_use|tool_result|invalid.?(request|argument|prompt|params)|validation/i, "all", OF_THE_REQUEST],
 ];

@@ -5,7 +5,13 @@ import { callModel, type CallFacts } from "../../../src/providers/call.ts";
 import { createModels } from "../../../src/providers/catalog.ts";
 import { classifyFailure } from "../../../src/providers/failure.ts";
 import { startFakeModel, type FakeModel } from "../../fakes/model.ts";
-import { REFUSALS, UNKNOWN, type RefusalCase } from "./cases.ts";
+import { HOSTS } from "./cases/hosts.ts";
+import { MAKERS } from "./cases/makers.ts";
+import { SERVERS } from "./cases/servers.ts";
+import { UNKNOWN } from "./cases/unknown.ts";
+import type { RefusalCase } from "./shapes.ts";
+
+const REFUSALS = [...MAKERS, ...HOSTS, ...SERVERS];
 
 let fake: FakeModel;
 beforeAll(async () => {
@@ -30,9 +36,11 @@ async function failureOf({ api, status, body }: Omit<RefusalCase, "kind">, text?
   return classifyFailure(message.errorMessage ?? "", facts);
 }
 
+const textOf = ({ body }: { readonly body: unknown }) => (typeof body === "string" ? body : undefined);
+
 describe("a refusal is taken for what it is", () => {
   it.each(REFUSALS)("$provider $status: $kind ($source)", async (refused) => {
-    const { message, retryAfterMs: _wait, ...failure } = await failureOf(refused);
+    const { message, retryAfterMs: _wait, ...failure } = await failureOf(refused, textOf(refused));
     expect(failure).toEqual({ kind: refused.kind, ...refused.figures });
     expect(message).toMatch(new RegExp(`^${refused.status} \\S`));
     expect(message).not.toContain("no body");
@@ -42,7 +50,7 @@ describe("a refusal is taken for what it is", () => {
 
 describe("a refusal that no row knows", () => {
   it.each(UNKNOWN)("of $provider keeps its words, rests no key and compacts nothing", async (refused) => {
-    const { kind, message } = await failureOf(refused, typeof refused.body === "string" ? refused.body : undefined);
+    const { kind, message } = await failureOf(refused, textOf(refused));
     expect(message).toContain("The tea is cold today");
     expect(kind).toBe("format");
     expect(isRestingKind(kind)).toBe(false);

@@ -10,7 +10,7 @@ export function outcomeOf(error: unknown): SendResult {
     return { kind: "retry", reason: "Discord limits the rate of calls", afterMs, rateLimited: true };
   }
   // A token that was reset is given anew by the operator, and the message goes out then.
-  if (isBadToken(error)) return { kind: "retry", reason: "Discord refuses the bot token" };
+  if (isBadToken(error)) return { kind: "retry", reason: "Discord refuses the bot token", fix: TOKEN_FIX };
   if (error instanceof DiscordAPIError) {
     const reason = `Discord answers ${error.status}: ${error.message.replaceAll("\n", "; ")} (${error.code})`;
     return answeredOutcome({ status: error.status, reason });

@@ -1,7 +1,7 @@
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import type { Event } from "./connection.ts";
-import { outcomeOf } from "./failures.ts";
+import { outcomeOf, reasonOf } from "./failures.ts";
 import { readEvent } from "./inbound.ts";
 import type { Room } from "./room.ts";
 
@@ -94,9 +94,11 @@ export class Inbox {
 
   async #trouble(error: unknown, failures: number): Promise<void> {
     const outcome = outcomeOf(error);
-    const asked = outcome.kind === "retry" ? outcome.afterMs : undefined;
-    const retryInMs = asked ?? backoff(failures);
-    if (outcome.kind !== "sent") this.#room.host.report({ kind: "trouble", reason: outcome.reason, retryInMs });
+    const { afterMs, fix }: { afterMs?: number; fix?: string } = outcome.kind === "retry" ? outcome : {};
+    const retryInMs = afterMs ?? backoff(failures);
+    const reason = reasonOf(error);
+    if (fix !== undefined) this.#room.host.report({ kind: "dead", reason, fix });
+    else this.#room.host.report({ kind: "trouble", reason, retryInMs });
     await wait(retryInMs, this.#room.signal);
   }
 

@@ -63,7 +63,9 @@ function outcomeOfWord(error: unknown, word: string): SendResult {
   if (TOO_FAST.has(word)) return { kind: "retry", reason, rateLimited: true };
   if (HALF_DONE.has(word)) return { kind: "unknown", reason };
   // With another token it will be taken.
-  if (PASSING.has(word) || (fixOf(error) !== undefined && word !== "missing_scope")) return { kind: "retry", reason };
+  if (PASSING.has(word)) return { kind: "retry", reason };
+  const fix = fixOf(error);
+  if (fix !== undefined && word !== "missing_scope") return { kind: "retry", reason, fix };
   return { kind: "refused", reason };
 }
 

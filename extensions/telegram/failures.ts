@@ -60,7 +60,7 @@ export function resultOf(failure: Failure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };
   // With another token it will be taken.
-  if (failure.code === 401) return { kind: "retry", reason: failure.text };
+  if (failure.code === 401) return { kind: "retry", reason: failure.text, fix: TOKEN_FIX };
   const { code: status, text: reason, retryAfterMs: ms } = failure;
   return answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
 }

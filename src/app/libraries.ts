@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
+import type { LibraryWish } from "../channels/ports.ts";
 import type { ChannelLog } from "../types/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { errorText } from "../utils/error-text.ts";
@@ -25,14 +26,6 @@ export interface LibraryStore {
   /** The program, and what comes before npm's own arguments. */
   readonly npm: readonly [string, ...string[]];
   readonly log: Pick<ChannelLog, "info">;
-}
-
-/** What a channel asks for. */
-export interface LibraryWish {
-  readonly channel: string;
-  /** Of the package, as npm knows it. */
-  readonly name: string;
-  readonly signal: AbortSignal;
 }
 
 /** Below the five minutes without a sign of life after which a channel is started anew. */
@@ -89,6 +82,7 @@ async function fetchLibrary(
   { lock, place }: { lock: string; place: string },
 ): Promise<void> {
   store.log.info(`fetching ${wish.name} for the channel ${wish.channel} from the npm registry`);
+  wish.fetching?.(`fetching the library ${wish.name} from the npm registry`);
   await mkdir(store.folder, { recursive: true, mode: 0o700 });
   // npm's work is not seen before it is whole.
   const draft = await mkdtemp(join(store.folder, `.${wish.channel}-`));

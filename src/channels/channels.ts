@@ -6,6 +6,8 @@ import type { Unasked } from "./catch-up.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { Lifecycle } from "./supervisor.ts";
 
+export { problemText } from "./problem-text.ts";
+
 /** One account as `channels.status` tells it. Times are epoch milliseconds, null when there was none. */
 export interface ChannelStatus {
   readonly channel: ChannelId;
@@ -28,7 +30,12 @@ export interface ChannelStatus {
   readonly lastTransportActivityAt: number | null;
   /** Failures in a row. */
   readonly reconnectAttempts: number;
+  /** What is in the way; null while nothing is. */
   readonly lastError: string | null;
+  /** What a person can do about `lastError`; null where nothing is known. */
+  readonly fix: string | null;
+  /** What it waits for before it can connect, such as a library that is fetched. */
+  readonly activity?: string;
   /** What a person should see to although it goes on. */
   readonly notices?: readonly Notice[];
   /** Its latest outage was longer than the platform is asked for: what came in this part of it is not known. */
@@ -118,12 +125,14 @@ function statusOf({ account, state, times, link }: Supervisor, now: number): Cha
     lastTransportActivityAt: times.transport ?? null,
     reconnectAttempts: state.attempts,
     lastError: state.problem ?? null,
+    fix: state.fix ?? null,
     ...seldom(state),
   };
 }
 
 /** What most accounts have nothing of. */
-const seldom = ({ notices, unasked, self }: Supervisor["state"]) => ({
+const seldom = ({ activity, notices, unasked, self }: Supervisor["state"]) => ({
+  ...(activity !== undefined && { activity }),
   ...(notices.length > 0 && { notices }),
   ...(unasked && { unasked }),
   ...(self && { self }),

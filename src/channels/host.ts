@@ -11,12 +11,14 @@ import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 export interface HostEars {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   report(state: LinkReport): void;
+  /** What the account waits for before it can connect; undefined when that is over. */
+  busy(activity: string | undefined): void;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
 /** What one account's adapter may ask of the gateway. */
-export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, ears: HostEars): ChannelHost {
+export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, { busy, ...ears }: HostEars): ChannelHost {
   const { adapter, account: id } = account;
   const where = `channels.${adapter.id}`;
   return {
@@ -32,7 +34,11 @@ export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, ears: 
     },
     async library(name) {
       if (!ports.library) throw noRoom(where, "cannot fetch a library");
-      return ports.library({ channel: adapter.id, name, signal: ears.signal });
+      try {
+        return await ports.library({ channel: adapter.id, name, signal: ears.signal, fetching: busy });
+      } finally {
+        busy(undefined);
+      }
     },
     serve(path, answer) {
       if (!ports.serve) throw noRoom(where, "cannot be given web requests");

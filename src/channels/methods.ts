@@ -37,6 +37,8 @@ export interface ChannelSummary {
   readonly running: boolean;
   readonly connected: boolean;
   readonly lastError: string | null;
+  /** What a person can do about `lastError`. */
+  readonly fix: string | null;
 }
 
 function channelsStatus(
@@ -56,9 +58,13 @@ function channelsStatus(
   };
 }
 
-const summary = (rows: readonly ChannelStatus[]): ChannelSummary => ({
-  configured: rows.some((row) => row.configured),
-  running: rows.some((row) => row.running),
-  connected: rows.some((row) => row.connected),
-  lastError: rows.find((row) => row.lastError !== null)?.lastError ?? null,
-});
+function summary(rows: readonly ChannelStatus[]): ChannelSummary {
+  const failed = rows.find((row) => row.lastError !== null);
+  return {
+    configured: rows.some((row) => row.configured),
+    running: rows.some((row) => row.running),
+    connected: rows.some((row) => row.connected),
+    lastError: failed?.lastError ?? null,
+    fix: failed?.fix ?? null,
+  };
+}

@@ -18,6 +18,16 @@ export interface ConfiguredAccount {
   readonly stopped?: { readonly reason: string; readonly fix: string };
 }
 
+/** A library that a channel asks for. */
+export interface LibraryWish {
+  readonly channel: string;
+  /** Of the package, as npm knows it. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+  /** Is told when the library has to be fetched first, in words for a person. */
+  readonly fetching?: (words: string) => void;
+}
+
 export interface ChannelPorts {
   /** Resolves when the messages are durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
@@ -29,7 +39,7 @@ export interface ChannelPorts {
   /** Makes the private folder of an account. Without it, adapters that need one say so. */
   readonly folder?: (channel: ChannelId, account: AccountId) => Promise<string>;
   /** The address of a channel's library, fetched where it is not there yet. Without it, adapters that need one say so. */
-  readonly library?: (wish: { channel: ChannelId; name: string; signal: AbortSignal }) => Promise<string>;
+  readonly library?: (wish: LibraryWish) => Promise<string>;
   /** Gives requests of the gateway's HTTP server to an adapter until the signal aborts. */
   readonly serve?: (
     path: string,

@@ -2,6 +2,7 @@ import type { ChannelHost, ChannelLink, LinkReport, Notice } from "../types/chan
 import { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/message.ts";
+import { NotNow } from "../types/not-now.ts";
 import { Secret } from "../types/secret.ts";
 import { backoff } from "../utils/backoff.ts";
 import { errorText } from "../utils/error-text.ts";
@@ -11,7 +12,7 @@ import { Doubt } from "./doubt.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { ownKeys } from "./own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
-import type { Times } from "./link.ts";
+import type { LinkWatch, Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
 import { background } from "../utils/background.ts";
 
@@ -42,10 +43,12 @@ export class Supervisor {
   #since = 0;
   #retryAt: number | undefined;
   #problem: string | undefined;
+  #fix: string | undefined;
   #misconfigured = false;
   #attempts = 0;
   #restarts = 0;
   #notices: readonly Notice[] = [];
+  #activity: string | undefined;
   #self: { id: string; name: string } | undefined;
   #link: ChannelLink | undefined;
   #lastSign = 0;
@@ -82,7 +85,11 @@ export class Supervisor {
     /** When it is tried again, while in trouble. */
     readonly retryAt: number | undefined;
     readonly problem: string | undefined;
+    /** What a person can do about `problem`. */
+    readonly fix: string | undefined;
     readonly notices: readonly Notice[];
+    /** What it waits for before it can connect. */
+    readonly activity: string | undefined;
     readonly configured: boolean;
     readonly attempts: number;
     readonly self: { id: string; name: string } | undefined;
@@ -94,7 +101,9 @@ export class Supervisor {
       since: this.#since,
       retryAt: this.#retryAt,
       problem: this.#problem,
+      fix: this.#fix,
       notices: this.#notices,
+      activity: this.#activity,
       configured: !this.#misconfigured,
       attempts: this.#attempts,
       self: this.#self,
@@ -109,6 +118,7 @@ export class Supervisor {
     this.#enter("starting");
     this.#misconfigured = false;
     this.#notices = [];
+    this.#activity = undefined;
     this.#lastSign = this.#ports.clock.now();
     const { stopped } = this.#account;
     if (stopped) return this.#refuse(stopped);
@@ -127,7 +137,7 @@ export class Supervisor {
     this.#account = account;
     this.#attempts = 0;
     this.#restarts = 0;
-    this.#problem = undefined;
+    this.#forgive();
     this.#doubt = new Doubt();
     this.start();
   }
@@ -145,11 +155,22 @@ export class Supervisor {
       await this.#catchUp.begin();
       const link = await adapter.connect(config, this.#host(signal));
       if (signal.aborted) return await link.close();
-      this.#link = watchedLink(link, this.times, this.#ports.clock);
+      this.#link = watchedLink(link, this.#watched(signal));
       background("catch-up", this.#catchUp.run(this.#link), this.#log);
     } catch (error) {
       if (!signal.aborted) this.#failed(error);
     }
+  }
+
+  #watched(signal: AbortSignal): LinkWatch {
+    return {
+      sent: () => {
+        this.times.outbound = this.#ports.clock.now();
+      },
+      refused: (reason, fix) => {
+        if (!signal.aborted) this.#giveUp(reason, fix);
+      },
+    };
   }
 
   #host(signal: AbortSignal): ChannelHost {
@@ -162,6 +183,9 @@ export class Supervisor {
       },
       report: (state) => {
         if (!signal.aborted) this.#heard(state);
+      },
+      busy: (activity) => {
+        if (!signal.aborted) this.#activity = activity;
       },
     });
   }
@@ -176,7 +200,7 @@ export class Supervisor {
 
   #heard(state: LinkReport): void {
     if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
-    if (state.kind === "trouble") return this.#troubled(this.#own(state.reason), state.retryInMs);
+    if (state.kind === "trouble") return this.#troubled(state, state.retryInMs);
     if (state.kind === "notices") return this.#noticed(state.notices);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
@@ -188,18 +212,34 @@ export class Supervisor {
     if (!isBelieved) return this.#enter("trouble");
     this.#attempts = 0;
     this.#restarts = 0;
-    this.#problem = undefined;
+    this.#forgive();
     if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
     this.#enter("running");
   }
 
-  #troubled(said: string, retryInMs: number | undefined): void {
-    const reason = Secret.mask(said);
-    if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, retryInMs });
+  #troubled(said: Trouble, retryInMs: number | undefined): void {
+    const { reason, fix } = this.#clean(said);
+    if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, fix, retryInMs });
     this.#attempts++;
     this.#doubt.ended(this.#ports.clock.now());
     this.#enter("trouble", retryInMs);
+    this.#blame({ reason, fix });
+  }
+
+  #blame({ reason, fix }: Trouble): void {
     this.#problem = reason;
+    this.#fix = fix;
+  }
+
+  #forgive(): void {
+    this.#problem = undefined;
+    this.#fix = undefined;
+  }
+
+  /** Names the account's own keys, and holds no secret. */
+  #clean({ reason, fix }: Trouble): Trouble {
+    const words = (text: string): string => Secret.mask(this.#own(text));
+    return { reason: words(reason), fix: fix === undefined ? undefined : words(fix) };
   }
 
   #refuse({ reason, fix }: NonNullable<ConfiguredAccount["stopped"]>): void {
@@ -208,10 +248,10 @@ export class Supervisor {
   }
 
   #giveUp(said: string, mends: string): void {
-    const [reason, fix] = [this.#own(said), this.#own(mends)];
+    const { reason, fix } = this.#clean({ reason: said, fix: mends });
     this.#log.error("channel stopped", { reason, fix });
     this.#enter("dead");
-    this.#problem = Secret.mask(`${reason} ${fix}`);
+    this.#blame({ reason, fix });
     background("end of a connection", this.#end(), this.#log);
   }
 
@@ -228,12 +268,12 @@ export class Supervisor {
       this.#misconfigured = true;
       return this.#giveUp(error.message, error.fix);
     }
-    this.#again(errorText(error));
+    this.#again(troubleOf(error));
   }
 
-  #again(reason: string): void {
+  #again(trouble: Trouble): void {
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
-    this.#troubled(reason, ms);
+    this.#troubled(trouble, ms);
     // Timers of this life end with it, so that the next one begins after the old link is closed.
     const ended = this.#end().then(() => {
       if (this.#lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
@@ -243,7 +283,7 @@ export class Supervisor {
 
   #deaf(silentMs: number): void {
     this.#doubt.ended(this.#ports.clock.now(), true);
-    this.#again(`no sign of life for ${Math.round(silentMs / 1000)} s`);
+    this.#again({ reason: `no sign of life for ${Math.round(silentMs / 1000)} s` });
   }
 
   #watch(signal: AbortSignal): void {
@@ -276,6 +316,17 @@ export class Supervisor {
     const isInTime = await within(closed, CLOSE_WITHIN_MS, this.#ports.clock);
     if (!isInTime) this.#log.warn("a channel did not close in time and is left behind");
   }
+}
+
+/** What is in the way, and what a person can do about it. */
+interface Trouble {
+  readonly reason: string;
+  readonly fix?: string | undefined;
+}
+
+function troubleOf(error: unknown): Trouble {
+  if (error instanceof OpenClawError) return { reason: error.message, fix: error.fix };
+  return { reason: errorText(error), fix: error instanceof NotNow ? error.fix : undefined };
 }
 
 const OPERATOR_MUST_ACT = new Set<string>(["CHANNEL_AUTH", "CHANNEL_CONFIG", "SECRET_MISSING"]);

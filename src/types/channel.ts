@@ -53,10 +53,19 @@ export interface SendOptions {
 /**
  * What became of one call to the platform. `retry`: certain that nothing arrived, try again after `afterMs`.
  * `unknown`: it may have arrived. `refused`: will never be taken.
+ *
+ * `fix`: the platform refuses the account itself, such as its token. The account is stopped and its status says `reason` and
+ * `fix`; the message waits for the next start of the account.
  */
 export type SendResult =
   | { readonly kind: "sent"; readonly messageId: string }
-  | { readonly kind: "retry"; readonly reason: string; readonly afterMs?: number; readonly rateLimited?: boolean }
+  | {
+      readonly kind: "retry";
+      readonly reason: string;
+      readonly afterMs?: number;
+      readonly rateLimited?: boolean;
+      readonly fix?: string;
+    }
   | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "refused"; readonly reason: string };
 
@@ -209,7 +218,8 @@ export interface Notice {
 
 export type LinkReport =
   | { readonly kind: "alive"; readonly self?: { id: string; name: string } }
-  | { readonly kind: "trouble"; readonly reason: string; readonly retryInMs?: number }
+  /** It is tried again; `fix` where a person can help. */
+  | { readonly kind: "trouble"; readonly reason: string; readonly fix?: string; readonly retryInMs?: number }
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string }
   /** All that is to be seen to while the account goes on; what was told before and is not among them is over. */
   | { readonly kind: "notices"; readonly notices: readonly Notice[] };

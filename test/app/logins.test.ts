@@ -37,7 +37,10 @@ beforeEach(() => {
     clock,
     log: { info: () => undefined, warn: () => undefined },
     folder: async () => "/keys",
-    library: async (wish) => `file:///${wish.channel}/${wish.name}`,
+    library: async (wish) => {
+      wish.fetching?.(`fetching ${wish.name}`);
+      return `file:///${wish.channel}/${wish.name}`;
+    },
     pause: async () => {
       events.push("down");
       return async () => void events.push("up");
@@ -65,6 +68,13 @@ test("steps are told once each, in order, and at once when they come; the accoun
   expect(await last).toMatchObject({ state: "linked", steps: [], self: { name: "Me" } });
   expect(events).toEqual(["down", "login", "up"]);
   expect(await logins.wait(loginId, 0, 25_000)).toMatchObject({ state: "linked", next: 3 });
+});
+
+test("a library that has to be fetched first is told as a step", async () => {
+  const { loginId } = logins.start(account, undefined);
+  await clock.pass(1);
+  expect(await desks[0]?.desk.library("toy-sdk")).toBe("file:///toy/toy-sdk");
+  expect(await logins.wait(loginId, 0, 0)).toMatchObject({ steps: [{ kind: "told", text: "fetching toy-sdk …" }] });
 });
 
 test("waiting ends without news after its time", async () => {

@@ -3,7 +3,7 @@ import { startChannels } from "../../src/channels/channels.ts";
 import type { Channels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
-import type { ConfiguredAccount } from "../../src/channels/ports.ts";
+import type { ChannelPorts, ConfiguredAccount, LibraryWish } from "../../src/channels/ports.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { NotNow } from "../../src/types/not-now.ts";
@@ -15,13 +15,21 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((channels) => channels.close()));
 });
 
-function run(toy: Toy, account = toy.account(), receive = async (): Promise<void> => undefined) {
+function run(
+  toy: Toy,
+  account = toy.account(),
+  receive = async (): Promise<void> => undefined,
+  more: Pick<ChannelPorts, "library"> = {},
+) {
   const clock = new TestClock();
   const media = { read: async () => new Uint8Array([1]) };
-  const channels = startChannels({ adapters: [account], receive, media, values: memoryValues(), log: silent, clock });
+  const ports = { adapters: [account], receive, media, values: memoryValues(), log: silent, clock };
+  const channels = startChannels({ ...ports, ...more });
   open.push(channels);
   return { channels, clock, row: () => channels.status()[0]! };
 }
+
+const caller = { connId: "c", scopes: new Set<string>(), client: { id: "", version: "", platform: "", mode: "" } };
 
 test("an account is starting, running, in trouble and running again", async () => {
   const toy = new Toy();
@@ -139,7 +147,8 @@ test("wrong credentials are not tried again before the settings change", async (
     lifecycle: "dead",
     running: false,
     configured: false,
-    lastError: "Bad token. Get another.",
+    lastError: "Bad token.",
+    fix: "Get another.",
   });
   toy.connecting = async () => undefined;
   await channels.restart(TOY, DEFAULT_ACCOUNT, { level: 2 });
@@ -158,6 +167,54 @@ test("a link that reports itself dead is closed and stays so", async () => {
   expect(row()).toMatchObject({ lifecycle: "dead", connected: false });
   expect(channels.link(TOY, DEFAULT_ACCOUNT)).toBeUndefined();
   expect([toy.hosts.length, toy.closed]).toEqual([1, 1]);
+});
+
+test("an account whose platform refuses its token at a send is stopped, and says how to mend it", async () => {
+  const toy = new Toy();
+  toy.link = { ...toy.link, send: async () => ({ kind: "retry", reason: "Token revoked.", fix: "Get another." }) };
+  const { channels, clock, row } = run(toy);
+  await clock.pass(1);
+  toy.host.report({ kind: "alive" });
+  const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
+  await channels.link(TOY, DEFAULT_ACCOUNT)?.send(message().from, part, { idempotencyKey: "a" });
+  toy.host.report({ kind: "alive" });
+  await clock.pass(3600_000);
+  expect(row()).toMatchObject({ lifecycle: "dead", lastError: "Token revoked.", fix: "Get another." });
+  expect(channels.link(TOY, DEFAULT_ACCOUNT)).toBeUndefined();
+});
+
+test.each([
+  ["a code", new OpenClawError("CHANNEL_LIBRARY", { message: "Not fetched.", fix: "Set channels.toy.mirror." })],
+  ["a hint", new NotNow("Not fetched.", { fix: "Set channels.toy.mirror." })],
+])("an account that is tried again after an error with %s says what a person can do", async (_, error) => {
+  const toy = new Toy();
+  toy.connecting = async () => Promise.reject(error);
+  const { channels, clock, row } = run(toy, toy.account({ isNamed: true }));
+  await clock.pass(1);
+  const told = { lastError: "Not fetched.", fix: "Set channels.toy.accounts.default.mirror." };
+  expect(row()).toMatchObject({ lifecycle: "trouble", ...told });
+  const [status] = methods(() => channels.status());
+  expect(await status?.run({}, caller)).toMatchObject({ channels: { toy: told } });
+  toy.connecting = async () => undefined;
+  await clock.pass(10_000);
+  toy.host.report({ kind: "alive" });
+  expect(row()).toMatchObject({ lifecycle: "running", lastError: null, fix: null });
+});
+
+test("an account tells what it waits for while its library is fetched", async () => {
+  const toy = new Toy();
+  const fetched = Promise.withResolvers<string>();
+  toy.connecting = async () => void (await toy.host.library("toy-sdk"));
+  const library = async ({ name, fetching }: LibraryWish): Promise<string> => {
+    fetching?.(`fetching ${name}`);
+    return fetched.promise;
+  };
+  const { clock, row } = run(toy, undefined, undefined, { library });
+  await clock.pass(1);
+  expect(row()).toMatchObject({ lifecycle: "starting", activity: "fetching toy-sdk" });
+  fetched.resolve("file:///toy.js");
+  await clock.pass(1);
+  expect(row().activity).toBeUndefined();
 });
 
 test("notices stand while the account goes on, and are over with the next ones or its next life", async () => {
@@ -220,7 +277,6 @@ test("channels.status has the protocol's shape", async () => {
   const toy = new Toy();
   const { channels } = run(toy);
   const [status] = methods(() => channels.status());
-  const caller = { connId: "c", scopes: new Set<string>(), client: { id: "", version: "", platform: "", mode: "" } };
   expect(await status?.run({}, caller)).toMatchObject({
     channelOrder: ["toy"],
     channelLabels: { toy: "Toy" },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { emptyTimes, watchedLink } from "../../src/channels/link.ts";
-import type { ChannelLink } from "../../src/types/channel.ts";
-import { handClock, peer } from "../outbox/stage.ts";
+import { watchedLink } from "../../src/channels/link.ts";
+import type { ChannelLink, SendResult } from "../../src/types/channel.ts";
+import { peer } from "../outbox/stage.ts";
 
 const sent = async () => ({ kind: "sent", messageId: "1" }) as const;
 const able: Required<ChannelLink> = {
@@ -18,9 +18,11 @@ const able: Required<ChannelLink> = {
   close: async () => undefined,
 };
 
+const unheard = { sent: () => undefined, refused: () => undefined };
+
 it("leaves a connection what it can do, and gives it nothing else", () => {
   const methods = (link: ChannelLink) => {
-    const watched = watchedLink(link, emptyTimes(), handClock());
+    const watched = watchedLink(link, unheard);
     return Object.keys(able).filter((name) => name in watched && Reflect.get(watched, name) !== undefined);
   };
   expect(methods(able)).toEqual(Object.keys(able));
@@ -37,17 +39,28 @@ it("leaves a connection what a later version of its type can do, with what it ke
     }
   }
   const later = new Later();
-  const watched: ChannelLink & Partial<Pick<Later, "pin">> = watchedLink(later, emptyTimes(), handClock());
+  const watched: ChannelLink & Partial<Pick<Later, "pin">> = watchedLink(later, unheard);
   expect(await watched.pin?.("7")).toBe("toy pinned 7");
 });
 
-it("notes when something left, and not what did not", async () => {
-  const times = emptyTimes();
-  const clock = handClock();
+it("tells what left, what was not taken, and that the platform refuses the account", async () => {
+  const heard: string[] = [];
+  const watch = {
+    sent: () => void heard.push("sent"),
+    refused: (...words: string[]) => void heard.push(words.join(" ")),
+  };
   const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
-  const refuses: ChannelLink = { ...able, send: async () => ({ kind: "refused", reason: "no" }) };
-  await watchedLink(refuses, times, clock).send(peer("1"), part, { idempotencyKey: "a" });
-  expect(times.outbound).toBeUndefined();
-  await watchedLink(able, times, clock).send(peer("1"), part, { idempotencyKey: "b" });
-  expect(times.outbound).toBe(clock.now());
+  const says = (result: SendResult) =>
+    watchedLink({ ...able, send: async () => result, edit: async () => result }, watch);
+  const send = (link: ChannelLink) => link.send(peer("1"), part, { idempotencyKey: "a" });
+
+  await send(says({ kind: "refused", reason: "no" }));
+  await send(says({ kind: "retry", reason: "busy" }));
+  expect(heard).toEqual([]);
+  await send(says({ kind: "sent", messageId: "1" }));
+  expect(heard).toEqual(["sent"]);
+  const revoked = says({ kind: "retry", reason: "Token revoked.", fix: "Get another." });
+  await send(revoked);
+  await revoked.edit?.(peer("1"), "1", part);
+  expect(heard.slice(1)).toEqual(["Token revoked. Get another.", "Token revoked. Get another."]);
 });

@@ -101,7 +101,8 @@ test("401: the account is dead, says how to mend it, and the gateway stays up", 
   const { stdout } = await openclaw(stage(), "channels", "status", "--json");
   expect(JSON.parse(stdout).channelAccounts.telegram[0]).toMatchObject({
     connected: false,
-    lastError: expect.stringContaining("botToken"),
+    lastError: expect.stringContaining("token"),
+    fix: expect.stringContaining("botToken"),
   });
   expect(stage().telegram.shown(ADA)).toEqual([]);
 });

@@ -69,7 +69,9 @@ async function lock(packages: readonly Published[]): Promise<void> {
   await writeFile(join(store.locks, "toy.package-lock.json"), JSON.stringify(contents));
 }
 
-const wish = (signal = new AbortController().signal) => ({ channel: "toy", name: "toy-sdk", signal });
+const waits: string[] = [];
+const fetching = (words: string): void => void waits.push(words);
+const wish = (signal = new AbortController().signal) => ({ channel: "toy", name: "toy-sdk", signal, fetching });
 
 test("a library is fetched once, by the lock, and none of its scripts runs", async () => {
   await lock([await publish(), await publishHelper()]);
@@ -78,11 +80,13 @@ test("a library is fetched once, by the lock, and none of its scripts runs", asy
   const files = await readdir(store.folder, { recursive: true });
   expect(files.filter((name) => name.includes("ran-"))).toEqual([]);
   expect(told).toEqual(["fetching toy-sdk for the channel toy from the npm registry"]);
+  expect(waits.splice(0)).toEqual(["fetching the library toy-sdk from the npm registry"]);
 
   const asked = registry.requests.length;
   expect(await libraryUrl(store, wish())).toBe(url);
   expect(registry.requests).toHaveLength(asked);
   expect(told).toHaveLength(1);
+  expect(waits).toEqual([]);
 });
 
 test("what the registry answers has to have the hash of the lock", async () => {

@@ -419,7 +419,13 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await shoot("phone-gate");
   });
   test("shows channels, sends a test message and links an account", async () => {
-    const account = { accountId: "default", enabled: true, lifecycle: "trouble", lastError: "no network" };
+    const account = {
+      accountId: "default",
+      enabled: true,
+      lifecycle: "trouble",
+      lastError: "no network",
+      fix: "Look.",
+    };
     const linked = Promise.withResolvers<unknown>();
     const view = { loginId: "l-1", state: "waiting", next: 1 };
     gateway.answers.set("channels.status", () => ({
@@ -428,6 +434,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
       channelAccounts: {
         telegram: [
           { ...account, lifecycle: "running", connected: true, silentMs: 4000, self: { id: "1", name: "@me" } },
+          { accountId: "new", enabled: true, lifecycle: "starting", connected: false, activity: "fetching a library" },
         ],
         whatsapp: [{ ...account, connected: false, retryAt: Date.now() + 60_000 }],
       },
@@ -450,6 +457,8 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await telegram.getByText("connected · last sign now").waitFor();
     const whatsapp = panel.getByRole("listitem", { name: "WhatsApp default" });
     await whatsapp.getByText("no network").waitFor();
+    await whatsapp.getByText("Look.").waitFor();
+    await panel.getByText("starting · fetching a library").waitFor();
     await whatsapp.getByText(/again in \d+ s/).waitFor();
     expect(await whatsapp.getByRole("button", { name: "Test" }).isEnabled()).toBe(true);
     expect(await telegram.getByRole("button", { name: "Link" }).count()).toBe(0);

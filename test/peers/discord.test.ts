@@ -209,7 +209,7 @@ describe.skipIf(!hasTwin)("what the third party is told", () => {
     expect(sent).toEqual({ kind: "sent", messageId: message?.id });
     expect(message).toMatchObject({
       content: "**Surely?**",
-      flags: 4096,
+      flags: 4100,
       message_reference: { message_id: asked },
       components: [{ type: 1, components: [{ type: 2, label: "Yes", custom_id: "/approve 1" }] }],
     });

@@ -110,11 +110,21 @@ describe("sending", () => {
   test("a token that was reset meanwhile is no reason to give a message up", async () => {
     const { link, group, fake } = await begin();
     Object.assign(fake, { token: "another" });
-    expect(await link.send(group, says("hi"), KEY)).toEqual({
+    const refused = {
       kind: "retry",
       reason: "Discord refuses the bot token",
-    });
-    expect(await link.send(group, says("hi"), KEY)).toMatchObject({ kind: "retry" });
+      fix: expect.stringMatching(/Reset Token/),
+    };
+    expect(await link.send(group, says("hi"), KEY)).toEqual(refused);
+    expect(await link.send(group, says("hi"), KEY)).toEqual(refused);
+  });
+
+  test("a token that is refused while the socket is open ends the account, also where only a question meets it", async () => {
+    const { platform, direct, fake, host } = await begin();
+    Object.assign(fake, { token: "another" });
+    platform.say(direct, "hello");
+    await host.until(() => host.reports.some(({ kind }) => kind === "dead"));
+    expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/Reset Token/) });
   });
 
   test("a text and its files are one message; a lost one is known by the names of all", async () => {

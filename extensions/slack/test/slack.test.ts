@@ -303,6 +303,15 @@ describe("what goes out", () => {
     expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({ kind, reason: expect.stringContaining(word) });
   });
 
+  test("a bot token that was revoked while the socket is open is told with what mends it", async () => {
+    const { link, fake, direct } = await begin();
+    fake.fail("chat.postMessage", "token_revoked");
+    expect(await link.send(direct, mrkdwn("x"), KEY)).toMatchObject({
+      kind: "retry",
+      fix: expect.stringMatching(/botToken/),
+    });
+  });
+
   test("Slack is asked for what became of a send", async () => {
     const { link, fake, direct, topic } = await begin();
     const other = { idempotencyKey: "other" };

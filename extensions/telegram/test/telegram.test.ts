@@ -224,6 +224,13 @@ describe("polling", () => {
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/BotFather/) });
   });
 
+  test("a token that is refused at a send is told with what mends it, also where nothing is polled", async () => {
+    const { link, fake, direct } = await begin();
+    fake.fail("sendMessage", "401", 1);
+    const fix = expect.stringMatching(/BotFather/);
+    expect(await link.send(direct, html("x"), KEY)).toMatchObject({ kind: "retry", fix });
+  });
+
   test("a rate limit on polls is waited out as long as Telegram says", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "429", 1, 1);

@@ -10,6 +10,8 @@ export interface ChannelAccount {
   readonly label: string;
   readonly account: string;
   readonly state: string;
+  /** What it waits for before it can connect; empty where it waits for nothing. */
+  readonly activity: string;
   readonly connected: boolean;
   /** Who it is on the platform. */
   readonly name: string;
@@ -18,6 +20,8 @@ export interface ChannelAccount {
   /** Milliseconds since the platform gave a sign. */
   readonly silentMs?: number | undefined;
   readonly error: string;
+  /** What a person can do about `error`; empty where nothing is known. */
+  readonly fix: string;
   /** What is to be seen to although it goes on. */
   readonly notices: readonly string[];
   /** It stands in the config: it can be changed, switched and taken out. */
@@ -57,11 +61,13 @@ function readAccount(row: Record<string, unknown>) {
   return {
     account: text(row["accountId"]),
     state: row["enabled"] === false ? "off" : text(row["lifecycle"], "unknown"),
+    activity: text(row["activity"]),
     connected: row["connected"] === true,
     name: text(fields(row["self"])["name"]),
     retryAt: count(row["retryAt"]),
     silentMs: count(row["silentMs"]),
     error: text(row["lastError"]),
+    fix: text(row["fix"]),
     notices: list(row["notices"])
       .map(fields)
       .map(({ problem, fix }) => `${text(problem)}. ${text(fix)}`),

@@ -49,11 +49,12 @@ function noticed({ name, notices = [] }: Account): CheckResult[] {
   return notices.map(({ problem, fix }) => ({ status: "warn", message: `${name}: ${problem}.`, fix }));
 }
 
-function trouble({ name, lifecycle, silentMs, lastError }: Account): CheckResult[] {
+function trouble({ name, lifecycle, silentMs, lastError, fix, activity }: Account): CheckResult[] {
   if (lifecycle === undefined || lifecycle === "running") return [];
-  if (lifecycle === "starting") return [{ status: "warn", message: `${name} is being connected.` }];
+  if (lifecycle === "starting")
+    return [{ status: "warn", message: `${name} is being connected${activity === undefined ? "" : `: ${activity}`}.` }];
   const since = silentMs == null ? "" : `, ${showDuration(silentMs)} without a sign`;
   const why = lastError == null ? "" : `: ${lastError}`;
   const message = `${name} is ${lifecycle === "trouble" ? "not connected and tried again" : lifecycle}${since}${why}`;
-  return [{ status: lifecycle === "trouble" ? "warn" : "fail", message }];
+  return [{ status: lifecycle === "trouble" ? "warn" : "fail", message, ...(fix != null && { fix }) }];
 }

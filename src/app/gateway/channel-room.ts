@@ -1,4 +1,4 @@
-import { startChannels, type Channels } from "../../channels/channels.ts";
+import { problemText, startChannels, type Channels } from "../../channels/channels.ts";
 import { methods } from "../../channels/methods.ts";
 import { channelMetrics } from "../../channels/metrics.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
@@ -231,7 +231,7 @@ export class ChannelRoom {
 
   #statusLines(): readonly string[] {
     return this.#configured().map(
-      (row) => `${row.label}: ${row.connected ? "connected" : (row.lastError ?? row.lifecycle)}`,
+      (row) => `${row.label}: ${row.connected ? "connected" : (problemText(row) ?? row.lifecycle)}`,
     );
   }
 
@@ -242,7 +242,7 @@ export class ChannelRoom {
       ({ lifecycle, lifecycleSince, connected }) =>
         lifecycle === "dead" || (!connected && now - (lifecycleSince ?? now) > LONG_OFF_MS),
     );
-    return rows.map((row) => `${row.label} (${row.accountId}) is not connected: ${row.lastError ?? row.lifecycle}`);
+    return rows.map((row) => `${row.label} (${row.accountId}) is not connected: ${problemText(row) ?? row.lifecycle}`);
   }
 
   /** The accounts that the config switches on. */

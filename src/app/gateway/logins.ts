@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { ownError, ownStep } from "../../channels/own-keys.ts";
-import type { ConfiguredAccount } from "../../channels/ports.ts";
+import type { ConfiguredAccount, LibraryWish } from "../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../types/channel.ts";
 import { OpenClawError, type ErrorCode } from "../../types/errors.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { ChannelId } from "../../types/ids.ts";
 import { MethodError } from "../../types/method.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { background } from "../../utils/background.ts";
@@ -14,7 +13,7 @@ export interface LoginPorts {
   readonly clock: Clock;
   readonly log: ChannelLog;
   folder(account: ConfiguredAccount): Promise<string>;
-  library(wish: { channel: ChannelId; name: string; signal: AbortSignal }): Promise<string>;
+  library(wish: LibraryWish): Promise<string>;
   /** The account's connection is closed, so that nobody else uses its keys; the result brings it up again. */
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }
@@ -138,14 +137,21 @@ export class Logins {
 
   #link(login: Login, phone: string | undefined) {
     const { adapter, config, account } = login.account;
+    const show = (step: LoginStep): void => tell(login, () => login.steps.push(ownStep(step, login.account)));
     return Promise.resolve(
       adapter.login?.(config, {
         account,
         signal: login.abort.signal,
         log: this.#ports.log,
         folder: () => this.#ports.folder(login.account),
-        library: (name) => this.#ports.library({ channel: adapter.id, name, signal: login.abort.signal }),
-        show: (step) => tell(login, () => login.steps.push(ownStep(step, login.account))),
+        library: (name) =>
+          this.#ports.library({
+            channel: adapter.id,
+            name,
+            signal: login.abort.signal,
+            fetching: (words) => show({ kind: "told", text: `${words} …` }),
+          }),
+        show,
         ...(phone !== undefined && { phone }),
       }),
     );

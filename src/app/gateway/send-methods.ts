@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { problemText } from "../../channels/problem-text.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/message.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -92,8 +93,9 @@ interface Obstacle {
 function obstacleOf({ channel, account }: Peer, { channels }: Parts): Obstacle {
   const row = channels.status().find((one) => one.channel === channel && one.accountId === account);
   if (!row || row.connected) return {};
+  const problem = problemText(row);
   return {
-    ...(row.lastError !== null && { problem: row.lastError }),
+    ...(problem !== undefined && { problem }),
     ...(row.lifecycle === "dead" && { isDead: true }),
   };
 }

@@ -157,17 +157,25 @@ describe("channels test without a chat", () => {
 test("channels status shows when an account is tried again; --probe fails when a platform refuses", async () => {
   const account = { accountId: "default", lifecycle: "trouble", retryAt: Date.now() + 65_000, silentMs: 125_000 };
   const gateway = await fakeGateway({
-    "channels.status": () => ({ channelAccounts: { telegram: [{ ...account, lastError: "no network" }] } }),
+    "channels.status": () => ({
+      channelAccounts: { telegram: [{ ...account, lastError: "no network", fix: "Mend it." }] },
+    }),
     "channels.probe": () => ({
       accounts: [{ channel: "telegram", accountId: "default", status: "fail", message: "Bad token.", fix: "Get one." }],
     }),
   });
   const plain = await run(["channels", "status", "--channel", "telegram"], gateway.env);
   expect(plain.code).toBe(0);
-  expect(plain.out).toMatch(/trouble, again in 1 min +2 min ago +no network/);
+  expect(plain.out).toMatch(/trouble, again in 1 min +2 min ago +no network\. Mend it\./);
   const probed = await run(["channels", "status", "--probe", "--timeout", "1000"], gateway.env);
   expect(probed.code).toBe(1);
   expect(probed.out).toMatch(/telegram +default +fail +Bad token\. +Get one\./);
+});
+
+test("channels status shows what an account waits for before it can connect", async () => {
+  const account = { accountId: "default", lifecycle: "starting", activity: "fetching a library" };
+  const gateway = await fakeGateway({ "channels.status": () => ({ channelAccounts: { whatsapp: [account] } }) });
+  expect((await run(["channels", "status"], gateway.env)).out).toMatch(/default +fetching a library/);
 });
 
 test("channels status shows what is to be seen to although the account goes on", async () => {
@@ -189,12 +197,18 @@ test("the doctor tells of connections what only the gateway knows", async () => 
     code: 0,
     results: [{ status: "ok", message: "The one account hears from its platform." }],
   });
-  const dead = { accountId: "work", lifecycle: "dead", silentMs: null, lastError: "It is not linked." };
+  const dead = {
+    accountId: "work",
+    lifecycle: "dead",
+    silentMs: null,
+    lastError: "It is not linked.",
+    fix: "Link it.",
+  };
   const deaf = { accountId: "old", lifecycle: "trouble", silentMs: 360_000, lastError: "no answer" };
   expect(await looked(running, dead, deaf)).toMatchObject({
     code: 1,
     results: [
-      { status: "fail", message: "whatsapp/work is dead: It is not linked." },
+      { status: "fail", message: "whatsapp/work is dead: It is not linked.", fix: "Link it." },
       {
         status: "warn",
         message: "whatsapp/old is not connected and tried again, 6 min without a sign: no answer",

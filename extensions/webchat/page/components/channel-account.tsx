@@ -107,10 +107,11 @@ function Actions(props: ActionsProps): VNode {
 }
 
 function Facts(props: { account: ChannelAccount }): VNode {
-  const { state, connected, silentMs, retryAt, error, notices } = props.account;
+  const { state, activity, connected, silentMs, retryAt, error, fix, notices } = props.account;
   const now = useNow(1000, retryAt !== undefined);
   const facts = [
     connected ? "connected" : state,
+    ...(activity === "" ? [] : [activity]),
     ...(silentMs === undefined ? [] : [`last sign ${ago(now - silentMs, now)}`]),
     ...(retryAt === undefined ? [] : [`again in ${Math.max(0, Math.ceil((retryAt - now) / 1000))} s`]),
   ];
@@ -118,6 +119,7 @@ function Facts(props: { account: ChannelAccount }): VNode {
     <p class={connected ? "channel-facts" : "channel-facts busy"}>
       {facts.join(" · ")}
       {!connected && error !== "" && <span class="channel-error">{error}</span>}
+      {!connected && error !== "" && fix !== "" && <span class="channel-error">{fix}</span>}
       {notices.map((notice) => (
         <span key={notice} class="channel-error">
           {notice}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { channelAccounts } from "../../../channels/config.ts";
+import { problemText } from "../../../channels/problem-text.ts";
 import { bundledChannels } from "../../gateway/extensions.ts";
 import { callOnce } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
@@ -15,7 +16,9 @@ const account = z.looseObject({
   retryAt: z.number().nullish(),
   silentMs: z.number().nullish(),
   lastInboundAt: z.number().nullish(),
+  activity: z.string().optional(),
   lastError: z.string().nullish(),
+  fix: z.string().nullish(),
   notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
   unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
 });
@@ -116,7 +119,7 @@ export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string
       describe(one),
       ago(one.silentMs),
       lastHeard(one),
-      [one.lastError, unaskedText(one), ...noticesOf(one)].filter(Boolean).join("; "),
+      [problemText(one), unaskedText(one), ...noticesOf(one)].filter(Boolean).join("; "),
     ]),
   );
   if (rows.length === 0) return "No channel is switched on.\n";
@@ -137,6 +140,7 @@ export function unaskedText({ unasked }: z.infer<typeof account>): string | unde
 function describe(one: z.infer<typeof account>): string {
   if (one.enabled === false) return "off";
   if (one.retryAt != null) return `${one.lifecycle ?? "trouble"}, again in ${showDuration(one.retryAt - Date.now())}`;
+  if (one.activity !== undefined) return one.activity;
   if (one.lifecycle !== undefined) return one.lifecycle;
   if (one.connected === true) return "connected";
   return one.running === true ? "connecting" : "stopped";

@@ -1,0 +1,11 @@
+interface Problem {
+  readonly lastError?: string | null | undefined;
+  readonly fix?: string | null | undefined;
+}
+
+/** What is in the way of an account and what a person can do about it, as one text; undefined while nothing is in the way. */
+export function problemText({ lastError, fix }: Problem): string | undefined {
+  if (lastError == null) return undefined;
+  if (fix == null) return lastError;
+  return `${/[.!?]$/.test(lastError) ? lastError : `${lastError}.`} ${fix}`;
+}

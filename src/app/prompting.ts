@@ -10,6 +10,7 @@ import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
 import { dayOf } from "../prompt/timestamp.ts";
 import type { Clock } from "../types/clock.ts";
+import { isSubagentKey } from "../sessions/keys.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
@@ -79,11 +80,11 @@ function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
 const told = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
 
 function contextFor(
-  { agent, model, tools, peer, extra }: SystemPromptRequest,
+  { agent, model, tools, peer, extra, session }: SystemPromptRequest,
   found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
 ): SystemContext {
   return {
-    mode: "full",
+    mode: isSubagentKey(session.key) ? "minimal" : "full",
     tools: tools.map(({ name, description }) => ({ name, description })),
     skills: found.skills,
     workspace: agent.workspace,

@@ -1,4 +1,5 @@
 import { bindingFor, type Binding, type Routed } from "../channels/bindings.ts";
+import { chatPrompt } from "../channels/chat-prompt.ts";
 import type { AccountConfig } from "../channels/config.ts";
 import { type MentionPattern, mentionPatterns } from "../channels/mention-pattern.ts";
 import type { ChatStyle, DispatchSettings, QueueMode } from "../dispatch/ports.ts";
@@ -49,6 +50,7 @@ function rulesOf(live: Live): DispatchSettings {
         account: accountOf(config, message.from),
         patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
       }),
+    chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
     chat: (to) => ({
       ...styleOf(accountOf(config, to), config),
       ...historyOf(to, config),

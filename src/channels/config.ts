@@ -2,8 +2,36 @@ import { z } from "zod";
 import { accountId, type AccountId } from "../types/ids.ts";
 import { about, idList, pacingConfig } from "../utils/config.ts";
 
+/** Characters that the operator may add to the system prompt of one chat: as many as a workspace file has there. */
+const MOST_CHAT_PROMPT = 20_000;
+
+const systemPrompt = z
+  .string()
+  .max(MOST_CHAT_PROMPT)
+  .optional()
+  .meta(
+    about(
+      "System prompt",
+      "Words for the model that hold in this chat alone, added to the system prompt as they are: 20,000 characters at most. " +
+        "Unset, those of the entry `*`; empty, none.",
+    ),
+  );
+
+/** One topic of a chat. */
+export const topicConfig = z.looseObject({ systemPrompt });
+
+const topics = z
+  .record(z.string(), topicConfig)
+  .optional()
+  .meta(about("Topics", "Topics by the platform's id; `*` for all others. Their words come after those of the chat."));
+
+/** One direct chat. */
+export const directConfig = z.looseObject({ systemPrompt, topics });
+
 /** One group of an account. */
 export const groupConfig = z.looseObject({
+  systemPrompt,
+  topics,
   enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
   allow: z.boolean().optional().meta(about("Allow", "An older name of `enabled`; false in either ignores the group.")),
   requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
@@ -161,7 +189,7 @@ const accountShape = {
   dms: z
     .record(
       z.string(),
-      z.looseObject({
+      directConfig.extend({
         historyLimit: z
           .int()
           .min(0)
@@ -171,6 +199,15 @@ const accountShape = {
     )
     .prefault({})
     .meta(about("Direct chats", "Settings of single direct chats, by the platform's id.")),
+  direct: z
+    .record(z.string(), directConfig)
+    .prefault({})
+    .meta(
+      about(
+        "Direct chats",
+        "The same as `dms`, and before it; by the platform's id or the phone number, `*` for all others.",
+      ),
+    ),
   dmHistoryLimit: z
     .int()
     .min(0)

@@ -54,6 +54,8 @@ export interface DispatchSettings {
   /** The conversation, last used then, is over by the rules for this chat: a new one begins. */
   isOver(to: Peer, lastUsed: number, now: number): boolean;
   chat(to: Peer): ChatStyle;
+  /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
+  chatPrompt?(message: InboundMessage): string | undefined;
   /** The emoji that a message gets when it is accepted. */
   reaction(message: InboundMessage): { readonly emoji: string; readonly removeAfter: boolean } | undefined;
 }

@@ -1,7 +1,7 @@
 import type { TextPart } from "./parts.ts";
 import type { SkillSummary } from "./skill-file.ts";
 
-/** `full` for an agent, `minimal` for its subagents, `none` for the first line alone. */
+/** `full` for an agent, `minimal` in the session of a subagent, `none` for the first line alone. */
 export type PromptMode = "full" | "minimal" | "none";
 
 /** A file of the workspace as it stands in the prompt. */

@@ -72,6 +72,13 @@ export function parseKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT)
   return { agentId: agentId(decode(parts[1] ?? "")), ...parseBody(parts.slice(2)) };
 }
 
+/** A session of a subagent: `<parent>::<agent>`, or `agent:<id>:subagent:<name>` as other gateways write it. */
+export function isSubagentKey(key: SessionKey): boolean {
+  const parsed = parseKey(key);
+  if (parsed.kind === "other") return parsed.text.startsWith("subagent:");
+  return parsed.kind === "subagent" || (parsed.kind === "direct" && parsed.channel === "subagent");
+}
+
 /** The agent that answers in a session. */
 export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): AgentId =>
   parseKey(key, defaultAgent).agentId;

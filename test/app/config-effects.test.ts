@@ -200,6 +200,10 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "channels.defaultAccount",
   ],
   "src/channels/config.ts": ["channels.accounts"],
+  "src/channels/chat-prompt.ts": ["groups", "channels", "guilds.channels", "dms", "direct"].flatMap((of) => [
+    `channels.${of}.systemPrompt`,
+    `channels.${of}.topics.systemPrompt`,
+  ]),
   "src/channels/policy.ts": [
     "channels.dmPolicy",
     "channels.allowFrom",
@@ -428,7 +432,7 @@ describe("known keys without effect", () => {
           ...TELEGRAM,
           name: "bot",
           streaming: { progress: { label: "x" } },
-          groups: { "-100": { requireMention: true, systemPrompt: "short" } },
+          groups: { "-100": { requireMention: true, agentId: "short" } },
         },
       },
     });
@@ -441,7 +445,7 @@ describe("known keys without effect", () => {
         "logging.redactSensitive",
         "skills.entries.tidy.env",
         "channels.telegram.name",
-        "channels.telegram.groups.-100.systemPrompt",
+        "channels.telegram.groups.-100.agentId",
         "channels.telegram.streaming.progress",
       ].toSorted(),
     );

@@ -268,9 +268,9 @@ describe("channels", () => {
       channels: {
         slack: {
           dm: { policy: "pairing", groupEnabled: true },
-          groups: { "1": { topics: {} } },
+          groups: { "1": { agentId: "x", topics: { 2: { agentId: "x" } } } },
           channels: { C1: group },
-          guilds: { G1: { slug: "x", channels: { C2: { ...group, systemPrompt: "x" } } } },
+          guilds: { G1: { slug: "x", channels: { C2: { ...group, includeThreadStarter: true } } } },
         },
       },
     });
@@ -278,9 +278,10 @@ describe("channels", () => {
       "channels.slack.channels.C1.skills",
       "channels.slack.guilds.G1.channels.C2.skills",
       "channels.slack.dm.groupEnabled",
-      "channels.slack.groups.1.topics",
       "channels.slack.guilds.G1.slug",
-      "channels.slack.guilds.G1.channels.C2.systemPrompt",
+      "channels.slack.groups.1.agentId",
+      "channels.slack.groups.1.topics.2.agentId",
+      "channels.slack.guilds.G1.channels.C2.includeThreadStarter",
     ]);
     const dm = z.looseObject({ dm: z.looseObject({ threadReplies: z.string() }) });
     const telegram = { channels: { telegram: { dm: { threadReplies: "off" } } } };

@@ -99,6 +99,24 @@ test("the model is told the day, for a message of the page carries no time; no s
   expect(second).toBe(first);
 });
 
+test("the session of a subagent has the short prompt of one, and no persona", async () => {
+  model.answer(() => ({ text: "noted" }));
+  const tab = await openTab();
+  const systemOf = async (session: string, key: string) => {
+    await send(tab, session, "hello", key);
+    await until(tab, key, "final");
+    return model.calls.at(-1)?.system ?? "";
+  };
+  const headings = (text: string) => [...text.matchAll(/^#+ (.*)$/gm)].map((match) => match[1]);
+  const child = await systemOf("agent:main:subagent:5d1f", "child-1");
+  expect(headings(child.split("# Project Context")[0] ?? "")).toEqual(["Tooling", "Workspace", "Runtime"]);
+  expect(child).toContain('<context_file path="AGENTS.md">');
+  expect(child).not.toContain('<context_file path="SOUL.md">');
+  const parent = await systemOf("parent", "parent-1");
+  expect(headings(parent)).toEqual(expect.arrayContaining(["Safety", "Reply Tags", "Documentation"]));
+  expect(parent).toContain('<context_file path="SOUL.md">');
+});
+
 test("null takes a key out of the config, as in a merge patch", async () => {
   const tab = await openTab();
   const patched = async (patch: object) => (await tab.request("config.patch", { patch }))["payload"];

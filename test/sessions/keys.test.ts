@@ -4,6 +4,7 @@ import {
   agentOf,
   buildKey,
   canonicalKey,
+  isSubagentKey,
   keyForPeer,
   keyForSubagent,
   parseKey,
@@ -132,4 +133,17 @@ describe("session keys", () => {
     expect(resolveAlias("agent:ops:main", agentId("ops"))).toBe("webchat:default:operator");
     expect(resolveAlias("something else")).toBe("something else");
   });
+});
+
+it.each([
+  ["webchat:default:op::own", true],
+  ["agent:main:telegram:default:7::own:c1", true],
+  ["agent:main:subagent:5d1f", true],
+  ["subagent:5d1f", true],
+  ["agent:x:subagent:5d1f:subagent:77", true],
+  ["telegram:default:subagent", false],
+  ["agent:subagent:main", false],
+  ["webchat:default:group:subagent", false],
+])("knows the session of a subagent by its key: %s", (key, is) => {
+  expect(isSubagentKey(sessionKey(key))).toBe(is);
 });

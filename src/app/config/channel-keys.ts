@@ -1,17 +1,30 @@
 import type { z } from "zod";
-import { dmConfig, groupConfig, guildConfig, streamingConfig } from "../../channels/config.ts";
+import {
+  directConfig,
+  dmConfig,
+  groupConfig,
+  guildConfig,
+  streamingConfig,
+  topicConfig,
+} from "../../channels/config.ts";
 import { isRecord, type KeyPath } from "./problem.ts";
 import { own } from "../../utils/own.ts";
 
 /** Where the sections lie that every channel has, and what they may hold; `*` is any name. */
 const SECTIONS: readonly (readonly [at: KeyPath, shape: object])[] = [
   [["dm"], dmConfig.shape],
-  [["groups", "*"], groupConfig.shape],
-  [["channels", "*"], groupConfig.shape],
   [["guilds", "*"], guildConfig.shape],
-  [["guilds", "*", "channels", "*"], groupConfig.shape],
+  ...[["groups"], ["channels"], ["guilds", "*", "channels"]].flatMap((at) => chatsAt(at, groupConfig.shape)),
+  ...chatsAt(["direct"], directConfig.shape),
   [["streaming"], streamingConfig.shape],
 ];
+
+function chatsAt(at: KeyPath, shape: object): readonly (readonly [at: KeyPath, shape: object])[] {
+  return [
+    [[...at, "*"], shape],
+    [[...at, "*", "topics", "*"], topicConfig.shape],
+  ];
+}
 
 /** Keys inside the sections that every channel has, which nobody obeys; those of the adapter's own are its to know. */
 export function foreignBelow(input: Record<string, unknown>, schema: z.ZodType | undefined): KeyPath[] {

@@ -263,7 +263,7 @@ export function requestFor(
   const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
   const openEngine = engineFor(prepared, session, candidates, ports);
   const isLight = kind.promptFiles?.(message) === "light";
-  const more = { ...(peer && { peer }), ...(extra !== undefined && { extra }), ...(isLight && { isLight }) };
+  const more = { ...(peer && { peer }), ...extraFor(message, extra, ports), ...(isLight && { isLight }) };
   return {
     facts,
     settings: settingsFor(agent, peer, ports),
@@ -278,6 +278,13 @@ export function requestFor(
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
   };
+}
+
+/** What joins the system prompt: the words for the chat, unless an operator client writes, then those of this turn. */
+function extraFor(message: InboundMessage, own: string | undefined, ports: DispatchPorts): { readonly extra?: string } {
+  const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
+  const words = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
+  return words === "" ? {} : { extra: words };
 }
 
 function engineFor(

@@ -69,11 +69,12 @@ export class RunText {
     }
   }
 
-  // A message may end with more than its deltas told, or come without any.
+  // A message may end with more than its deltas told, or come without any. What follows without a start goes on with it:
+  // an answer that broke off and was continued.
   #finish(text: string): string {
     const rest = text.startsWith(this.#message) ? text.slice(this.#message.length) : "";
-    this.#message = "";
-    return this.#append(rest) + this.#part();
+    this.#message = text;
+    return this.#append(rest);
   }
 
   #part(): string {

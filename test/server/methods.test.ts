@@ -4,7 +4,7 @@ import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { defineMethod, MethodError } from "../../src/types/method.ts";
 import { CONTINUE } from "../../src/types/turns.ts";
 import { RawClient, startGateway, type TestGateway } from "./gateway.ts";
-import { assistant, ends, says } from "./scripted-chat.ts";
+import { assistant, ends, facts, says, USAGE } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
 let gateway: TestGateway;
@@ -211,17 +211,69 @@ test("chat.history shows messages and notes with stable ids and growing numbers"
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
-test("chat.history keeps what the gateway asked the model after a broken connection to itself", async () => {
+test("chat.history shows an answer that broke off and was gone on with as one message", async () => {
   const provenance = { kind: "internal_system" as const, sourceTool: CONTINUE };
-  gateway.sessions.add("broken", [
-    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
-    { type: "message", message: assistant("one two") },
-    { type: "message", message: { role: "user", content: "[Go on.]", timestamp: 2, provenance } },
-    { type: "message", message: assistant("three") },
-  ]);
+  const goOn = {
+    type: "message" as const,
+    message: { role: "user" as const, content: "[Go on.]", timestamp: 2, provenance },
+  };
+  const broken = (text: string) => ({
+    ...assistant(text),
+    stopReason: "error" as const,
+    errorMessage: "socket closed",
+  });
+  const entries = [
+    { type: "message" as const, message: { role: "user" as const, content: "hi", timestamp: 1 } },
+    { type: "message" as const, message: broken("one two ") },
+    goOn,
+    { type: "message" as const, message: broken("three ") },
+    { type: "model_change" as const, provider: "p", modelId: "m" },
+    goOn,
+    { type: "message" as const, message: assistant("four") },
+    { type: "message" as const, message: { role: "user" as const, content: "thanks", timestamp: 3 } },
+    { type: "message" as const, message: assistant("welcome") },
+  ];
+  gateway.sessions.add("broken", entries);
   const answer = await client.request("chat.history", { sessionKey: "broken" });
   expect(answer["payload"]).toMatchObject({
-    messages: [{ role: "user" }, { role: "assistant" }, { role: "assistant" }],
+    messages: [
+      { role: "user" },
+      {
+        role: "assistant",
+        content: [{ type: "text", text: "one two three four" }],
+        stopReason: "stop",
+        usage: { input: 3 * USAGE.input },
+        __openclaw: { id: "entry1" },
+      },
+      { role: "user" },
+      { role: "assistant", content: [{ text: "welcome" }] },
+    ],
+  });
+  expect(JSON.stringify(answer)).not.toContain("socket closed");
+  // The rest has not come yet: what is there is shown as it is.
+  gateway.sessions.add("torn", entries.slice(0, 3));
+  expect((await client.request("chat.history", { sessionKey: "torn" }))["payload"]).toMatchObject({
+    messages: [{ role: "user" }, { role: "assistant", stopReason: "error", content: [{ text: "one two " }] }],
+  });
+});
+
+test("agent.wait tells an answer that broke off and was gone on with in one piece", async () => {
+  const waiting = client.request("agent.wait", { runId: "torn-1", timeoutMs: 5_000 });
+  await client.request("health");
+  const run = gateway.chat.begin(facts("torn-1"));
+  const broken = { ...assistant("one two "), stopReason: "error" as const };
+  run.tell(
+    { type: "message_start" },
+    { type: "text_delta", delta: "one two ", text: "one two " },
+    { type: "message_end", message: broken, text: "one two ", entryId: "e1" },
+    { type: "retry", because: "timeout", remedy: "wait", message: "socket closed", continues: true },
+    { type: "text_delta", delta: "three", text: "one two three" },
+    { type: "message_end", message: assistant("three"), text: "one two three", entryId: "e2" },
+    ...says("and more"),
+    ends(),
+  );
+  expect(await waiting).toMatchObject({
+    payload: { text: "one two three\n\nand more" },
   });
 });
 

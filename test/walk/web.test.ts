@@ -42,6 +42,24 @@ describe.concurrent("a web client", () => {
     expect(textOf(told.history[0]?.content)).toBe("hi there");
   });
 
+  test("gets an answer that broke off and was gone on with as one message, by protocol, history and command line", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await world.start(WEB_ONLY);
+    world.model.answer((_call, number) =>
+      number % 2 === 1
+        ? { text: "[[reply_to_current]] one two three four", stopAfter: 3, everyMs: 20 }
+        : { text: "three four" },
+    );
+    const told = await chatWithReferenceClient(ws(gateway), TOKEN, "count");
+    expect(told.final?.trim()).toBe("one two three four");
+    expect(told.added?.trim()).toBe("one two three four");
+    expect(told.history.map((message) => textOf(message.content).trim())).toEqual(["count", "one two three four"]);
+    const { stdout } = await home.run(["agent", "-m", "count again"]);
+    expect(stdout).toBe("one two three four\n");
+  });
+
   test("never reads what only a channel is asked, now or later", async ({ world, expect }) => {
     const { gateway } = await world.start(WEB_ONLY);
     world.model.answer(() => ({ text: "[[reply_to_current]] Here it is." }));

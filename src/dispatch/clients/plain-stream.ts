@@ -27,20 +27,34 @@ async function* plainEvents(stream: RunStream, from = 1): AsyncIterable<RunEvent
 class PlainWords {
   #filter: DirectiveFilter = createDirectiveFilter();
   #text = "";
+  #isOver = false;
 
   show(event: RunEvent): readonly RunEvent[] {
     switch (event.type) {
       case "message_start":
         this.#filter = createDirectiveFilter();
         this.#text = "";
+        this.#isOver = false;
         return [event];
       case "text_delta":
-        return this.#grow(event, this.#filter.push(event.delta));
+        return this.#grow(event, this.#isOver ? this.#goOn(event.text) : this.#filter.push(event.delta));
       case "message_end":
+        this.#isOver = true;
         return [...this.#grow(event, this.#filter.end()), { ...event, text: parseDirectives(event.text).text }];
       default:
         return [event];
     }
+  }
+
+  /** Words after the end of a message go on with one that broke off; `whole` has what was said of it before. */
+  #goOn(whole: string): string {
+    this.#isOver = false;
+    this.#filter = createDirectiveFilter();
+    const shown = this.#filter.push(whole);
+    if (shown.startsWith(this.#text)) return shown.slice(this.#text.length);
+    // The end told what the rest makes part of a directive: the next delta has the right text.
+    this.#text = shown;
+    return "";
   }
 
   #grow({ seq, ts }: RunEvent, delta: string): readonly RunEvent[] {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { defineMethod, type Method } from "../../types/method.ts";
 import type { ChatMessage, TextContent } from "../../types/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
-import { asksForRest } from "../../types/turns.ts";
 import type { ServerPorts } from "../options.ts";
+import { joinAnswers } from "./joined-answers.ts";
 import { contentOf, imagesIn, noticeIn, type Notice } from "./notice.ts";
 import { optional } from "./optional.ts";
 import { shownText } from "./shown-text.ts";
@@ -40,7 +40,7 @@ async function readHistory(params: z.infer<typeof historyParams>, ports: History
   const entry = sessions.peek(key);
   if (entry === undefined) return { sessionKey: key, messages: [], hasMore: false, totalMessages: 0 };
   const { entries, hasMore } = await sessions.history(key, params.limit ?? DEFAULT_LIMIT);
-  const plain = entries.map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
+  const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, (text) => chat.plain(text)));
   const shown = showEntries(plain, params.maxChars, await imagesIn(plain, ports.media));
   const messages = newest(shown, MAX_BYTES);
   const isCut = hasMore || messages.length < shown.length;
@@ -100,7 +100,6 @@ function withPlainAnswer(entry: TranscriptEntry, plain: (text: string) => string
 }
 
 function showEntry(entry: TranscriptEntry, images: ReadonlyMap<string, string>): readonly Told[] {
-  if (entry.type === "message" && asksForRest(entry.message)) return [];
   if (entry.type === "message")
     return entry.message.role === "user" ? [showUser(entry.message)] : [{ message: { ...entry.message } }];
   const notice = noticeIn(entry);

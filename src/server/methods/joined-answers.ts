@@ -1,0 +1,54 @@
+import type { AssistantMessage } from "../../types/model.ts";
+import type { TranscriptEntry } from "../../types/session.ts";
+import { asksForRest } from "../../types/turns.ts";
+import { addUsage } from "../../types/usage.ts";
+
+type AnswerEntry = Extract<TranscriptEntry, { type: "message" }> & { readonly message: AssistantMessage };
+
+/**
+ * The entries of a conversation with every answer in one piece: a model stream that broke off and was gone on with leaves
+ * two answers in the transcript, and the gateway's request for the rest between them. The joined answer has the id and the
+ * time of its first part, the end (stop reason, error, model) of its last, and the usage of all. Pure.
+ */
+export function joinAnswers(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const joined: TranscriptEntry[] = [];
+  let last: number | undefined;
+  let waitsForRest = false;
+  for (const entry of entries) {
+    if (entry.type === "message" && asksForRest(entry.message)) {
+      waitsForRest = true;
+      continue;
+    }
+    const first = last === undefined ? undefined : joined[last];
+    if (waitsForRest && last !== undefined && isAnswer(first) && isAnswer(entry)) {
+      joined[last] = { ...first, message: joinedMessage(first.message, entry.message) };
+      waitsForRest = false;
+      continue;
+    }
+    joined.push(entry);
+    if (entry.type !== "message") continue;
+    last = joined.length - 1;
+    waitsForRest = false;
+  }
+  return joined;
+}
+
+const isAnswer = (entry: TranscriptEntry | undefined): entry is AnswerEntry =>
+  entry?.type === "message" && entry.message.role === "assistant";
+
+function joinedMessage(first: AssistantMessage, rest: AssistantMessage): AssistantMessage {
+  const { timestamp } = first;
+  return { ...rest, timestamp, content: joinedContent(first, rest), usage: addUsage(first.usage, rest.usage) };
+}
+
+/** The words become one text; thoughts before the rest stand before it, calls after it stay after it. A call that was cut off was not made. */
+function joinedContent({ content: first }: AssistantMessage, { content: rest }: AssistantMessage) {
+  const said = first.filter((part) => part.type !== "toolCall");
+  const at = said.findLastIndex((part) => part.type === "text");
+  const goesOn = rest.findIndex((part) => part.type === "text");
+  const begun = said[at];
+  const more = rest[goesOn];
+  if (begun?.type !== "text" || more?.type !== "text") return [...said, ...rest];
+  const text = { ...begun, text: begun.text + more.text };
+  return [...said.slice(0, at), ...said.slice(at + 1), ...rest.slice(0, goesOn), text, ...rest.slice(goesOn + 1)];
+}

@@ -9,6 +9,7 @@ import { openSessions } from "../sessions/sessions.ts";
 import { openJournal, type OpenJournal } from "../store/journal.ts";
 import { openMediaStore } from "../store/media.ts";
 import { systemClock } from "../types/clock.ts";
+import type { OpenClawError } from "../types/errors.ts";
 import type { MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage, Peer } from "../types/message.ts";
@@ -49,6 +50,8 @@ export interface Surroundings {
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
   onDiskFull?: DispatchPorts["onDiskFull"];
+  /** See `DispatchPorts` and `OutboxDeps`. */
+  onDiskError?(error: OpenClawError): void;
   onSent?(to: Peer): void;
   onPairing?(request: PairingRequest): void;
 }
@@ -75,7 +78,8 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const models = await openLiveModels(live, log, clock);
   const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
-  const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent });
+  const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
+  const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent, onDiskError });
   const toolsOfChat = openChatTools({ live, around, media, outbox, sent: journal.outbox, clock });
   const ports: DispatchPorts = {
     journal,
@@ -93,6 +97,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
+    onDiskError,
     tools: openTools(live, journal, toolsOfChat),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),

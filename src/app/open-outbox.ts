@@ -2,6 +2,7 @@ import { gapText } from "../dispatch/words.ts";
 import { Outbox } from "../outbox/deliver.ts";
 import type { Links } from "../outbox/ports.ts";
 import type { Clock } from "../types/clock.ts";
+import type { OpenClawError } from "../types/errors.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
@@ -14,10 +15,12 @@ interface Sources {
   readonly log: Log;
   readonly clock: Clock;
   readonly onSent?: ((to: Peer) => void) | undefined;
+  /** See `OutboxDeps`. */
+  readonly onDiskError?: ((error: OpenClawError) => void) | undefined;
 }
 
 /** The outbox under the config in force. */
-export function openOutbox(live: Live, { onSent, ...sources }: Sources): Outbox {
+export function openOutbox(live: Live, { onSent, onDiskError, ...sources }: Sources): Outbox {
   return new Outbox({
     ...sources,
     maxAgeMs: () => live.config.messages.recovery.maxAgeHours * HOUR_MS,
@@ -25,6 +28,7 @@ export function openOutbox(live: Live, { onSent, ...sources }: Sources): Outbox 
     labelsRepeats: () => live.config.messages.labelRepeats,
     pacing: (to) => ({ ...live.config.messages.pacing, ...accountOf(live.config, to).pacing }),
     ...(onSent && { onSent }),
+    ...(onDiskError && { onDiskError }),
   });
 }
 

@@ -4,6 +4,7 @@ import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
+import type { OpenClawError } from "../types/errors.ts";
 import type { AgentInternalEvent } from "../types/internal-event.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
@@ -123,6 +124,8 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
     messages: readonly InboundMessage[],
     why: { readonly error: unknown; readonly isAdmitted: boolean },
   ): Promise<void>;
+  /** A write of the turn or of its record failed and waits for the disk; no chat is told of this one. Must not throw. */
+  onDiskError?(error: OpenClawError): void;
   /** Whether the state directory takes writes now; asked after a disk error, before work is tried again. Always when unset. */
   diskTakesWrites?(): Promise<boolean>;
   /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */

@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 2000;
  * sending without a note would send twice. `mark` rejects with the disk's error once the signal has aborted.
  */
 export function patientJournal(deps: OutboxDeps, signal: AbortSignal): OutboxJournal {
-  const { journal, clock, log } = deps;
+  const { journal, clock, log, onDiskError } = deps;
   return {
     ...journal,
     async mark(id, change) {
@@ -19,6 +19,7 @@ export function patientJournal(deps: OutboxDeps, signal: AbortSignal): OutboxJou
         } catch (error) {
           if (!isDiskError(error) || signal.aborted) throw error;
           if (tries === 0) log.error("reply waits for the disk", { row: id, error });
+          onDiskError?.(error);
         }
         await new Promise<void>((resolve) => clock.after(LOOK_EVERY_MS, resolve));
       }

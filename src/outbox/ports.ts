@@ -1,5 +1,6 @@
 import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
 import type { Clock } from "../types/clock.ts";
+import type { OpenClawError } from "../types/errors.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
@@ -25,6 +26,8 @@ export interface OutboxDeps {
   readonly maxAgeMs?: () => number;
   /** The line that tells a chat what it may miss; it is not told when unset. */
   readonly gapText?: (gaps: readonly Gap[]) => string;
+  /** Called when a reply waits because its row could not be written. Must not throw. */
+  readonly onDiskError?: (error: OpenClawError) => void;
   /** Called once per message that the platform took. */
   readonly onSent?: (to: Peer) => void;
 }

@@ -65,14 +65,16 @@ export async function writeAtomic(
 const PROBE_BYTES = 256 * 1024;
 
 /** Whether a file of 256 KiB can be written and synced in this directory now. Never rejects. */
-export async function diskTakesWrites(dir: string): Promise<boolean> {
+export const diskTakesWrites = async (dir: string): Promise<boolean> => (await probeDisk(dir)) === undefined;
+
+/** Why a file of 256 KiB cannot be written and synced in this directory now; undefined when it can. Never rejects. */
+export async function probeDisk(dir: string): Promise<OpenClawError | undefined> {
   const path = join(dir, `.probe.${randomBytes(6).toString("hex")}.tmp`);
   try {
     await writeSynced(path, Buffer.alloc(PROBE_BYTES));
-    return true;
-  } catch {
-    // The caller has the error that made it ask.
-    return false;
+    return undefined;
+  } catch (error) {
+    return diskError(error, dir);
   } finally {
     await rm(path, { force: true }).catch(() => undefined);
   }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DiskState } from "../../src/app/gateway/disk-state.ts";
 import { DiskNotices } from "../../src/app/gateway/disk-notices.ts";
 import { diskFull } from "../../src/store/disk.ts";
 import type { ChannelLink } from "../../src/types/channel.ts";
@@ -14,6 +15,7 @@ function stage(refuses: (to: Peer) => boolean = () => false) {
   const told: string[] = [];
   const clock = handClock();
   const log = listen();
+  const disk = new DiskState({ probe: async () => undefined, log, clock });
   const link: ChannelLink = {
     async send(to) {
       if (refuses(to)) throw new Error("403: bot was blocked by the user");
@@ -22,7 +24,7 @@ function stage(refuses: (to: Peer) => boolean = () => false) {
     },
     close: async () => undefined,
   };
-  return { told, clock, log, notices: new DiskNotices({ link: () => link, log, clock }) };
+  return { told, clock, log, notices: new DiskNotices({ link: () => link, log, clock, disk }) };
 }
 
 const from = (id: string, kind: "direct" | "group" = "direct") =>

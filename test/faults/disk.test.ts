@@ -54,6 +54,11 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
 
   const free = (): Promise<void> => rm(filler());
 
+  const readiness = async ({ port }: { port: number }) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+    return { status: answer.status, ...((await answer.json()) as { ok: boolean; problems: readonly string[] }) };
+  };
+
   test("told once, not acknowledged, alive; with room again the very message is answered", async () => {
     const gateway = await stage().start();
     await stage().goesOn("before");
@@ -70,11 +75,18 @@ describe.skipIf(mountRefusal !== undefined)("a full disk", () => {
     expect(stage().telegram.pending).toHaveLength(1);
     expect((await fetch(`http://127.0.0.1:${gateway.port}/healthz`)).status).toBe(200);
     expect(stage().shown("disk")).toHaveLength(1);
+    const told = /Messages wait for the disk: No room left on the disk of .+ Free some space/;
+    expect(await readiness(gateway)).toEqual({ status: 503, ok: false, problems: [expect.stringMatching(told)] });
+    const look = async (command: string) => (await stage().home.run([command])).stdout;
+    expect(await look("status")).toMatch(told);
+    expect(await look("health")).toMatch(told);
 
     await free();
     await stage().telegram.waitFor((call) => call.text.includes("good morning"));
     await stage().goesOn();
     expect(stage().shown("good morning")).toHaveLength(1);
+    await gateway.logged("the disk takes writes again");
+    expect(await readiness(gateway)).toEqual({ status: 200, ok: true, problems: [] });
     expect(stage().telegram.pending).toEqual([]);
     expect(await gateway.kill()).toBe(0);
   });

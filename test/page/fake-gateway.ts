@@ -30,6 +30,8 @@ export class FakeGateway {
   readonly approvals: Json[] = [];
   pairings: Json[] = [];
   problems: Json[] = [];
+  /** What readiness tells, beside the config's problems. */
+  waits: string[] = [];
   rows: Json[] = [];
   /** Answers of methods that only some tests ask for. */
   readonly answers = new Map<string, (params: Json) => unknown>();
@@ -174,7 +176,11 @@ export class FakeGateway {
       case "pairing.list":
         return { requests: this.pairings };
       case "status":
-        return { config: { problems: this.problems }, model: { provider: "demo", id: "echo-agent", demo: true } };
+        return {
+          config: { problems: this.problems },
+          ready: { ok: true, problems: [...this.waits, ...this.problems.map((problem) => problem["message"])] },
+          model: { provider: "demo", id: "echo-agent", demo: true },
+        };
       default:
         return { ok: true };
     }

@@ -163,6 +163,23 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("<i>shown</i>");
   });
 
+  test("says what keeps the gateway from its work while it lasts, each thing once", async () => {
+    gateway.problems = [{ message: "restart needed: gateway.port", fix: "openclaw gateway run --force" }];
+    await open();
+    const banners = page.locator(".banner.warning");
+    await expect.poll(() => banners.allInnerTexts()).toEqual([expect.stringContaining("restart needed")]);
+    gateway.waits = [
+      "Messages wait for the disk: No room left on the disk of /home/ada/.openclaw. Free some space; the gateway goes on by itself once there is room.",
+    ];
+    gateway.emit("health", { ok: false, problems: gateway.waits });
+    await banners.getByText("Messages wait for the disk").waitFor();
+    expect(await banners.count()).toBe(2);
+    await shoot("desktop-disk-full");
+    gateway.waits = [];
+    gateway.emit("health", { ok: true, problems: [] });
+    await expect.poll(() => banners.count()).toBe(1);
+  });
+
   test("shows tool calls folded, with arguments, result and failure", async () => {
     await open();
     const runId = await ask("list the files");

@@ -84,7 +84,7 @@ export interface Pairing {
   readonly expiresAt?: number | undefined;
 }
 
-/** Something wrong with the configuration, and what to do about it. */
+/** Something that keeps the gateway from its work, such as its configuration or a full disk, and what to do about it. */
 export interface Problem {
   readonly message: string;
   readonly fix?: string | undefined;
@@ -244,14 +244,22 @@ export function readPairings(value: unknown): readonly Pairing[] {
 export function readStatus(value: unknown): GatewayStatus {
   const status = fields(value);
   const model = fields(status["model"]);
-  const problems = list(fields(status["config"])["problems"]).flatMap((item) => {
+  const ofConfig = readProblems(fields(status["config"])["problems"]);
+  // Readiness names those of the config too, without their fix.
+  const others = readProblems(fields(status["ready"])["problems"]).filter(
+    ({ message }) => !ofConfig.some((known) => known.message === message),
+  );
+  return {
+    problems: [...others, ...ofConfig],
+    model: { id: text(model["id"]), provider: text(model["provider"]), demo: model["demo"] === true },
+  };
+}
+
+function readProblems(value: unknown): readonly Problem[] {
+  return list(value).flatMap((item) => {
     const message = word(item) ?? word(fields(item)["message"]);
     return message === undefined ? [] : [{ message, fix: word(fields(item)["fix"]) }];
   });
-  return {
-    problems,
-    model: { id: text(model["id"]), provider: text(model["provider"]), demo: model["demo"] === true },
-  };
 }
 
 /** Reads a usage record in the words of pi (`input`, `cacheRead`) or of the gateway (`inputTokens`). */

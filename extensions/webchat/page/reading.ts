@@ -90,7 +90,7 @@ export class Reading {
     this.#store.dispatch({ type: "models", models: readModels(await this.#connection.request("models.list", {})) });
   }
 
-  /** What is wrong with the configuration, and which model answers. */
+  /** What is wrong with the gateway, and which model answers. */
   async status(): Promise<void> {
     this.#store.dispatch({ type: "status", status: readStatus(await this.#connection.request("status", {})) });
   }

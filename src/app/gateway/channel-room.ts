@@ -20,28 +20,39 @@ import type { Live } from "../live.ts";
 import { Admission } from "./admission.ts";
 import { bundledChannels, WEB_CHAT, webChatFor } from "./extensions.ts";
 import { isForeign } from "./foreign.ts";
-import { DiskNotices } from "./disk-notices.ts";
+import { type DiskNotices, openDiskNotices } from "./disk-notices.ts";
+import type { DiskState } from "./disk-state.ts";
 import { accountStop, STOP_FIX } from "../config/narrowing.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
 export class ChannelRoom {
   readonly #live: Live;
   readonly #log: Log;
+  readonly #notices: DiskNotices;
   readonly #admission: Admission;
   readonly webhooks: Webhooks;
   #channels: Channels | undefined;
   #core: Core | undefined;
   #clients: WebRoom | undefined;
-  #notices: DiskNotices | undefined;
   /** Why channels are off although the config has them on. */
   #held: string | undefined;
   isUp = false;
 
   constructor(live: Live, log: Log) {
     this.#live = live;
+    this.#notices = openDiskNotices(live.paths.stateDir, {
+      link: (to) => this.#channels?.link(to.channel, to.account),
+      log,
+      clock: systemClock,
+    });
     this.#admission = new Admission(live);
     this.#log = log;
     this.webhooks = new Webhooks(systemClock, log);
+  }
+
+  /** Whether what comes in can be kept. */
+  get disk(): DiskState {
+    return this.#notices.disk;
   }
 
   surroundings(): Surroundings {
@@ -55,7 +66,8 @@ export class ChannelRoom {
       gate: (message) => this.#admission.judge(message, this.#core),
       heard: this.#admission.heard,
       onDiskFull: async (messages, { error, isAdmitted }) =>
-        isAdmitted ? this.#notices?.waiting(messages, error) : this.#notices?.refused(messages, error),
+        isAdmitted ? this.#notices.waiting(messages, error) : this.#notices.refused(messages, error),
+      onDiskError: (error) => this.disk.refused(error),
       statusLines: () => this.#statusLines(),
     };
   }
@@ -81,11 +93,6 @@ export class ChannelRoom {
   connectTo(core: Core, clients: WebRoom): void {
     this.#core = core;
     this.#clients = clients;
-    this.#notices = new DiskNotices({
-      link: (to) => this.#channels?.link(to.channel, to.account),
-      log: this.#log,
-      clock: systemClock,
-    });
   }
 
   /** Begins to connect every account of the config. */
@@ -151,7 +158,7 @@ export class ChannelRoom {
     try {
       await core.dispatch.receive(messages);
     } catch (error) {
-      await this.#notices?.refused(messages, error);
+      await this.#notices.refused(messages, error);
       throw error;
     }
   }

@@ -1,9 +1,10 @@
 import type { ChannelLink } from "../../types/channel.ts";
 import type { Clock } from "../../types/clock.ts";
-import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { isDiskError, probeDisk } from "../../store/disk.ts";
+import { DiskState } from "./disk-state.ts";
 
 const AGAIN_AFTER_MS = 10 * 60 * 1000;
 /** Chats of which the time of their notice is known. */
@@ -14,6 +15,7 @@ const TEXT =
 export interface DiskNoticePorts {
   readonly log: Log;
   readonly clock: Pick<Clock, "now">;
+  readonly disk: DiskState;
   link(to: Peer): ChannelLink | undefined;
 }
 
@@ -27,6 +29,11 @@ export class DiskNotices {
 
   constructor(ports: DiskNoticePorts) {
     this.#ports = ports;
+  }
+
+  /** Whether messages wait for the disk at all. */
+  get disk(): DiskState {
+    return this.#ports.disk;
   }
 
   /** Messages that the journal could not take. Nobody has decided yet who is heard, so only direct chats are told. */
@@ -43,7 +50,8 @@ export class DiskNotices {
   }
 
   async #tell(messages: readonly InboundMessage[], error: unknown): Promise<void> {
-    if (!(error instanceof OpenClawError) || !error.code.startsWith("DISK_")) return;
+    if (!isDiskError(error)) return;
+    this.#ports.disk.refused(error);
     this.#ports.log.error("messages wait for the disk", { count: messages.length, error });
     await Promise.all(messages.map(({ from }) => this.#tellChat(from)));
   }
@@ -63,4 +71,10 @@ export class DiskNotices {
       this.#ports.log.warn("chat not told of the full disk", { channel: to.channel, chat: to.chat.id, error });
     }
   }
+}
+
+/** For the disk of this state directory. */
+export function openDiskNotices(stateDir: string, ports: Omit<DiskNoticePorts, "disk">): DiskNotices {
+  const disk = new DiskState({ ...ports, probe: () => probeDisk(stateDir) });
+  return new DiskNotices({ ...ports, disk });
 }

@@ -25,6 +25,7 @@ export function metricsText(parts: Parts): string {
     gauge("runs_active", "Runs under way.", core.dispatch.lanes.runs().length),
     gauge("messages_waiting", "Messages that wait in their session's lane.", core.dispatch.lanes.waiting),
     gauge("approvals_waiting", "Commands that wait for a person.", core.dispatch.approvals.list().length),
+    gauge("disk_refuses_writes", "1 while messages wait for the disk.", channels.disk.takesWrites ? 0 : 1),
     ...pathMetrics(core.journal.counts(), gauge),
     ...channels.metrics(),
   ]);

@@ -7,10 +7,9 @@ import type { ChatPort } from "../../types/chat.ts";
 import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
-import type { AgentSettings } from "../../types/settings.ts";
 import { ensureGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import { packageRoot } from "../package-root.ts";
-import { engineHealth } from "./engine-health.ts";
+import { healthOf, readyOf } from "./health.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { tailLogs } from "./log-tail.ts";
 import { gatewayMethods } from "./methods.ts";
@@ -19,7 +18,7 @@ import { statusOf } from "./status.ts";
 import { tellPaired } from "./tell-paired.ts";
 
 /** Events beside those of runs. */
-const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed"];
+const EVENT_NAMES = ["sessions.changed", "pairing.requested", "config.changed", "health"];
 
 /** The server's view of the gateway. Throws `BIND_REFUSED` for an address that this machine does not have. */
 export async function serverOptions(parts: Parts, chat: ChatPort, options: StartOptions): Promise<ServerOptions> {
@@ -66,24 +65,6 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
     clock: systemClock,
   };
 }
-
-const readyOf = ({ live, channels }: Parts): ReturnType<ServerOptions["ready"]> => ({
-  ok: channels.isUp,
-  problems: [...live.problems.map((problem) => problem.message), ...stoppedAgents(live.agents), ...channels.problems()],
-});
-
-/** Agents that answer nobody, each with the key that stops it. */
-const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
-  agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
-
-const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
-  ...parts.channels.health(),
-  heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
-  contextEngine: await engineHealth(parts),
-});
-
-/** 0: it is never woken. */
-const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;
 
 const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
 

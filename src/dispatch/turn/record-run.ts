@@ -8,7 +8,7 @@ import { removeEvents } from "./system-events.ts";
 import type { PreparedTurn } from "./prepare.ts";
 import { whenRoom } from "../retry-while-disk-full.ts";
 
-type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths">;
+type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
 
 /** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
 export async function keepRecord(

@@ -46,8 +46,8 @@ async function health({ options, eventLoop }: MethodParts): Promise<Record<strin
     ...(name === undefined ? {} : { name }),
     isDefault: id === options.defaultAgent,
   }));
-  const { ok } = options.ready();
-  const own = { ok, ts, defaultAgentId: options.defaultAgent, agents, sessions, eventLoop: eventLoop() };
+  const { ok, problems } = options.ready();
+  const own = { ok, problems, ts, defaultAgentId: options.defaultAgent, agents, sessions, eventLoop: eventLoop() };
   const rest = await options.health();
   return { ...own, ...rest, durationMs: Math.round(performance.now() - begun) };
 }

@@ -6,6 +6,7 @@ import { pairs } from "../table.ts";
 
 const healthShape = z.looseObject({
   ok: z.boolean(),
+  problems: z.array(z.string()).optional(),
   durationMs: z.number().optional(),
   channelOrder: z.array(z.string()).optional(),
   sessions: z.looseObject({ count: z.number() }).optional(),
@@ -23,24 +24,26 @@ export async function health(io: Io, options: { json?: boolean; timeout?: number
   const state = await readState(io);
   const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
   if (options.json === true) writeJson(io, told);
-  else {
-    const { eventLoop, channelOrder, sessions, durationMs, contextEngine } = told;
-    const load = eventLoop?.utilization;
-    io.out(
-      pairs(io, [
-        ["Health", told.ok ? "ok" : "not ready"],
-        [
-          "Load",
-          load === undefined ? undefined : `${Math.round(load * 100)} %${eventLoop?.degraded ? ", too much" : ""}`,
-        ],
-        ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
-        ["Context engine", engineText(contextEngine)],
-        ["Sessions", sessions && String(sessions.count)],
-        ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
-      ]),
-    );
-  }
+  else io.out(pairs(io, rowsOf(told)));
   return told.ok ? 0 : 1;
+}
+
+function rowsOf(told: z.infer<typeof healthShape>): [string, string | undefined][] {
+  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, problems = [] } = told;
+  return [
+    ["Health", told.ok ? "ok" : "not ready"],
+    ["Problems", problems.join("; ") || undefined],
+    ["Load", loadText(eventLoop)],
+    ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
+    ["Context engine", engineText(contextEngine)],
+    ["Sessions", sessions && String(sessions.count)],
+    ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
+  ];
+}
+
+function loadText(eventLoop: z.infer<typeof healthShape>["eventLoop"]): string | undefined {
+  const load = eventLoop?.utilization;
+  return load === undefined ? undefined : `${Math.round(load * 100)} %${eventLoop?.degraded ? ", too much" : ""}`;
 }
 
 function engineText(engine: z.infer<typeof healthShape>["contextEngine"]): string | undefined {

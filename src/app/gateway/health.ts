@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerOptions } from "../../server/options.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { engineHealth } from "./engine-health.ts";
+import type { Parts } from "./parts.ts";
+
+type Readiness = ReturnType<ServerOptions["ready"]>;
+
+/** Whether messages are taken, and what waits for a person. A disk that takes no writes lets no message in. */
+export const readyOf = ({ live, channels }: Pick<Parts, "live" | "channels">): Readiness => ({
+  ok: channels.isUp && channels.disk.takesWrites,
+  problems: [
+    ...(channels.disk.problem === undefined ? [] : [channels.disk.problem]),
+    ...live.problems.map((problem) => problem.message),
+    ...stoppedAgents(live.agents),
+    ...channels.problems(),
+  ],
+});
+
+/** Agents that answer nobody, each with the key that stops it. */
+const stoppedAgents = (agents: readonly AgentSettings[]): readonly string[] =>
+  agents.flatMap(({ id, stopped }) => (stopped === undefined ? [] : `The agent "${id}" is ${stopped}`));
+
+/** What `health` tells beside the server's own facts. */
+export const healthOf = async (parts: Parts): Promise<Record<string, unknown>> => ({
+  ...parts.channels.health(),
+  heartbeatSeconds: heartbeatSeconds(parts.live.defaultAgent),
+  contextEngine: await engineHealth(parts),
+});
+
+/** 0: it is never woken. */
+const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.everyMs ?? 0) / 1000;
+
+const LOOK_EVERY_MS = 2000;
+
+/** Publishes a `health` event whenever readiness or its problems have changed, so that open pages need not ask. */
+export async function tellReadiness(
+  parts: Pick<Parts, "live" | "channels" | "events">,
+  signal: AbortSignal,
+): Promise<void> {
+  let told = JSON.stringify(readyOf(parts));
+  while (!signal.aborted) {
+    // Only the abort ends a wait early, and the loop looks at it.
+    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    const ready = readyOf(parts);
+    const now = JSON.stringify(ready);
+    if (now === told) continue;
+    told = now;
+    parts.events.publish({ event: "health", payload: { ...ready, ts: Date.now() }, scope: "operator.read" });
+  }
+}

@@ -43,6 +43,16 @@ export const sendPolicyConfig = z.strictObject({
 
 /** `session.*` */
 export const sessionConfig = z.strictObject({
+  scope: z
+    .enum(["per-sender", "global"])
+    .default("per-sender")
+    .meta(
+      about(
+        "Scope",
+        "`per-sender` leaves direct chats to `dmScope`. `global` gives each agent one session for all direct chats, whatever `dmScope` and " +
+          "`bindings` say: everybody who may write to it reads what the others wrote. Groups keep sessions of their own.",
+      ),
+    ),
   dmScope: z
     .enum(["per-channel-peer", "per-account-channel-peer", "per-peer", "main"])
     .default("per-channel-peer")

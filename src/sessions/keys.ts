@@ -22,6 +22,8 @@ interface Place {
 
 export interface KeyRules {
   readonly agentId: AgentId;
+  /** `global`: an agent's direct chats are one session, whatever `dmScope` says. `per-sender` when unset. */
+  readonly scope?: "per-sender" | "global";
   readonly dmScope: DmScope;
   /** A person's name to the ids that are that person: `telegram:123`, or `123` on any channel. */
   readonly identityLinks?: Readonly<Record<string, readonly string[]>>;
@@ -42,7 +44,8 @@ export function keyForPeer(peer: Peer, sender: Pick<Sender, "id">, rules: KeyRul
   if (peer.chat.kind === "group") {
     return buildKey({ kind: "group", agentId: agent, ...place, group: peer.chat.id }, defaultAgent);
   }
-  if (rules.dmScope === "main") return buildKey({ kind: "main", agentId: agent }, defaultAgent);
+  if (rules.scope === "global" || rules.dmScope === "main")
+    return buildKey({ kind: "main", agentId: agent }, defaultAgent);
   const name = linkedName(peer, sender.id, rules) ?? (rules.dmScope === "per-peer" ? sender.id : undefined);
   if (name !== undefined) return buildKey({ kind: "peer", agentId: agent, name }, defaultAgent);
   return buildKey({ kind: "direct", agentId: agent, ...place, sender: sender.id }, defaultAgent);

@@ -249,7 +249,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "src/app/gateway/channel-room.ts": ["channels.enabled"],
   "src/dispatch/queue/lanes.ts": ["messages.queue.debounceMs", "messages.queue.debounceMsByChannel"],
   "src/dispatch/queue/lane.ts": ["messages.queue.cap", "messages.queue.drop"],
-  "src/sessions/keys.ts": ["session.dmScope", "session.identityLinks"],
+  "src/sessions/keys.ts": ["session.scope", "session.dmScope", "session.identityLinks"],
   "src/sessions/send-policy.ts": [
     "session.sendPolicy.default",
     "session.sendPolicy.rules.action",
@@ -580,6 +580,25 @@ describe("bindings and reactions", () => {
     expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
     const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
     expect(rules.keyFor(direct)).toBe("agent:ops:main");
+  });
+
+  it("with a global scope all direct chats of an agent are one, and groups are not", async () => {
+    const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };
+    const links = { identityLinks: { ada: ["telegram:7"] } };
+    const { rules } = await rulesOf({
+      bindings,
+      channels,
+      session: { scope: "global", dmScope: "per-peer", ...links },
+    });
+    const direct = (account: string, id: string) =>
+      rules.keyFor({
+        ...said(account),
+        sender: { id },
+        from: { ...said(account).from, chat: { kind: "direct", id } },
+      });
+    expect([direct("two", "7"), direct("two", "8")]).toEqual(["main", "main"]);
+    expect([direct("one", "7"), direct("one", "8")]).toEqual(["agent:ops:main", "agent:ops:main"]);
+    expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
   });
 
   it("threads have conversations of their own, or share that of their chat", async () => {

@@ -11,7 +11,7 @@ describe("a key that descriptions of the field name", () => {
     ["agents.defaults.compaction.enabled", { agents: { defaults: { compaction: { enabled: true } } } }],
     ["compaction", { compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 20_000 } }],
     ["session.dmHistoryLimit", { session: { dmHistoryLimit: 3 } }],
-    ["session.scope", { session: { scope: "global" } }],
+    ["session.mainKey", { session: { mainKey: "main" } }],
     ["channels.*.dms.*.historyLimit", { channels: { telegram: { dms: { "1": { historyLimit: 2 } } } } }],
     ["agents.defaults.models", { agents: { defaults: { models: { "a/b": { alias: "x" } } } } }],
     ["agents.defaults.params", { agents: { defaults: { params: { temperature: 1 } } } }],
@@ -25,8 +25,8 @@ describe("a key that descriptions of the field name", () => {
   });
 
   it("is named in a warning where it has no effect", async () => {
-    const { warnings } = await load({ compaction: { enabled: true }, session: { scope: "global" } });
-    expect(warnings.map(({ key }) => key)).toEqual(["session.scope", "compaction"]);
+    const { warnings } = await load({ compaction: { enabled: true }, session: { mainKey: "main" } });
+    expect(warnings.map(({ key }) => key)).toEqual(["session.mainKey", "compaction"]);
   });
 });
 

@@ -226,6 +226,11 @@ describe("what is wrong", () => {
       session: { dmScope: "main" },
     };
     expect(found(await examine(wild), "policy").map(({ status }) => status)).toEqual(["warn", "warn", "fail", "fail"]);
+    const global = { channels: { telegram }, session: { scope: "global" } };
+    expect(found(await examine(global), "policy")[2]).toMatchObject({
+      status: "fail",
+      fix: "Run: openclaw config set session.scope per-sender",
+    });
     const strangersRun = async (config: object) =>
       found(await examine({ channels: { telegram }, ...config }), "policy").some(({ status }) => status === "fail");
     expect(await strangersRun({ tools: { exec: { security: "full" } } })).toBe(true);

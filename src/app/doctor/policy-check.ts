@@ -114,9 +114,13 @@ function whatStrangersCan(config: Config): CheckResult[] {
   const shares: CheckResult = {
     status: "fail",
     message: "Those strangers share one session and read each other's messages.",
-    fix: "Run: openclaw config set session.dmScope per-channel-peer",
+    fix:
+      config.session.scope === "global"
+        ? "Run: openclaw config set session.scope per-sender"
+        : "Run: openclaw config set session.dmScope per-channel-peer",
   };
-  return [...(unasked.length > 0 ? [runs] : []), ...(config.session.dmScope === "main" ? [shares] : [])];
+  const isShared = config.session.scope === "global" || config.session.dmScope === "main";
+  return [...(unasked.length > 0 ? [runs] : []), ...(isShared ? [shares] : [])];
 }
 
 /** The keys by which agents run commands without a question: `full` asks only where `ask` is `always`. */

@@ -67,6 +67,8 @@ export interface ModelOptions {
   readonly probeLocal?: boolean;
   /** The usual ones by default. */
   readonly localServers?: readonly { provider: string; baseUrl: string }[];
+  /** Milliseconds that servers nearby have to tell what they run; when unset 300 to be found, 1000 for a model's limits. */
+  readonly probeMs?: number;
   readonly auth?: AuthConfig;
   /** Without them only keys of the config and the environment count. */
   readonly credentials?: Credentials;
@@ -103,7 +105,7 @@ class Catalogue {
     this.#rests = options.rests ?? new Rests(clock);
     const usedAt = (id: string) => this.#rests.usedAt(id);
     this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
-    this.#limits = new ServerLimits(clock, options.log);
+    this.#limits = new ServerLimits(clock, options.log, options.probeMs);
     const keys = createKeyring({
       profilesFor: (ref) => this.profilesFor(ref),
       rests: this.#rests,
@@ -179,8 +181,8 @@ class Catalogue {
   }
 
   async #findLocal(): Promise<LocalModel | undefined> {
-    const { probeLocal, localServers } = this.#options;
-    if (probeLocal !== false) this.#local ??= await findLocalModel(localServers);
+    const { probeLocal, localServers, probeMs } = this.#options;
+    if (probeLocal !== false) this.#local ??= await findLocalModel(localServers, probeMs);
     return this.#local;
   }
 

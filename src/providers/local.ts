@@ -15,15 +15,21 @@ export interface LocalModel extends ModelRef {
 const PROBE_MS = 300;
 const NOT_FOR_CHAT = /embed|whisper|rerank|tts/i;
 
-/** The first local server that lists a chat model; all are asked at once. Never throws. */
-export async function findLocalModel(servers: readonly { provider: string; baseUrl: string }[] = LOCAL_SERVERS) {
-  const found = await Promise.all(servers.map(probe));
+/** The first local server that lists a chat model within `timeoutMs`; all are asked at once. Never throws. */
+export async function findLocalModel(
+  servers: readonly { provider: string; baseUrl: string }[] = LOCAL_SERVERS,
+  timeoutMs = PROBE_MS,
+) {
+  const found = await Promise.all(servers.map((server) => probe(server, timeoutMs)));
   return found.find((model) => model !== undefined);
 }
 
-async function probe(server: { provider: string; baseUrl: string }): Promise<LocalModel | undefined> {
+async function probe(
+  server: { provider: string; baseUrl: string },
+  timeoutMs: number,
+): Promise<LocalModel | undefined> {
   try {
-    const answer = await fetch(`${server.baseUrl}/models`, { signal: AbortSignal.timeout(PROBE_MS) });
+    const answer = await fetch(`${server.baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs) });
     if (!answer.ok) return undefined;
     const id = modelIds(await answer.json()).find((name) => !NOT_FOR_CHAT.test(name));
     return id === undefined ? undefined : { ...server, id };

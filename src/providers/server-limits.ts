@@ -36,12 +36,15 @@ interface Limits {
 export class ServerLimits {
   readonly #clock: Pick<Clock, "now">;
   readonly #log: Log | undefined;
+  readonly #timeoutMs: number;
   readonly #read = new Map<string, Limits>();
   readonly #learned = new Map<string, Limits>();
   readonly #warned = new Set<string>();
 
-  constructor(clock: Pick<Clock, "now">, log: Log | undefined) {
+  /** `timeoutMs`: for all questions to one server together. */
+  constructor(clock: Pick<Clock, "now">, log: Log | undefined, timeoutMs = TIMEOUT_MS) {
     this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
     this.#log = log;
   }
 
@@ -81,7 +84,7 @@ export class ServerLimits {
   async #ask(name: string, address: ServerAddress): Promise<Limits> {
     const known = this.#fresh(this.#read, name);
     if (known) return known;
-    const contextWindow = await readWindow(address);
+    const contextWindow = await readWindow(address, this.#timeoutMs);
     const limits = { ...(contextWindow !== undefined && { contextWindow }), until: this.#clock.now() + KEPT_MS };
     this.#read.set(name, limits);
     return limits;
@@ -135,9 +138,12 @@ const shown = z.looseObject({
 });
 
 /** Tokens of the window that a server loaded a model with; undefined when it does not tell in time. Never rejects. */
-export async function readWindow({ baseUrl, id, apiKey }: ServerAddress): Promise<number | undefined> {
+export async function readWindow(
+  { baseUrl, id, apiKey }: ServerAddress,
+  timeoutMs: number,
+): Promise<number | undefined> {
   const root = baseUrl.replace(/\/*(?:v1\/*)?$/, "");
-  const ask = asker(apiKey, AbortSignal.timeout(TIMEOUT_MS));
+  const ask = asker(apiKey, AbortSignal.timeout(timeoutMs));
   const [models, llama, studio, ollama] = await Promise.all([
     ask(`${baseUrl.replace(/\/*$/, "")}/models`).then((body) => inList(body, id)),
     ask(`${root}/props`).then((body) => props.safeParse(body).data?.default_generation_settings.n_ctx),

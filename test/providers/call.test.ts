@@ -360,11 +360,24 @@ describe("a call whose answer fills the window", () => {
 });
 
 describe("a compressed answer", () => {
-  it("is taken for whole, since its end cannot be read", async () => {
-    const event = { id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: "Hi" } }] };
-    const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
-    const raw = { status: 200, headers, body: gzipSync(`data: ${JSON.stringify(event)}\n\n`) };
+  const event = { id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: "Hi" } }] };
+  const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
+  const half = `data: ${JSON.stringify(event)}\n\n`;
+
+  it("is read to its end", async () => {
+    const raw = { status: 200, headers, body: gzipSync(`${half}data: [DONE]\n\n`) };
     expect(await ask("openai-completions", { raw })).toMatchObject({ last: "done", text: "Hi" });
+  });
+
+  it("that stops half-way is taken for what it is", async () => {
+    const raw = { status: 200, headers, body: gzipSync(half) };
+    expect(await ask("openai-completions", { raw })).toMatchObject({ last: "error", text: "Hi" });
+  });
+
+  it("tells why it refuses", async () => {
+    const body = gzipSync(JSON.stringify({ detail: "The tea is cold today" }));
+    const { message } = await ask("openai-completions", { raw: { status: 400, headers, body } });
+    expect(message.errorMessage).toContain("The tea is cold today");
   });
 });
 

@@ -150,11 +150,14 @@ describe("a server on this machine", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   };
   const NOBODY = "http://127.0.0.1:9/v1";
+  /** A busy machine may take long: what is asked here answers, or refuses the connection. */
+  const PATIENT_MS = 60_000;
+  const find = (at: Parameters<typeof findLocalModel>[0]) => findLocalModel(at, PATIENT_MS);
 
   it("is found by its models, of which one that chats is taken", async () => {
     const baseUrl = await serve({ data: [{ id: "nomic-embed-text" }, { id: "llama3.2" }] });
     expect(
-      await findLocalModel([
+      await find([
         { provider: "lmstudio", baseUrl: NOBODY },
         { provider: "ollama", baseUrl },
       ]),
@@ -166,12 +169,12 @@ describe("a server on this machine", () => {
     ["another shape", { data: [{ name: "x" }, null] }],
     ["nothing to chat with", { data: [{ id: "whisper-1" }] }],
   ])("is passed over when it says %s", async (_, body) => {
-    expect(await findLocalModel([{ provider: "x", baseUrl: await serve(body) }])).toBeUndefined();
+    expect(await find([{ provider: "x", baseUrl: await serve(body) }])).toBeUndefined();
   });
 
   it("is passed over when it fails or is not there", async () => {
     expect(
-      await findLocalModel([
+      await find([
         { provider: "x", baseUrl: await serve({}, 500) },
         { provider: "y", baseUrl: NOBODY },
       ]),
@@ -180,12 +183,20 @@ describe("a server on this machine", () => {
 
   it("is found though it comes up later than the gateway", async () => {
     const localServers = [{ provider: "ollama", baseUrl: NOBODY }];
-    const models = createModels({ providers: {}, env: {}, localServers });
+    const models = createModels({ providers: {}, env: {}, localServers, probeMs: PATIENT_MS });
     expect(await models.choose()).toMatchObject({ provider: "demo" });
     expect(await models.find({ provider: "ollama", id: "llama3.2" })).toHaveProperty("missing");
     localServers[0] = { provider: "ollama", baseUrl: await serve({ data: [{ id: "llama3.2" }] }) };
     expect(await models.choose()).toMatchObject({ provider: "ollama", id: "llama3.2" });
     expect((await handleOf(models, { provider: "ollama", id: "llama3.2" })).pi.baseUrl).toContain("127.0.0.1");
+  });
+
+  it("is passed over when it does not answer in time", async () => {
+    const silent = http.createServer(() => undefined);
+    servers.push(silent);
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`;
+    expect(await findLocalModel([{ provider: "x", baseUrl }], 1)).toBeUndefined();
   });
 });
 

@@ -37,7 +37,7 @@ function modelsAt(root: string, more: Partial<ProviderSettings> = {}) {
   const { log, lines } = silentLog();
   const mine = { baseUrl: `${root}/v1`, api: "openai-completions", ...more };
   // Only the server of the config is asked: those of this machine are other people's.
-  const models = createModels({ providers: { mine }, env: {}, localServers: [], clock, log });
+  const models = createModels({ providers: { mine }, env: {}, localServers: [], probeMs: 60_000, clock, log });
   return { models, clock, lines };
 }
 

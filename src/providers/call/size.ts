@@ -2,12 +2,10 @@ import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import type { Wire } from "./wire.ts";
 
 /**
- * Bytes of the body of a refusal, which has a few thousand, and bytes without one event of the SDK. The SDK goes over all
+ * Decoded bytes of the body of a refusal, which has a few thousand, and bytes without one event of the SDK. The SDK goes over all
  * that it has of an event again with each piece: the time for a line without end grows with the square of its length.
  */
 const MOST_BYTES = { refused: 1024 * 1024, silent: 2 * 1024 * 1024 };
-/** The same for a body that is compressed although it was not asked for: one byte may stand for a thousand. */
-const MOST_COMPRESSED = { refused: 64 * 1024, silent: 1024 * 1024 };
 /** Characters of one answer, thinking and arguments of tools included: more than ten times the longest that a model writes. */
 const MOST_CHARS = 8 * 1024 * 1024;
 /** Characters of the arguments of all tool calls of one answer. The SDK parses all that there are again with each piece. */
@@ -32,12 +30,12 @@ export class Size {
 
   /** Why the body must not go on; undefined while it may. */
   get tooManyBytes(): string | undefined {
-    const { status = 0, bytes, isCompressed } = this.#wire;
-    const most = isCompressed ? MOST_COMPRESSED : MOST_BYTES;
-    if (status >= 400) return bytes > most.refused ? tooLarge("an error", most.refused) : undefined;
+    const { status = 0, bytes } = this.#wire;
+    const { refused, silent } = MOST_BYTES;
+    if (status >= 400) return bytes > refused ? tooLarge("an error", refused) : undefined;
     // A further request of the same call counts from the start.
     this.#bytesBefore = Math.min(this.#bytesBefore, bytes);
-    return bytes - this.#bytesBefore > most.silent ? tooLarge("an answer without an event", most.silent) : undefined;
+    return bytes - this.#bytesBefore > silent ? tooLarge("an answer without an event", silent) : undefined;
   }
 
   /** Counts one event. Why the answer must not go on; undefined while it may. */

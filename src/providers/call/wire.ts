@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../types/clock.ts";
+import { withPacedBody } from "./paced.ts";
 
 /** Enough for every provider's last event; a whole answer is never kept. */
 const TAIL_BYTES = 64 * 1024;
@@ -15,7 +16,7 @@ export class Wire {
   headers: ReadonlyMap<string, string> = new Map();
   /** When bytes came last, keep-alive comments included. */
   lastByteAt = 0;
-  /** Bytes of the body so far, as they were sent: compressed ones are counted compressed. */
+  /** Bytes of the body that were read so far, decoded. */
   bytes = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
@@ -49,10 +50,6 @@ export class Wire {
     this.release();
   }
 
-  get isCompressed(): boolean {
-    return (this.headers.get("content-encoding") ?? "identity") !== "identity";
-  }
-
   /** `origin`: of the request. The request holds keys and the conversation: no server may send them elsewhere. */
   answered(status: number, headers: ReadonlyMap<string, string>, origin?: string): void {
     const target = status >= 300 && status < 400 ? headers.get("location") : undefined;
@@ -63,8 +60,12 @@ export class Wire {
     this.lastByteAt = this.#clock.now();
   }
 
-  received(chunk: Uint8Array): void {
+  /** A piece of the body came, not yet decoded. */
+  received(): void {
     this.lastByteAt = this.#clock.now();
+  }
+
+  read(chunk: Uint8Array): void {
     // A copy: the client may hand its memory on.
     this.#kept.push(Buffer.from(chunk));
     this.#size += chunk.length;
@@ -77,7 +78,7 @@ export class Wire {
   }
 
   /** The answer is whole. */
-  ended(): void {
+  readToEnd(): void {
     if (this.status !== undefined && this.status >= 400) this.onRefusal?.();
   }
 
@@ -87,9 +88,9 @@ export class Wire {
     this.onRefusal?.();
   }
 
-  /** The end of the body; undefined when nothing was seen, it is compressed, or its last event began before it. */
+  /** The end of the body; undefined when nothing was seen, or its last event began before it. */
   tail(): string | undefined {
-    if (this.status === undefined || this.isCompressed) return undefined;
+    if (this.status === undefined) return undefined;
     const text = Buffer.concat(this.#kept).toString("latin1");
     return this.#hasDropped && !/\ndata:/.test(text) ? undefined : text;
   }
@@ -110,6 +111,7 @@ let isListening = false;
 function listen(): void {
   if (isListening) return;
   isListening = true;
+  paceFetch();
   subscribe("undici:request:create", (news) => {
     const wire = calls.getStore();
     const request = requestIn(news);
@@ -122,15 +124,23 @@ function listen(): void {
     if (wire && isObject(news) && "response" in news) answer(wire, news.response, originOf(news));
   });
   subscribe("undici:request:bodyChunkReceived", (news) => {
-    const wire = wireOf(news);
-    if (wire && isObject(news) && "chunk" in news && news.chunk instanceof Uint8Array) wire.received(news.chunk);
+    wireOf(news)?.received();
   });
-  subscribe("undici:request:trailers", (news) => wireOf(news)?.ended());
   subscribe("undici:request:error", (news) => {
     const wire = wireOf(news);
     // What we end ourselves did not break: the SDK lets go of a stream that it cannot read.
     if (wire && isObject(news) && "error" in news && !isAbort(news.error)) wire.broken(reasonOf(news.error));
   });
+}
+
+/** The SDKs take no other `fetch` than the global one. What is asked outside of a call goes through untouched. */
+function paceFetch(): void {
+  const plain = globalThis.fetch;
+  globalThis.fetch = async (input, init) => {
+    const wire = calls.getStore();
+    const answer = await plain(input, init);
+    return wire === undefined ? answer : withPacedBody(answer, wire);
+  };
 }
 
 function wireOf(news: unknown): Wire | undefined {

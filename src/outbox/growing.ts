@@ -5,7 +5,7 @@ import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
-export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links" | "log"> {
+export interface GrowingDeps extends Pick<OutboxDeps, "clock" | "journal" | "links" | "log"> {
   readonly pace: Pace;
   readonly limits: ChannelLimits;
   readonly to: Peer;
@@ -14,7 +14,12 @@ export interface GrowingDeps extends Pick<OutboxDeps, "journal" | "links" | "log
   readonly recipient?: GrowOptions["recipient"];
   /** Whether the platform's own way to show it is used where there is one; yes when unset. */
   readonly isNative?: boolean | undefined;
+  /** UTF-16 units that an earlier boot has shown at most; none when unset. */
+  readonly shownBefore?: number | undefined;
 }
+
+/** How far ahead the length of what is shown is noted: not every edit needs a note of its own. */
+const NOTED_AHEAD = 1.25;
 
 /** Only one message is shown: characters of Markdown that are rendered for each character that it has room for. */
 const SOURCE_PER_SHOWN = 8;
@@ -29,9 +34,16 @@ export class Growing {
   #messageId: string | undefined;
   #isOver = false;
   #mayStand = false;
+  /** UTF-16 units: a text with fewer is not shown. */
+  #least: number;
+  #notedLength: number;
+  readonly #begunAt: number;
 
   constructor(deps: GrowingDeps) {
     this.#deps = deps;
+    this.#least = deps.shownBefore ?? 0;
+    this.#notedLength = this.#least;
+    this.#begunAt = deps.clock.now();
     this.#isAsked = deps.isNative === false;
   }
 
@@ -72,12 +84,31 @@ export class Growing {
     const most = limits.text * SOURCE_PER_SHOWN;
     const [part, next] = await renderText(markdown.slice(0, most), limits);
     const link = links.link(to);
-    if (!link || !part || part.body === this.#body) return undefined;
+    if (!link || !part || part.body === this.#body || this.#isShorter(part, link)) return undefined;
     const later = this.#tooEarly();
     if (later) return later;
+    await this.#noteLength(part.plain.length);
     const isWhole = next === undefined && markdown.length <= most;
     const result = (await this.#grow(link, { part, markdown, isWhole })) ?? this.#put(link, part);
     return this.#noted(await result, part);
+  }
+
+  /** What goes away by itself is not waited for once it has gone. */
+  #isShorter({ plain }: OutboundText, link: ChannelLink): boolean {
+    if (plain.length >= this.#least) return false;
+    const growth = this.#growthOn(link);
+    const hasGone = growth?.isMessage === false && this.#deps.clock.now() - this.#begunAt >= growth.restMs;
+    return this.#body !== "" || !hasGone;
+  }
+
+  /** Before it is shown, so that the next boot never shows less. Without the note it may. */
+  async #noteLength(characters: number): Promise<void> {
+    if (characters <= this.#notedLength) return;
+    this.#notedLength = Math.ceil(characters * NOTED_AHEAD);
+    const { journal, inboxId, log } = this.#deps;
+    await journal.notePreviewLength(inboxId, this.#notedLength).catch((error: unknown) => {
+      log.warn("the length of a preview not noted", { error });
+    });
   }
 
   /** Called when nothing new came for `restMs`. */
@@ -168,7 +199,10 @@ export class Growing {
   }
 
   async #noted(result: SendResult | undefined, part: OutboundText): Promise<SendResult | undefined> {
-    if (result?.kind === "sent") this.#body = part.body;
+    if (result?.kind === "sent") {
+      this.#body = part.body;
+      this.#least = part.plain.length;
+    }
     if (this.#messageId !== undefined || this.#growth?.isMessage === false) return result;
     if (result?.kind === "sent") {
       this.#messageId = result.messageId;

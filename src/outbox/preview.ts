@@ -4,7 +4,7 @@ import { Growing, type GrowingDeps } from "./growing.ts";
 import type { OutboxDeps } from "./ports.ts";
 
 /** How one answer is shown while it is written. */
-export type PreviewOptions = Pick<GrowingDeps, "replyTo" | "recipient" | "isNative">;
+export type PreviewOptions = Pick<GrowingDeps, "replyTo" | "recipient" | "isNative" | "shownBefore">;
 
 interface PreviewDeps extends OutboxDeps, GrowingDeps {
   readonly queue: KeyedQueue;
@@ -21,7 +21,8 @@ const LEAST_TEXT = 20;
 
 /**
  * Shows a reply while it grows, at the platform's pace: as one message, of which the final is an edit, or as something that
- * goes away before the final. A preview is never a second reply. What goes wrong here is left to the final.
+ * goes away before the final. A preview is never a second reply, and what it shows becomes longer, never shorter: a model that
+ * begins again, in this boot or after a restart, is not seen before it has said more. What goes wrong here is left to the final.
  */
 export class Preview {
   readonly #deps: PreviewDeps;
@@ -84,10 +85,10 @@ export class Preview {
     this.#nextAt = now + Math.max(EDIT_EVERY_MS, this.#deps.limits.editEveryMs ?? 0);
     this.#run(async () => {
       const result = await this.#growing.show(markdown);
-      // Whoever falls silent now must not leave it unseen.
-      if (result?.kind !== "retry") return result;
+      if (result?.kind === "sent") return result;
       this.#shown = before;
-      this.#wanted ??= make;
+      // Whoever falls silent now must not leave it unseen.
+      if (result?.kind === "retry") this.#wanted ??= make;
       return result;
     });
   }

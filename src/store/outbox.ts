@@ -46,6 +46,10 @@ const NOTE = `
   INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)
   ON CONFLICT (inbox_id) DO UPDATE SET target = excluded.target, message_id = excluded.message_id`;
 
+const NOTE_LENGTH = `
+  INSERT INTO preview_length (inbox_id, characters) VALUES (?, ?)
+  ON CONFLICT (inbox_id) DO UPDATE SET characters = excluded.characters`;
+
 /** The first part answers `replyTo`, with `quoteAll` every part; the last one carries the buttons, the first text one replaces the preview. */
 export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
   return {
@@ -70,6 +74,15 @@ export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
       commits.read((sql) => {
         const row = sql.one("SELECT message_id FROM preview WHERE inbox_id = ?", inboxId);
         return row && text(row, "message_id");
+      }),
+    notePreviewLength: (inboxId, characters) =>
+      commits.write((sql) => {
+        sql.run(NOTE_LENGTH, inboxId, characters);
+      }),
+    previewLengthOf: (inboxId) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT characters FROM preview_length WHERE inbox_id = ?", inboxId);
+        return row ? count(row, "characters") : 0;
       }),
   };
 }

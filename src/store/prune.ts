@@ -102,6 +102,7 @@ const STEPS: readonly Step[] = [
 /** Messages, and what is known of their previews. */
 function removeInbox(sql: Statements, found: string, before: number): number {
   sql.run(`DELETE FROM preview WHERE inbox_id IN (${found})`, before);
+  sql.run(`DELETE FROM preview_length WHERE inbox_id IN (${found})`, before);
   return sql.run(`DELETE FROM inbox WHERE id IN (${found})`, before).changes;
 }
 

@@ -162,6 +162,9 @@ export const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX received_at ON received (at);
   `,
+  `
+  CREATE TABLE preview_length (inbox_id INTEGER PRIMARY KEY, characters INTEGER NOT NULL);
+  `,
 ];
 
 /** The version that this program writes. */

@@ -157,6 +157,10 @@ export interface OutboxJournal {
   /** The platform did not take it: nothing of it stands in the chat. */
   forgetPreview(inboxId: number): Promise<void>;
   previewOf(inboxId: number): Promise<string | undefined>;
+  /** Noted before it is shown: the preview of a turn, as a message or otherwise, has at most so many UTF-16 units. */
+  notePreviewLength(inboxId: number, characters: number): Promise<void>;
+  /** Zero where none was noted. */
+  previewLengthOf(inboxId: number): Promise<number>;
 }
 
 export interface PairingRequest {

@@ -114,6 +114,26 @@ test("(b) killed in mid-stream with a preview shown: the answer is an edit of it
   await expectWhole(stage(), "count");
 });
 
+test("(b) killed in mid-stream: what the chat shows of the answer never becomes shorter", async () => {
+  const { telegram, model } = stage();
+  telegram.drafts = "unknown";
+  const first = await stage().start();
+  model.answer(() => ({ text: "one two three four five six ".repeat(200), everyMs: 10 }));
+  telegram.say("count");
+  await telegram.waitFor((call) => call.method === "editMessageText");
+  await first.kill("SIGKILL");
+
+  model.answer(() => ({ text: `${"one two three four five six ".repeat(40)}END`, everyMs: 20 }));
+  await stage().start();
+  await telegram.waitFor((call) => call.text.endsWith("END"));
+  const lengths = telegram.sent
+    .filter(({ ok, text }) => ok && text.startsWith("one two"))
+    .map(({ text }) => text.length);
+  expect(lengths.length).toBeGreaterThan(3);
+  expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
+  await expectWhole(stage(), "count");
+});
+
 test("(b) killed while Telegram had the preview and its message id was not known: the answer says that it may repeat", async () => {
   stage().telegram.drafts = "unknown";
   const first = await stage().start();

@@ -205,7 +205,64 @@ describe("an answer that the platform shows as being written", () => {
   });
 });
 
+describe("what a chat shows of an answer", () => {
+  it("waits for more words when the model begins again", async () => {
+    const { outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    for (const count of [20, 7, 19, 21]) {
+      clock.pass(2000);
+      preview.update(words(count));
+      await quiet();
+    }
+    expect(platform.messages).toMatchObject([{ text: words(21), edits: [words(20)] }]);
+  });
+
+  it("waits for more words than an earlier boot has shown, of which the journal knows", async () => {
+    const before = stage(false).outbox.preview(ADA, 1, { isNative: false })!;
+    clock.pass(1000);
+    before.update(words(20));
+    await until(() => platform.texts[0] === words(20));
+    const shownBefore = await journal.outbox.previewLengthOf(1);
+    expect(shownBefore).toBeGreaterThanOrEqual(words(20).length);
+
+    const preview = stage(false).outbox.preview(ADA, 1, { shownBefore })!;
+    preview.adopt("m1");
+    for (const count of [7, 19, 40]) {
+      clock.pass(60_000);
+      preview.update(words(count));
+      await quiet();
+    }
+    expect(platform.messages).toMatchObject([{ text: words(40), edits: [words(20)] }]);
+  });
+
+  it("is shown although its length could not be noted", async () => {
+    const { outbox, log } = stage(false);
+    vi.spyOn(journal.outbox, "notePreviewLength").mockRejectedValue(new Error("disk full"));
+    clock.pass(0);
+    const preview = outbox.preview(ADA, 1, { isNative: false })!;
+    clock.pass(1000);
+    preview.update(words(10));
+    await until(() => platform.texts[0] === words(10));
+    expect(log.lines.join()).toContain("not noted");
+  });
+});
+
 describe("a draft", () => {
+  it("of an earlier boot is not made shorter while it may still be seen, and not waited for once it has gone", async () => {
+    const { sight, outbox } = stage(false);
+    const preview = outbox.preview(ADA, 1, { shownBefore: words(30).length })!;
+    for (const [ms, count] of [
+      [1000, 5],
+      [15_000, 12],
+      [4000, 15],
+    ] as const) {
+      clock.pass(ms);
+      preview.update(words(count));
+      await quiet();
+    }
+    expect(sight.told).toEqual([words(15)]);
+  });
+
   it("leaves nothing in the journal, and the final is sent", async () => {
     const { sight, outbox } = stage(false);
     const preview = outbox.preview(ADA, 1)!;

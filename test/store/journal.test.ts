@@ -150,6 +150,9 @@ describe("outbox", () => {
     await outbox.notePreview(1, peer, "b");
     expect(await outbox.previewOf(1)).toBe("b");
     expect(await outbox.previewOf(2)).toBeUndefined();
+    await outbox.notePreviewLength(1, 40);
+    await outbox.notePreviewLength(1, 50);
+    expect([await outbox.previewLengthOf(1), await outbox.previewLengthOf(2)]).toEqual([50, 0]);
   });
 });
 

@@ -21,6 +21,8 @@ export interface AnswerRequest {
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
   readonly earlierPreview: string | undefined;
+  /** UTF-16 units that the preview of an earlier boot had at most. */
+  readonly earlierLength: number;
   /** All that was said before a tool's call is on its way. */
   said(callId: string): void;
   readonly kind: TurnKind;

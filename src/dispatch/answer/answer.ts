@@ -57,12 +57,13 @@ class Answering {
   }
 
   #openPreview(): Preview | undefined {
-    const { message, inboxId, style } = this.#request;
+    const { message, inboxId, style, earlierLength } = this.#request;
     const { sender, teamId } = message;
     return this.#outbox.preview(message.from, inboxId, {
       replyTo: this.#replyTo({}),
       recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
       isNative: style.nativeStreaming,
+      shownBefore: earlierLength,
     });
   }
 

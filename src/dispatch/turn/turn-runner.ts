@@ -223,6 +223,7 @@ export class TurnRunner {
         rowsNow: () => journal.outbox.of(inboxId),
         earlier: isReplay ? await journal.outbox.of(inboxId) : [],
         earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
+        earlierLength: isReplay ? await journal.outbox.previewLengthOf(inboxId) : 0,
         said: (callId) => order.said(callId),
         kind,
         filter,

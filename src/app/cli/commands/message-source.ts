@@ -134,5 +134,7 @@ const NOTHING: Desk["journal"] = {
     forgetPreview: nothing,
     isSent: async () => false,
     previewOf: nothing,
+    notePreviewLength: nothing,
+    previewLengthOf: async () => 0,
   },
 };

@@ -10,6 +10,7 @@ import { ModelContext, type Opening } from "./context.ts";
 import { EventTranslator } from "./events.ts";
 import type { LoopGuard } from "./loop-guard.ts";
 import { LoopWatch } from "./loop-watch.ts";
+import { mostOutput, paramsFor } from "./params.ts";
 import type { Attempt, RunParts } from "./plan.ts";
 import type { SentRequest } from "./refused.ts";
 import type { RunRequest } from "./request.ts";
@@ -117,7 +118,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
         ...options,
         // A model may begin to call tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
-        ...(plan.maxOutput !== undefined && { maxTokens: plan.maxOutput }),
+        ...answerOptions(plan, request),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       }),
@@ -129,6 +130,17 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
       return { isError: isError || hasError(result.details) };
     },
   });
+}
+
+/** What the config wants of the model's answers. */
+function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest) {
+  const { temperature, topP, maxTokens } = paramsFor(settings, handle.info);
+  const most = mostOutput(maxTokens, handle.info.maxTokens, maxOutput);
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(most !== undefined && { maxTokens: most }),
+  };
 }
 
 /** An engine may put something else before the system prompt at each call; the very object when it does not. */

@@ -28,9 +28,36 @@ const modelChoice = z.union([
 
 const thinking = z.union([z.enum(THINK_LEVELS), z.literal("adaptive"), z.literal("max")]);
 
-/** The keys alone count; a last part of `*` matches any model of a provider. */
+const params = z.strictObject({
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .optional()
+    .meta(
+      about("Temperature", "0 draws the likeliest word each time. Some models take none, and none while they think."),
+    ),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .meta(about("Top P", "Words are drawn from this share of the likeliest. Codex's server takes none.")),
+  maxTokens: z
+    .int()
+    .min(1)
+    .optional()
+    .meta(about("Answer limit", "Tokens of one answer, up to the model's own limit.")),
+});
+
+/** A last part of `*` matches any model of a provider. */
 const allowedModels = z
-  .record(z.string(), z.unknown())
+  .record(
+    z.string(),
+    z.looseObject({
+      params: params.optional().meta(about("Parameters", "Parameters of this model, over those of all.")),
+    }),
+  )
   .optional()
   .meta(
     about(
@@ -60,6 +87,9 @@ export const agentDefaultsConfig = z.strictObject({
       ),
     ),
   models: allowedModels,
+  params: params
+    .prefault({})
+    .meta(about("Parameters", "How the models draw their answers; their own choice when unset.")),
   thinkingDefault: thinking
     .default("off")
     .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
@@ -90,6 +120,7 @@ export const agentEntryConfig = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
   models: allowedModels,
+  params: params.prefault({}).meta(about("Parameters", "As in `agents.defaults.params`, over them.")),
   default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
   name: z.string().optional().meta(about("Name", "Shown to people.")),
   identity: z

@@ -8,6 +8,7 @@ import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { outputFor } from "./call/output.ts";
 import { refusalOn, wordsOf } from "./call/refusal.ts";
+import { withTopP } from "./call/sampling.ts";
 import { Size } from "./call/size.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
@@ -20,6 +21,8 @@ export type { CallFacts } from "./call/facts.ts";
 export { isTorn } from "./call/message.ts";
 
 export type CallOptions = PiStreamOptions & {
+  /** The share of the likeliest words that are drawn from; left out where the API takes none. */
+  readonly topP?: number;
   /** Silence on the wire that ends the call; without it a call may be silent for ever. */
   readonly idleMs?: number;
   /** Told once, right before the last event; must not throw. */
@@ -97,11 +100,12 @@ class Call {
   }
 
   #ask(context: PiContext): PiStream {
-    const { idleMs: _idle, onFacts: _facts, clock: _clock, ...options } = this.#options;
+    const { idleMs: _idle, onFacts: _facts, clock: _clock, topP, ...options } = this.#options;
     const { pi, apiKey, stream } = this.#handle;
     this.#maxOutput = outputFor(pi, context, options.maxTokens);
     return stream(pi, context, {
       ...options,
+      ...withTopP(pi.api, topP),
       ...(this.#maxOutput !== undefined && { maxTokens: this.#maxOutput }),
       // How a stream ends can only be read from plain bytes.
       headers: { "accept-encoding": "identity", ...options.headers },

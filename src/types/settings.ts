@@ -7,6 +7,16 @@ export interface ChunkLimits {
   readonly breakPreference: "paragraph" | "newline" | "sentence";
 }
 
+/** How a model's answers are drawn, and how long they may be. */
+export interface ModelParams {
+  /** 0 is the likeliest word each time, 2 nearly any. */
+  readonly temperature?: number | undefined;
+  /** The share of the likeliest words that are drawn from; more than 0, 1 at most. */
+  readonly topP?: number | undefined;
+  /** Tokens. */
+  readonly maxTokens?: number | undefined;
+}
+
 /** Everything a run needs to know of one agent, resolved once out of `agents.defaults` and its entry; frozen. */
 export interface AgentSettings {
   readonly id: AgentId;
@@ -32,6 +42,8 @@ export interface AgentSettings {
   readonly pruning?: PruneRules;
   /** Longest side of an image that a model is shown; 1,200 when unset. */
   readonly imageMaxDimensionPx?: number;
+  /** For all models, or for `provider/model` or `provider/*`; a later row counts over an earlier one. */
+  readonly params?: readonly { readonly model?: string; readonly values: ModelParams }[];
   readonly timezone: string;
   readonly prompt: {
     readonly override?: string;

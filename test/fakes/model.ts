@@ -18,6 +18,8 @@ export interface ModelCall {
   readonly effort: string | undefined;
   /** Tokens that the answer may have at most, in OpenAI's chat API. */
   readonly maxTokens: number | undefined;
+  /** The request as it came. */
+  readonly body: object;
 }
 
 /** How a stream ends: in order; with `[DONE]` but no reason; just closed; with a reset; or not at all. */
@@ -186,6 +188,7 @@ function readCall(body: CallBody, path: string): ModelCall {
     images: imagesOf(users.at(-1)?.content),
     effort: body.reasoning_effort,
     maxTokens: body.max_completion_tokens ?? body.max_tokens,
+    body,
   };
 }
 

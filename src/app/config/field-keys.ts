@@ -25,10 +25,10 @@ acp{enabled dispatch backend fallbacks defaultAgent allowedAgents maxConcurrentS
 models{mode providers{*{baseUrl apiKey auth api contextWindow contextTokens maxTokens timeoutSeconds
   injectNumCtxForOpenAICompat params agentRuntime localService headers authHeader request models}} pricing{enabled}}
 nodeHost{browserProxy}
-agents{defaults{params agentRuntime{id} embeddedHarness{runtime} model{primary fallbacks} imageModel{primary
+agents{defaults{params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} agentRuntime{id} embeddedHarness{runtime} model{primary fallbacks} imageModel{primary
   fallbacks timeoutMs} imageGenerationModel{primary fallbacks timeoutMs} videoGenerationModel{primary fallbacks
   timeoutMs} musicGenerationModel{primary fallbacks timeoutMs} mediaGenerationAutoProviderFallback pdfModel{primary
-  fallbacks timeoutMs} pdfMaxBytesMb pdfMaxPages models{*} workspace skills silentReply{group internal} repoRoot
+  fallbacks timeoutMs} pdfMaxBytesMb pdfMaxPages models{*{alias agentRuntime streaming params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK}}} workspace skills silentReply{group internal} repoRoot
   systemPromptOverride promptOverlays{gpt5} skipBootstrap skipOptionalBootstrapFiles contextInjection
   bootstrapMaxChars bootstrapTotalMaxChars experimental{localModelLean} bootstrapPromptTruncationWarning
   userTimezone startupContext{enabled applyOn dailyMemoryDays maxFileBytes maxFileChars maxTotalChars}
@@ -49,10 +49,10 @@ agents{defaults{params agentRuntime{id} embeddedHarness{runtime} model{primary f
   subagents{delegationMode allowAgents maxConcurrent maxSpawnDepth maxChildrenPerAgent archiveAfterMinutes model
   thinking runTimeoutSeconds announceTimeoutMs requireAgentId} sandbox{mode backend workspaceAccess
   sessionToolsVisibility scope workspaceRoot docker ssh browser prune}} list{*{id default name description workspace
-  agentDir systemPromptOverride agentRuntime embeddedHarness model models thinkingDefault verboseDefault
+  agentDir systemPromptOverride agentRuntime embeddedHarness model models{*{alias agentRuntime streaming params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK}}} thinkingDefault verboseDefault
   toolProgressDetail reasoningDefault fastModeDefault contextInjection bootstrapMaxChars bootstrapTotalMaxChars
   experimental skills memorySearch humanDelay tts skillsLimits contextLimits contextTokens heartbeat identity
-  groupChat subagents runRetries embeddedPi sandbox params tools runtime}}}
+  groupChat subagents runRetries embeddedPi sandbox params{temperature topP maxTokens cacheRetention transport serviceTier fastMode extra_body extraBody topK} tools runtime}}}
 tools{profile allow alsoAllow deny byProvider{*{allow alsoAllow deny profile}} toolsBySender{*{allow alsoAllow
   deny}} web{search{enabled provider maxResults timeoutSeconds cacheTtlMinutes apiKey openaiCodex} fetch{enabled
   provider maxChars maxCharsCap maxResponseBytes timeoutSeconds cacheTtlMinutes maxRedirects userAgent readability

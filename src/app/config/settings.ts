@@ -61,6 +61,7 @@ function resolveAgent(config: Config, entry: Entry, places: Places & { isDefault
     workspace: workspaceOf(entry, defaults, places),
     model: modelOf(entry.model, defaults.model),
     ...allowedOf(entry, defaults),
+    params: [...paramsOf(defaults), ...paramsOf(entry)],
     thinking: thinkingOf(entry.thinkingDefault ?? defaults.thinkingDefault),
     timeoutMs: defaults.timeoutSeconds * 1000,
     idleTimeoutMs: defaults.llm.idleTimeoutSeconds * 1000,
@@ -89,6 +90,14 @@ function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: bo
 function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allowedModels"> {
   const names = Object.keys(entry.models ?? defaults.models ?? {});
   return names.length === 0 ? {} : { allowedModels: names };
+}
+
+/** A model's own parameters stand behind those of all. */
+function paramsOf({ params, models = {} }: Pick<Entry, "params" | "models">): NonNullable<AgentSettings["params"]> {
+  const ofModels = Object.entries(models).flatMap(([model, { params: values }]) =>
+    values === undefined ? [] : [{ model, values }],
+  );
+  return [...(params === undefined ? [] : [{ values: params }]), ...ofModels];
 }
 
 function identityOf({ identity, name }: Entry): Pick<AgentSettings, "identityName"> {

@@ -1,6 +1,6 @@
 import os from "node:os";
 import { join } from "node:path";
-import { USUAL_PROMPT } from "../automation/wake-up.ts";
+import { DEFAULT_PROMPT } from "../automation/wake-up.ts";
 import type { SystemPromptRequest } from "../dispatch/ports.ts";
 import type { SystemPrompt } from "../harness/request.ts";
 import { CHECKLIST, loadContextFiles } from "../prompt/bootstrap.ts";
@@ -104,7 +104,7 @@ function contextFor(
     ownerIds: found.owners,
     reasoningTags: false,
     contextFiles: found.contextFiles,
-    ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? USUAL_PROMPT }),
+    ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
     ...(peer && { inbound: inboundOf(peer) }),
     ...(extra !== undefined && { extra }),
   };

@@ -9,7 +9,7 @@ export type BeatCause = "interval" | "asked" | "event";
 export const HEARTBEAT = channelId("heartbeat");
 
 /** What an agent is woken with; the system prompt says so beforehand. */
-export const USUAL_PROMPT =
+export const DEFAULT_PROMPT =
   "This is a heartbeat: nobody wrote. See what HEARTBEAT.md in the workspace asks for, do that and nothing else, and " +
   "leave alone what older conversations left open. If nothing needs anybody's attention, answer HEARTBEAT_OK.";
 
@@ -72,7 +72,7 @@ function turnOf({ settings, cause, tell, news }: WakeUp): HeartbeatTurn {
 
 /** The news themselves stand before it, as every event of the gateway's does. */
 const promptFor = ({ settings, cause }: WakeUp): string =>
-  cause === "event" ? NEWS_PROMPT : (settings.prompt ?? USUAL_PROMPT);
+  cause === "event" ? NEWS_PROMPT : (settings.prompt ?? DEFAULT_PROMPT);
 
 /** As `2026-11-21 14:30 (Europe/Vienna)`. */
 function timeText(now: number, timeZone: string): string {

@@ -20,7 +20,7 @@ const queue = z.strictObject({
   byChannel: z.record(z.string(), queueMode).prefault({}).meta(about("By channel", "Mode per channel.")),
   debounceMs: milliseconds
     .default(500)
-    .meta(about("Debounce", "Milliseconds of quiet before waiting messages become a turn.")),
+    .meta(about("Debounce", "Milliseconds of quiet before queued messages become a turn.")),
   debounceMsByChannel: z
     .record(z.string(), milliseconds)
     .prefault({})

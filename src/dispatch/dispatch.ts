@@ -13,21 +13,22 @@ import { Compactions } from "./maintenance/compactions.ts";
 import { LateMessages } from "./admission/late.ts";
 import { Lanes } from "./queue/lanes.ts";
 import { liveLines } from "./turn/live-state.ts";
-import type { DispatchPorts, Verdict, Waiting } from "./ports.ts";
+import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
 import { Replies } from "./replies.ts";
-import { RunBoard } from "./clients/run-registry.ts";
-import { TurnRunner } from "./turn/turn-runner.ts";
-import { LOOK_FOR_ROOM_EVERY_MS } from "./retry-while-disk-full.ts";
+import { RunRegistry } from "./clients/run-registry.ts";
+import { Turns } from "./turn/turns.ts";
+import { DISK_PROBE_INTERVAL_MS } from "./retry-while-disk-full.ts";
 import { BROKEN } from "./words.ts";
 
 /** Deciding about a message takes a few milliseconds, unless the disk is full. */
 const DECIDE_MS = 1000;
 
 /**
- * The hallway. One message's life: journal → acknowledge → admit → route → command or lane → run → reply → outcome.
+ * Entry point of the message pipeline: journal → acknowledge → admit → route → command or lane → turn → outcome. What
+ * happens in a turn is listed in `turn/stages.ts`.
  */
 export class Dispatch {
-  readonly board = new RunBoard();
+  readonly registry = new RunRegistry();
   readonly approvals: Approvals;
   readonly compactions: Compactions;
   readonly lanes: Lanes;
@@ -43,23 +44,13 @@ export class Dispatch {
     this.replies = new Replies(ports);
     this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, replies: this.replies });
-    const runner = new TurnRunner({
-      ...ports,
-      liveState: (key) => this.#liveState(key),
-      approvals: this.approvals,
-      board: this.board,
-      replies: this.replies,
-      compactions: this.compactions,
-    });
-    this.lanes = new Lanes({
-      ...ports,
-      runTurn: (key, waiting, place) => this.#claim(key, waiting, (here) => runner.run(key, here, place)),
-      steer: (run, key, waiting) => runner.steer(run, key, waiting),
-      maySteer: (waiting, running) => this.#maySteer(waiting.rows, running),
-      shed: (task, why) => runner.shed(task, why),
-      onDiskFull: (task, error) =>
-        this.#onDiskFull(task.kind === "turn" ? task.waiting.rows : task.rows, { error, isAdmitted: true }),
-    });
+    const { approvals, registry, replies, compactions } = this;
+    const liveState = (key: SessionKey) => [
+      ...liveLines(key, { approvals: approvals.list(), runs: registry.running() }),
+      ...(ports.liveState?.(key) ?? []),
+    ];
+    const turns = new Turns({ ...ports, liveState, approvals, registry, replies, compactions });
+    this.lanes = new Lanes(ports, turns);
   }
 
   /** Takes events of a channel. Resolves when they are durable; rejects when they could not be stored. */
@@ -96,8 +87,8 @@ export class Dispatch {
           this.#ports.log.error("message not decided", { inbox: row.id, error });
           return this.#giveUp(row);
         }
-        await this.#onDiskFull([row], { error, isAdmitted: false });
-        await new Promise<void>((resolve) => this.#ports.clock.after(LOOK_FOR_ROOM_EVERY_MS, resolve));
+        await this.replies.diskFull([row], { error, isAdmitted: false });
+        await new Promise<void>((resolve) => this.#ports.clock.after(DISK_PROBE_INTERVAL_MS, resolve));
       }
     }
   }
@@ -105,7 +96,7 @@ export class Dispatch {
   /** Nobody is left without a word; when not even that can be written, the next start tries again. */
   async #giveUp(row: InboxRow): Promise<void> {
     try {
-      await this.replies.refuse([row], this.board.logOf(row), BROKEN);
+      await this.replies.refuse([row], this.registry.logOf(row), BROKEN);
     } catch (error) {
       this.#ports.log.error("message left without an outcome", { inbox: row.id, error });
     }
@@ -134,37 +125,18 @@ export class Dispatch {
   }
 
   /** What was said before a message, for the turn that it begins. */
-  #before(row: InboxRow): Waiting["pending"] {
+  #before(row: InboxRow): QueuedTurn["pending"] {
     return this.#ports.heard?.take(row) ?? [];
   }
 
   /** Into the session's lane. Operators get a log to watch from now on, and a run of their own. */
-  enter(key: SessionKey, waiting: Waiting): void {
-    const [row] = waiting.rows;
+  enter(key: SessionKey, queued: QueuedTurn): void {
+    const [row] = queued.rows;
     if (!row) return;
     const isOperator = row.message.options?.operator === true;
-    const log = waiting.log ?? (isOperator ? this.board.open(row, key, this.#ports) : undefined);
-    const settings = this.#ports.settings();
-    const { from } = row.message;
-    // What an earlier boot began must neither end another turn nor slip into one.
-    const isAlone = waiting.isReplay === true || this.#ports.kinds.of(row.message).queue === "alone";
-    const mode = isAlone ? "followup" : settings.queueMode(from);
-    const how = { mode, debounceMs: isOperator ? 0 : settings.inboundDebounceMs(from) };
-    this.replies.acks.put(waiting.rows);
-    this.lanes.offer(key, { ...waiting, ...(log && { log }) }, how);
-  }
-
-  /** The claim decides the route: what waited while the config changed goes where it says now. */
-  #claim(key: SessionKey, waiting: Waiting, run: (waiting: Waiting) => Promise<void>): Promise<void> {
-    const [now = key, ...others] = new Set(waiting.rows.map((row) => this.#routeOf(row, key)));
-    if (now === key || others.length > 0 || waiting.isReplay === true) return run(waiting);
-    this.#ports.log.info("message goes elsewhere", { session: now, was: key });
-    this.enter(now, waiting);
-    return Promise.resolve();
-  }
-
-  #routeOf(row: InboxRow, key: SessionKey): SessionKey {
-    return row.sessionKey === undefined && row.message.options?.operator !== true ? this.#keyOf(row.message) : key;
+    const log = queued.log ?? (isOperator ? this.registry.open(row, key, this.#ports) : undefined);
+    this.replies.acks.put(queued.rows);
+    this.lanes.offer(key, { ...queued, ...(log && { log }) });
   }
 
   /** What becomes of a message at this moment; undefined when nothing here knows it. */
@@ -175,7 +147,7 @@ export class Dispatch {
 
   async #command(row: InboxRow, key: SessionKey, asked: AskedCommand): Promise<void> {
     const { command, args } = asked;
-    const log = row.message.options?.operator === true ? this.board.open(row, key, this.#ports) : undefined;
+    const log = row.message.options?.operator === true ? this.registry.open(row, key, this.#ports) : undefined;
     const refused = refusalOf(asked, { message: row.message, key }, this.#ports.settings());
     if (refused !== undefined) return this.replies.command(row, key, { name: command.name, text: refused, log });
     const stopped = new AbortController();
@@ -248,30 +220,6 @@ export class Dispatch {
   /** Ends what runs in a session. */
   stop(key: SessionKey, only?: RunId): Promise<readonly RunId[]> {
     return this.lanes.stop(key, only);
-  }
-
-  /** The chats hear that their messages wait. An operator client sees that its run was interrupted. */
-  async #onDiskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
-    const messages = rows
-      .map((row) => row.message)
-      .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "told");
-    await this.#ports.onDiskFull?.(messages, why);
-  }
-
-  #isOwners(rows: readonly InboxRow[]): boolean {
-    const { isOwner } = this.#ports.settings();
-    return rows.every((row) => isOwner(row.message));
-  }
-
-  /** A stranger's message gets no owner's rights, and no message becomes part of a turn that may say nothing. */
-  #maySteer(rows: readonly InboxRow[], running: readonly InboxRow[]): boolean {
-    if (running.some((row) => this.#ports.kinds.of(row.message).queue === "alone")) return false;
-    return this.#isOwners(rows) || !this.#isOwners(running);
-  }
-
-  #liveState(key: SessionKey): readonly string[] {
-    const own = liveLines(key, { approvals: this.approvals.list(), runs: this.lanes.runs() });
-    return [...own, ...(this.#ports.liveState?.(key) ?? [])];
   }
 
   #keyOf(message: InboundMessage): SessionKey {

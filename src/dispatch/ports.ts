@@ -176,7 +176,7 @@ export interface SystemPromptRequest {
 }
 
 /** One place in a lane: rows that are to become one turn. */
-export interface Waiting {
+export interface QueuedTurn {
   readonly rows: readonly InboxRow[];
   readonly pending: readonly HistoryLine[];
   /** Text with the command cut off; the message's own otherwise. */

@@ -7,9 +7,9 @@ import type { ReplyButton, NoticeCause } from "../types/reply.ts";
 import type { RunResult } from "../types/run.ts";
 import type { Session } from "../types/session.ts";
 import { Acks } from "./signals/acks.ts";
-import { leaveBehind } from "./recovery/unanswered-turns.ts";
+import { abandonTurn } from "./recovery/unanswered-turns.ts";
 import type { DispatchPorts } from "./ports.ts";
-import { runIdOf, turnIdOf } from "./turn/prepare.ts";
+import { runIdOf, turnIdOf } from "./turn/ids.ts";
 import { leaveUnanswered } from "./signals/unanswered.ts";
 import { pairingText } from "./words.ts";
 
@@ -122,6 +122,14 @@ export class Replies {
     );
   }
 
+  /** The chats hear that their messages wait for the disk. An operator client sees that its run was interrupted. */
+  async diskFull(rows: readonly InboxRow[], why: { error: unknown; isAdmitted: boolean }): Promise<void> {
+    const messages = rows
+      .map((row) => row.message)
+      .filter((message) => message.options?.operator !== true && this.#ports.kinds.of(message).refusals === "told");
+    await this.#ports.onDiskFull?.(messages, why);
+  }
+
   /** A line into a chat beside any message. */
   async tell(to: Peer, notice: { key: string; text: string; because: NoticeCause }): Promise<void> {
     const blocks = [{ kind: "notice", markdown: notice.text, because: notice.because }] as const;
@@ -179,7 +187,7 @@ export class Replies {
     const { transcript, name } = this.#ports.kinds.of(message);
     if (key === undefined || transcript === "always") return;
     const id = turnIdOf({ message, sessionKey: key, ...row });
-    this.#later(key, (session) => leaveBehind(session, id, this.#ports.log, `${name} not run`));
+    this.#later(key, (session) => abandonTurn(session, id, this.#ports.log, `${name} not run`));
   }
 
   /** As soon as the session is free. */

@@ -1,11 +1,14 @@
 import { isDiskError } from "../store/disk.ts";
 import type { DispatchPorts } from "./ports.ts";
 
-/** A full disk keeps what belongs together waiting; nothing overtakes. */
-export const LOOK_FOR_ROOM_EVERY_MS = 2000;
+/** How often a full disk is probed; later work of the same session stays queued meanwhile. */
+export const DISK_PROBE_INTERVAL_MS = 2000;
 
-/** Does it as soon as the disk has room for it; doing it twice must be as doing it once. Rejects with any other error. */
-export async function whenRoom<T>(
+/**
+ * Does the work, again and again while the disk is full. Doing it twice must be the same as doing it once. Rejects with
+ * any other error.
+ */
+export async function retryWhileDiskFull<T>(
   work: () => Promise<T>,
   ports: Pick<DispatchPorts, "clock" | "log" | "onDiskError">,
 ): Promise<T> {
@@ -16,7 +19,7 @@ export async function whenRoom<T>(
       if (!isDiskError(error)) throw error;
       ports.log.warn("waits for room on the disk", { error });
       ports.onDiskError?.(error);
-      await new Promise<void>((resolve) => ports.clock.after(LOOK_FOR_ROOM_EVERY_MS, resolve));
+      await new Promise<void>((resolve) => ports.clock.after(DISK_PROBE_INTERVAL_MS, resolve));
     }
   }
 }

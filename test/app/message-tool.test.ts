@@ -5,7 +5,7 @@ import { openChatTools } from "../../src/app/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/live.ts";
-import { turnIdOf } from "../../src/dispatch/turn/prepare.ts";
+import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { sentBy } from "../../src/tools/message-result.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";

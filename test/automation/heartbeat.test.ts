@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Heartbeats, type BeatPlace, type HeartbeatPorts } from "../../src/automation/heartbeat.ts";
 import { slotAt } from "../../src/automation/schedule.ts";
-import { runIdOf, turnIdOf } from "../../src/dispatch/turn/prepare.ts";
+import { runIdOf, turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
 import type { HeartbeatSettings } from "../../src/types/settings.ts";

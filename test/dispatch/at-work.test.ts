@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Acks } from "../../src/dispatch/signals/acks.ts";
-import { showAtWork } from "../../src/dispatch/signals/typing.ts";
+import { startTyping } from "../../src/dispatch/signals/typing.ts";
 import { RunLog } from "../../src/harness/log.ts";
 import type { SendResult } from "../../src/types/channel.ts";
 import { runId } from "../../src/types/ids.ts";
@@ -203,13 +203,13 @@ describe("typing", () => {
     };
     const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
     const link = () => Object.assign(platform, { typing });
-    const atWork = showAtWork([row], settingsFor("/nowhere"), { clock, log, link });
+    const atWork = startTyping([row], settingsFor("/nowhere"), { clock, log, link });
     clock.pass(250);
     clock.pass(4000);
     await quiet();
     expect(platform.typed).toBe(2);
     expect(log.lines.filter((line) => line.includes("sign of work not shown"))).toHaveLength(2);
-    atWork.rest();
+    atWork.stop();
     clock.pass(60_000);
     expect(platform.typed).toBe(2);
     expect(clock.waits).toEqual([]);
@@ -226,7 +226,7 @@ describe("typing", () => {
     const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
     const ports = { clock, log: listen(), link: () => platform };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
-    const atWork = showAtWork([row], agent, ports);
+    const atWork = startTyping([row], agent, ports);
     const run = new RunLog({ runId: runId("r") } as never);
     atWork.follow(run);
     const typed = async () => {
@@ -243,7 +243,7 @@ describe("typing", () => {
     expect(seen).toEqual(wanted);
     clock.pass(9000);
     expect(platform.typed).toBe(wanted[2] * 2);
-    atWork.rest();
+    atWork.stop();
     clock.pass(9000);
     expect(platform.typed).toBe(wanted[2] * 2);
   });
@@ -253,7 +253,7 @@ describe("typing", () => {
     const platform = new Platform();
     const row: InboxRow = { id: 1, message: message("hi"), state: "accepted", attempts: 0 };
     const agent = { ...settingsFor("/nowhere"), typing: { mode, everyMs: 9000 } };
-    const atWork = showAtWork([row], agent, { clock, log: listen(), link: () => platform });
+    const atWork = startTyping([row], agent, { clock, log: listen(), link: () => platform });
     const run = new RunLog({ runId: runId("r") } as never);
     atWork.follow(run);
     await quiet();
@@ -262,7 +262,7 @@ describe("typing", () => {
     await quiet();
     clock.pass(1);
     expect(platform.typed).toBe(1);
-    atWork.rest();
+    atWork.stop();
   });
 
   const hallAt = async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RunBoard } from "../../src/dispatch/clients/run-registry.ts";
+import { RunRegistry } from "../../src/dispatch/clients/run-registry.ts";
 import { RunLog } from "../../src/harness/log.ts";
 import type { RunEvent } from "../../src/types/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
@@ -32,15 +32,15 @@ function answer(log: RunLog): void {
 }
 
 it("keeps the last ended runs of clients with their texts alone, and every run that goes on", async () => {
-  const board = new RunBoard();
+  const registry = new RunRegistry();
   const logs = Array.from({ length: 80 }, (_, n) => open(n));
-  for (const log of logs) board.add(log);
+  for (const log of logs) registry.add(log);
   for (const log of logs.slice(1)) answer(log);
-  await until(() => board.find(idOf(1)) === undefined);
-  const found = logs.filter(({ facts }) => board.find(facts.runId));
+  await until(() => registry.find(idOf(1)) === undefined);
+  const found = logs.filter(({ facts }) => registry.find(facts.runId));
   expect(found.map(({ facts }) => facts.runId)).toEqual([idOf(0), ...logs.slice(30).map(({ facts }) => facts.runId)]);
   const events: RunEvent[] = [];
-  for await (const event of board.find(idOf(79))?.watch() ?? []) events.push(event);
+  for await (const event of registry.find(idOf(79))?.watch() ?? []) events.push(event);
   expect(events.map(({ type }) => type)).toEqual(["message_start", "text_delta", "message_end", "run_end"]);
   expect(events.find(({ type }) => type === "message_end")).toMatchObject({ text: "abc" });
 });

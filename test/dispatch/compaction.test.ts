@@ -53,7 +53,7 @@ it("is none without the configured engine, which the log tells of", async () => 
   expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));
 });
 
-it("ends when the session is stopped, begun or waiting", async () => {
+it("ends when the session is stopped, begun or queued", async () => {
   const boot = await hall.boot();
   const key = boot.keyOf("1");
   for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${LONG}`);

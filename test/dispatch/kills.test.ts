@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { dropNow, runNow } from "../../src/dispatch/clients/operator.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
-import { turnIdOf } from "../../src/dispatch/turn/prepare.ts";
+import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { runId } from "../../src/types/ids.ts";

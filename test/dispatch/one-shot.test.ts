@@ -33,12 +33,12 @@ it("is one of the runs that go on at once", async () => {
     return { text: "yes" };
   });
   const first = await ask("first");
-  const waiting = ask("second");
+  const queued = ask("second");
   await hall.model.called(1);
-  expect(await Promise.race([waiting, Promise.resolve("waits")])).toBe("waits");
+  expect(await Promise.race([queued, Promise.resolve("waits")])).toBe("waits");
   held.resolve();
   expect(await first.done).toMatchObject({ kind: "replied" });
-  expect(await (await waiting).done).toMatchObject({ kind: "replied" });
+  expect(await (await queued).done).toMatchObject({ kind: "replied" });
 });
 
 it("ends when its client goes, also while it waits", async () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { renderText } from "../../src/outbox/render.ts";
-import { turnIdOf } from "../../src/dispatch/turn/prepare.ts";
+import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { runNow } from "../../src/dispatch/clients/operator.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
 import { openJournal } from "../../src/store/journal.ts";

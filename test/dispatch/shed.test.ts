@@ -17,13 +17,13 @@ function laneOf(...texts: readonly string[]): Lane {
   const lane = new Lane();
   for (const [id, text] of texts.entries()) {
     const row: InboxRow = { id, message: message(text), state: "accepted", attempts: 0 };
-    lane.push({ kind: "turn", waiting: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
+    lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
   }
   return lane;
 }
 
 const textsOf = (tasks: readonly LaneTask[]) =>
-  tasks.flatMap((task) => (task.kind === "turn" ? task.waiting.rows.map((row) => row.message.text) : []));
+  tasks.flatMap((task) => (task.kind === "turn" ? task.queued.rows.map((row) => row.message.text) : []));
 
 it.each([
   ["old", ["one", "two", "beat"], ["beat"]],
@@ -42,7 +42,7 @@ it.each([
   },
 );
 
-const rowsIn = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+const rowsIn = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
 
 it("summarize holds every queue mode to the cap, and loses nobody's message", () => {
   const offer = fc.record({
@@ -63,7 +63,7 @@ it("summarize holds every queue mode to the cap, and loses nobody's message", ()
           attempts: 0,
         };
         const log = isWatched ? { log: new RunLog(FACTS) } : {};
-        lane.push({ kind: "turn", waiting: { rows: [row], pending: [], ...log }, merge: merge && !isWatched });
+        lane.push({ kind: "turn", queued: { rows: [row], pending: [], ...log }, merge: merge && !isWatched });
         for (const task of lane.shed({ cap, debounceMs: 0, drop: "summarize" }))
           refused.push(...rowsIn(task).map((one) => one.id));
         expect(lane.waiting).toBeLessThanOrEqual(cap);
@@ -83,12 +83,12 @@ it("500 messages that may not be merged wait as 20 turns, the oldest told in a l
   const lane = new Lane();
   for (let id = 0; id < 500; id += 1) {
     const row: InboxRow = { id, message: message(`message ${id}`), state: "accepted", attempts: 0 };
-    lane.push({ kind: "turn", waiting: { rows: [row], pending: [] }, merge: false });
+    lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: false });
     expect(lane.shed({ cap: 20, debounceMs: 0, drop: "summarize" })).toEqual([]);
   }
   expect(lane.waiting).toBe(20);
   const first = lane.take();
-  expect(first?.kind === "turn" && { rows: first.waiting.rows.length, brief: first.waiting.brief }).toEqual({
+  expect(first?.kind === "turn" && { rows: first.queued.rows.length, brief: first.queued.brief }).toEqual({
     rows: 481,
     brief: 481,
   });

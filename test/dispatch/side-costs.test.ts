@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SideCosts } from "../../src/dispatch/maintenance/auxiliary-usage.ts";
+import { AuxiliaryUsage } from "../../src/dispatch/maintenance/auxiliary-usage.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { RunRecord } from "../../src/types/journal.ts";
 import { emptyUsage } from "../../src/types/usage.ts";
@@ -105,7 +105,7 @@ describe("the cost of a context engine behind a turn", () => {
     await boot.ask("hello");
     const key = boot.keyOf("1");
     const { sessionId } = boot.sessions.peek(key) ?? { sessionId: "" };
-    const costs = new SideCosts(boot.ports);
+    const costs = new AuxiliaryUsage(boot.ports);
     const facts = { runId: runId("turn-7"), sessionKey: key, sessionId, agentId: "main", trigger: "message" } as never;
     const spent = costs.behind(facts);
     const usage = { ...emptyUsage(), input: 100, output: 50, totalTokens: 150 };

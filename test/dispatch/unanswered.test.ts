@@ -56,5 +56,5 @@ it("is not held up by an adapter that fails", async () => {
   hear(() => Promise.reject(new Error("bug")));
   hall.gate = async () => ({ kind: "drop", why: "not allowed" });
   expect(await ask("/drop", { event: "command" })).toMatchObject({ kind: "dropped" });
-  await until(() => hall.log.lines.some((line) => line.includes("still shows a message as waiting")));
+  await until(() => hall.log.lines.some((line) => line.includes("still shows a message as queued")));
 });

@@ -9,7 +9,7 @@ import type { RunResult } from "../../types/run.ts";
 import type { AnswerRequest } from "./answer-request.ts";
 import { AnswerSends, type SendHow } from "./answer-sends.ts";
 import { attach } from "../media/attach.ts";
-import { NOTICE } from "../turn/earlier-end.ts";
+import { NOTICE } from "./reply-names.ts";
 import { createBlockFeed, wordsOf, type BlockFeed } from "./block-feed.ts";
 import { ResponsePrefix } from "./response-prefix.ts";
 import { isUnfinished, outcomeOf } from "../turn/run-end.ts";

@@ -1,5 +1,5 @@
 /** What a run said before it calls a tool goes out before what the tool itself sends: a chat's order never inverts. */
-export class BeforeTool {
+export class ToolSendBarrier {
   readonly #said = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
 
   /** Resolves when all words before the call are planned. */

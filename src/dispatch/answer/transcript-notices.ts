@@ -15,7 +15,7 @@ type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
 };
 
 /** What chats are told in messages of their own stands in the transcript for the web: files, a change of model, a failure. */
-export async function noteForPeople(session: Session, end: RunEnd, ports: PeoplePorts): Promise<void> {
+export async function appendNotices(session: Session, end: RunEnd, ports: PeoplePorts): Promise<void> {
   const { result, changes } = end;
   await keepFiles(session, end.texts, ports);
   for (const text of changes) await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text } });

@@ -18,7 +18,7 @@ interface Pending {
 }
 
 /** Tells the people who may answer: the chat, and every operator client. */
-export interface Asker {
+export interface ApprovalPrompter {
   /** False when the question is longer than one message of the chat: a part of it would be out of sight. */
   fits?(approval: Approval): Promise<boolean>;
   asked(approval: Approval): void;
@@ -74,7 +74,7 @@ export class Approvals {
   }
 
   /** The desk of one run. */
-  deskFor(asked: AskedFor, asker: Asker): ApprovalDesk {
+  deskFor(asked: AskedFor, asker: ApprovalPrompter): ApprovalDesk {
     return { ask: (question, signal) => this.#ask({ ...question, asked, asker }, signal) };
   }
 
@@ -134,7 +134,7 @@ export class Approvals {
 
 interface Question extends ApprovalQuestion {
   readonly asked: AskedFor;
-  readonly asker: Asker;
+  readonly asker: ApprovalPrompter;
 }
 
 /** Short enough to be typed on a phone. */

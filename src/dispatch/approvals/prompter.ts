@@ -1,24 +1,18 @@
 import type { Run } from "../../harness/run.ts";
 import type { InboundMessage } from "../../types/message.ts";
+import { addressed } from "../turn/addressed.ts";
 import type { Approval, ApprovalDecision } from "../../types/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
 import type { TurnKind } from "../../types/turn-kind.ts";
-import type { Asker } from "./approvals.ts";
-import type { RunnerPorts } from "../turn/ports.ts";
-
-/** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
-export function addressed(message: InboundMessage): InboundMessage | undefined {
-  if (message.options?.operator !== true) return message;
-  const { deliverTo } = message.options;
-  return deliverTo && { ...message, id: "", from: deliverTo };
-}
+import type { ApprovalPrompter } from "./approvals.ts";
+import type { TurnPorts } from "../turn/ports.ts";
 
 /** How people are asked whether a command may run: by the run's events, and in its chat. */
-export function askerFor(
+export function prompterFor(
   { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
-  { replies, outbox, log }: Pick<RunnerPorts, "replies" | "outbox" | "log">,
-): Asker {
+  { replies, outbox, log }: Pick<TurnPorts, "replies" | "outbox" | "log">,
+): ApprovalPrompter {
   // Whoever is at a client sees the question there.
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;

@@ -32,11 +32,11 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, say: Sa
     },
     active: (key) => activeRuns(dispatch, key),
     stream: (id) => {
-      const found = dispatch.board.find(id);
+      const found = dispatch.registry.find(id);
       return found && plainStream(found);
     },
     compactions: (signal) => dispatch.compactions.watch(signal),
-    runs: (signal) => plainStreams(dispatch.board.watch(signal)),
+    runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
     plain: (text) => parseDirectives(text).text,
     approvals: {
       list: () => dispatch.approvals.list(),

@@ -67,7 +67,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
   );
   if (request.signal.aborted) run.abort("user");
   request.signal.addEventListener("abort", () => run.abort("user"), { once: true });
-  dispatch.board.add(run.stream);
+  dispatch.registry.add(run.stream);
   return run;
 }
 

@@ -4,14 +4,14 @@ import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { Feed } from "../../utils/feed.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { factsFor, runIdOf } from "../turn/prepare.ts";
+import { factsFor, runIdOf } from "../turn/ids.ts";
 import { background } from "../../utils/background.ts";
 
 /** Ended runs of clients that can still be asked for (`agent.wait`). */
 const KEPT = 50;
 
 /** Every run that can be watched: queued, going on, or lately ended. */
-export class RunBoard {
+export class RunRegistry {
   readonly #streams = new Map<RunId, RunLog>();
   readonly #ended: RunLog[] = [];
   readonly #feed = new Feed<RunStream>();
@@ -35,6 +35,11 @@ export class RunBoard {
       "end of a run",
       stream.done.then(() => (keep ? this.#keepEnd(stream) : this.#forget(stream))),
     );
+  }
+
+  /** Runs that have not ended. A run that waits in its lane is among them. */
+  running(): readonly { readonly stream: RunLog }[] {
+    return [...this.#streams.values()].filter((stream) => !stream.ended).map((stream) => ({ stream }));
   }
 
   /** The log that waits for a message's run, if a client opened one. */

@@ -16,7 +16,7 @@ interface Row {
 }
 
 /** What model calls cost that are in no run's receipt: rows of their own in the journal, and the session's counters. */
-export class SideCosts {
+export class AuxiliaryUsage {
   readonly #ports: Pick<DispatchPorts, "journal" | "sessions" | "clock" | "log">;
   readonly #queue = new KeyedQueue();
 

@@ -17,7 +17,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import { Feed } from "../../utils/feed.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { compactByEngine } from "./engine-compaction.ts";
-import { SideCosts } from "./auxiliary-usage.ts";
+import { AuxiliaryUsage } from "./auxiliary-usage.ts";
 import type { Replies } from "../replies.ts";
 import { candidatesFor } from "../turn/candidates.ts";
 
@@ -44,11 +44,11 @@ export class Compactions {
 
   constructor(ports: CompactionPorts) {
     this.#ports = ports;
-    this.costs = new SideCosts(ports);
+    this.costs = new AuxiliaryUsage(ports);
   }
 
   /** What compactions outside of runs cost. */
-  readonly costs: SideCosts;
+  readonly costs: AuxiliaryUsage;
 
   /** Aborted when the gateway stops: nothing of this is worth waiting for, since the next turn looks again. */
   get closing(): AbortSignal {

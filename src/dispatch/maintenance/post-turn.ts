@@ -8,7 +8,8 @@ import { noteCompaction, type Compactions } from "./compactions.ts";
 import { tellDamage } from "./damage.ts";
 import { logRun } from "../turn/log-run.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { requestFor, type PreparedTurn } from "../turn/prepare.ts";
+import type { PreparedTurn } from "../turn/prepared-turn.ts";
+import { requestFor } from "../turn/request.ts";
 import { MEMORY_FLUSH } from "../turn-kinds/table.ts";
 
 export interface EndedTurn {
@@ -20,7 +21,7 @@ export interface EndedTurn {
   readonly signal: AbortSignal;
 }
 
-export interface BehindPorts extends DispatchPorts {
+export interface MaintenancePorts extends DispatchPorts {
   readonly compactions: Compactions;
 }
 
@@ -28,7 +29,7 @@ export interface BehindPorts extends DispatchPorts {
  * What a long conversation needs behind a turn, while the session is still this turn's, so that the next one never races
  * it: the agent saves its notes, then the older part becomes a summary, and the next turn is told. Never rejects.
  */
-export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, run } = turn;
   const { closing } = ports.compactions;
   const stop = () => run.abort("shutdown");
@@ -37,7 +38,7 @@ export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<voi
   try {
     await tellDamage(session, chatOf(prepared), ports);
     await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
-    await compactBehind(turn, ports);
+    await compactAfterTurn(turn, ports);
     const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
@@ -51,7 +52,10 @@ export async function makeRoom(turn: EndedTurn, ports: BehindPorts): Promise<voi
 const chatOf = ({ message }: PreparedTurn) =>
   message.options?.operator === true ? message.options.deliverTo : message.from;
 
-async function compactBehind({ prepared, session, run }: EndedTurn, { compactions }: BehindPorts): Promise<void> {
+async function compactAfterTurn(
+  { prepared, session, run }: EndedTurn,
+  { compactions }: MaintenancePorts,
+): Promise<void> {
   const { facts } = prepared;
   const tell = compactions.teller(session);
   const bill = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
@@ -63,7 +67,7 @@ async function compactBehind({ prepared, session, run }: EndedTurn, { compaction
   if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
 }
 
-async function flush(turn: EndedTurn, ports: BehindPorts): Promise<void> {
+async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const { prepared, session, candidates, signal } = turn;
   const settings = prepared.agent.compaction?.memoryFlush;
   // Notes go into files that everybody's prompts read: no words of guests get there by themselves.
@@ -104,7 +108,7 @@ const ownTurn = (prepared: PreparedTurn): PreparedTurn => ({
 async function keep(
   { kind, result, receipt }: Flushed,
   { session, id }: { session: Session; id: ReturnType<typeof runId> },
-  { journal, clock }: BehindPorts,
+  { journal, clock }: MaintenancePorts,
 ): Promise<void> {
   const { entry } = session;
   const at = clock.now();

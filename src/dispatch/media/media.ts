@@ -130,3 +130,6 @@ const isShown = (stored: StoredFile, item: MediaItem): boolean =>
 function toImage(bytes: Uint8Array, mimeType: string): ImageContent {
   return { type: "image", data: Buffer.from(bytes).toString("base64"), mimeType };
 }
+
+/** Of a turn without files. */
+export const NO_MEDIA: FetchedMedia = { files: [], missing: [], fates: [], images: [], spoken: new Map() };

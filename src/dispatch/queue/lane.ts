@@ -2,13 +2,14 @@ import type { RunLog } from "../../harness/log.ts";
 import type { AbortCause, Run } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { DispatchSettings, Waiting } from "../ports.ts";
+import type { DispatchSettings, QueuedTurn } from "../ports.ts";
 import { overCap } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
-import { runIdOf } from "../turn/prepare.ts";
+import { runIdOf } from "../turn/ids.ts";
+import type { TurnSlot } from "../turn/turn.ts";
 import { background } from "../../utils/background.ts";
 
-/** Something that needs the session to itself. */
+/** A turn, or other work that needs the session to itself. */
 export type LaneTask =
   | TurnTask
   | {
@@ -21,27 +22,19 @@ export type LaneTask =
 
 export interface TurnTask {
   readonly kind: "turn";
-  readonly waiting: Waiting;
+  readonly queued: QueuedTurn;
   /** Turns of people that came while the session was busy become one. */
   readonly merge: boolean;
   /** Leaves a queue that is over its cap before any turn that a person wrote. */
   readonly leavesFirst?: boolean;
 }
 
-/** Where a turn goes on. */
-export interface TurnPlace {
-  /** The turn is to end, also while it is being prepared. */
-  readonly stopping: AbortSignal;
-  /** The turn's run is there. */
-  begin(run: Run): void;
-}
-
 /** What waits and runs for one session. */
-export class Lane implements TurnPlace {
+export class Lane implements TurnSlot {
   /** The run under way, once it has begun. */
   run: Run | undefined;
   busy = false;
-  /** Something came while the work was under way, so its neighbours may follow. */
+  /** A message arrived during the turn, so more of the same burst may follow. */
   isBurst = false;
   #isOver = false;
   #current: LaneTask | undefined;
@@ -96,12 +89,12 @@ export class Lane implements TurnPlace {
     this.isBurst = this.#tasks.length > 0;
   }
 
-  /** The turn's run is there; one that was aborted while it was prepared ends at once. */
+  /** The model run has started. A turn that was aborted while it was prepared ends its run at once. */
   begin(run: Run): void {
     this.run = run;
     this.#isOver = false;
     if (this.#aborted !== undefined) run.abort(this.#aborted);
-    // What is written behind the answer is no part of a burst, though the session may still be busy with itself.
+    // Messages that arrive during post-turn maintenance do not count as a burst.
     const ended = run.stream.done.then(() => {
       if (this.run === run) this.#isOver = true;
     });
@@ -150,15 +143,15 @@ export class Lane implements TurnPlace {
   take(): LaneTask | undefined {
     const first = this.#tasks.shift();
     if (first?.kind !== "turn" || !first.merge) return first;
-    const rows = [...first.waiting.rows];
-    const pending = [...first.waiting.pending];
+    const rows = [...first.queued.rows];
+    const pending = [...first.queued.pending];
     for (let next = this.#tasks[0]; next?.kind === "turn" && next.merge; next = this.#tasks[0]) {
-      if (areThreadsApart(next.waiting.rows, rows)) break;
+      if (areThreadsApart(next.queued.rows, rows)) break;
       this.#tasks.shift();
-      rows.push(...next.waiting.rows);
-      pending.push(...next.waiting.pending);
+      rows.push(...next.queued.rows);
+      pending.push(...next.queued.pending);
     }
-    return { ...first, waiting: { ...first.waiting, rows, pending } };
+    return { ...first, queued: { ...first.queued, rows, pending } };
   }
 
   /**
@@ -186,7 +179,7 @@ export class Lane implements TurnPlace {
         this.#tasks.splice(this.#tasks.indexOf(pair[0]), 1, fold(...pair));
         this.#tasks.splice(this.#tasks.indexOf(pair[1]), 1);
       } else {
-        const newest = this.#turns.findLast((task) => task.waiting.isReplay !== true);
+        const newest = this.#turns.findLast((task) => task.queued.isReplay !== true);
         if (!newest) break;
         refused.push(...this.#takeOut([newest]));
       }
@@ -203,24 +196,24 @@ export class Lane implements TurnPlace {
 
 /** The oldest two turns that one answer can serve. A client that watches its own run gets that run. */
 function foldablePair(turns: readonly TurnTask[]): readonly [TurnTask, TurnTask] | undefined {
-  const free = turns.filter(({ waiting }) => waiting.log === undefined && waiting.isReplay !== true);
+  const free = turns.filter(({ queued }) => queued.log === undefined && queued.isReplay !== true);
   for (const [at, one] of free.entries()) {
-    const other = free.slice(at + 1).find((next) => !areThreadsApart(next.waiting.rows, one.waiting.rows));
+    const other = free.slice(at + 1).find((next) => !areThreadsApart(next.queued.rows, one.queued.rows));
     if (other) return [one, other];
   }
   return undefined;
 }
 
 function fold(one: TurnTask, other: TurnTask): TurnTask {
-  const { text: _text, ...first } = one.waiting;
-  const rows = [...one.waiting.rows, ...other.waiting.rows];
-  const pending = [...one.waiting.pending, ...other.waiting.pending];
+  const { text: _text, ...first } = one.queued;
+  const rows = [...one.queued.rows, ...other.queued.rows];
+  const pending = [...one.queued.pending, ...other.queued.pending];
   const merge = one.merge && other.merge;
   // Turns that are merged anyway come to the same turn as without the cap, which tells those over it in a line each.
-  return { kind: "turn", merge, waiting: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
+  return { kind: "turn", merge, queued: { ...first, rows, pending, ...(!merge && { brief: rows.length }) } };
 }
 
-const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.waiting.rows : task.rows);
+const rowsOf = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
 
 const leavesFirst = (task: TurnTask): boolean => task.leavesFirst === true;
 
@@ -228,6 +221,6 @@ const hasRow = (task: LaneTask, inboxId: number): boolean => rowsOf(task).some((
 
 /** The run that a task would become or be. */
 export function turnRunId(task: LaneTask): RunId | undefined {
-  const row = task.kind === "turn" ? task.waiting.rows[0] : undefined;
+  const row = task.kind === "turn" ? task.queued.rows[0] : undefined;
   return row && runIdOf(row);
 }

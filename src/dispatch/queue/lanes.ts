@@ -3,28 +3,35 @@ import { isDiskError } from "../../store/disk.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
-import { Lane, type LaneTask, type TurnPlace, turnRunId } from "./lane.ts";
-import type { DispatchPorts, QueueMode, Waiting } from "../ports.ts";
+import type { TurnSlot } from "../turn/turn.ts";
+import { Lane, type LaneTask, turnRunId } from "./lane.ts";
+import type { DispatchPorts, QueueMode, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { Slots } from "./slots.ts";
-import { LOOK_FOR_ROOM_EVERY_MS } from "../retry-while-disk-full.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../retry-while-disk-full.ts";
 
 /** Why a task is not run. */
-export type ShedCause = "full" | "stopped" | "broken";
+export type RefusalCause = "full" | "stopped" | "broken";
 
 export interface LanePorts extends Pick<DispatchPorts, "clock" | "settings" | "kinds" | "diskTakesWrites"> {
   readonly log: Log;
-  /** Runs a turn to its outcome; tells the lane of the run once it has begun. */
-  runTurn(key: SessionKey, waiting: Waiting, place: TurnPlace): Promise<void>;
-  /** Into the running turn; false when it ended first. */
-  steer(run: Run, key: SessionKey, waiting: Waiting): Promise<boolean>;
-  /** Whether it may slip into a turn of these rows, whose reach it would have. */
-  maySteer(waiting: Waiting, running: readonly InboxRow[]): boolean;
-  /** A task waits for the disk. Never rejects. */
+}
+
+/** What lanes let happen to the turns that wait in them. */
+export interface TurnHandler {
+  /** The session that a turn belongs to when it leaves the lane: the config may have changed while it waited. */
+  routeOf(key: SessionKey, queued: QueuedTurn): SessionKey;
+  /** Runs a turn to its outcome; tells the slot of the model run once that has started. */
+  run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void>;
+  /** Puts messages into the running turn; false when it ended first. */
+  steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean>;
+  /** Whether these messages may be steered into a turn of those rows; they would run with that turn's permissions. */
+  maySteer(queued: QueuedTurn, running: readonly InboxRow[]): boolean;
+  /** Called when a task waits for the disk. Never rejects. */
   onDiskFull(task: LaneTask, error: unknown): Promise<void>;
-  /** The rows of a task that will not be run. */
-  shed(task: LaneTask, why: ShedCause): Promise<void>;
+  /** Ends the messages of a task that will not be run. */
+  refuse(task: LaneTask, why: RefusalCause): Promise<void>;
 }
 
 /** After an abort a run ends within a second; what takes longer goes on after the next start. */
@@ -37,36 +44,49 @@ export class Lanes {
   /** Rows on their way into a running turn: they are in no lane. */
   readonly #steering = new Set<number>();
   readonly #ports: LanePorts;
+  readonly #turns: TurnHandler;
   readonly #slots: Slots;
   #closing = false;
 
-  constructor(ports: LanePorts) {
+  constructor(ports: LanePorts, turns: TurnHandler) {
     this.#ports = ports;
+    this.#turns = turns;
     this.#slots = new Slots(() => ports.settings().maxConcurrent);
   }
 
   /** A message for a session: starts a turn, or joins what is there as the queue mode says. True when it has to wait. */
-  offer(key: SessionKey, waiting: Waiting, how: { mode: QueueMode; debounceMs: number }): boolean {
-    const { mode, debounceMs } = how;
+  offer(key: SessionKey, queued: QueuedTurn): boolean {
     const lane = this.#lane(key);
-    const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, mode);
+    const action = queueAction({ busy: lane.busy, waiting: lane.waiting }, this.#modeOf(queued));
     const merge = action.kind !== "wait" || action.merge;
-    if (action.kind === "steer" && lane.run && this.#maySteer(waiting, lane)) {
-      this.#keep(this.#steer(key, lane.run, waiting));
+    if (action.kind === "steer" && lane.run && this.#maySteer(queued, lane)) {
+      this.#keep(this.#steer(key, lane.run, queued));
       return true;
     }
     if (action.kind === "interrupt") lane.abort("user");
-    const leavesFirst = waiting.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first");
-    const mayMerge = merge && waiting.log === undefined && waiting.isReplay !== true;
-    lane.push({ kind: "turn", waiting, merge: mayMerge, leavesFirst });
-    for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#shed(key, task, "full"));
-    return !this.#wake(key, lane, waiting.isReplay === true ? 0 : debounceMs);
+    const leavesFirst = queued.rows.every(({ message }) => this.#ports.kinds.of(message).overCap === "first");
+    const mayMerge = merge && queued.log === undefined && queued.isReplay !== true;
+    lane.push({ kind: "turn", queued, merge: mayMerge, leavesFirst });
+    for (const task of lane.shed(this.#ports.settings().queue)) this.#keep(this.#refuse(key, task, "full"));
+    return !this.#wake(key, lane, this.#debounceOf(queued));
+  }
+
+  /** What an earlier process began, and a kind of turn that is queued alone, waits for its turn in every mode. */
+  #modeOf({ rows: [row], isReplay }: QueuedTurn): QueueMode {
+    const { settings, kinds } = this.#ports;
+    if (!row || isReplay === true || kinds.of(row.message).queue === "alone") return "followup";
+    return settings().queueMode(row.message.from);
+  }
+
+  #debounceOf({ rows: [row], isReplay }: QueuedTurn): number {
+    if (!row || isReplay === true || row.message.options?.operator === true) return 0;
+    return this.#ports.settings().inboundDebounceMs(row.message.from);
   }
 
   /** A turn that goes before everything that waits: a command made it. */
-  enterFirst(key: SessionKey, waiting: Waiting): void {
+  enterFirst(key: SessionKey, queued: QueuedTurn): void {
     const lane = this.#lane(key);
-    lane.pushFirst({ kind: "turn", waiting, merge: false });
+    lane.pushFirst({ kind: "turn", queued, merge: false });
     this.#wake(key, lane);
   }
 
@@ -87,7 +107,7 @@ export class Lanes {
     const ended = lane.runId !== undefined && (only === undefined || lane.runId === only) ? [lane.runId] : [];
     if (ended.length > 0 || only === undefined) lane.abort("user");
     const dropped = lane.clear(only);
-    for (const task of dropped) await this.#shed(key, task, "stopped");
+    for (const task of dropped) await this.#refuse(key, task, "stopped");
     return [...ended, ...dropped.flatMap((task) => turnRunId(task) ?? [])];
   }
 
@@ -111,7 +131,7 @@ export class Lanes {
       return "stopped";
     }
     const task = lane.takeOut(inboxId);
-    if (task) await this.#shed(key, task, "stopped");
+    if (task) await this.#refuse(key, task, "stopped");
     return "waiting";
   }
 
@@ -152,8 +172,8 @@ export class Lanes {
     cancelWait();
   }
 
-  #maySteer(waiting: Waiting, { running }: Lane): boolean {
-    return !areThreadsApart(waiting.rows, running) && this.#ports.maySteer(waiting, running);
+  #maySteer(queued: QueuedTurn, { running }: Lane): boolean {
+    return !areThreadsApart(queued.rows, running) && this.#turns.maySteer(queued, running);
   }
 
   #lane(key: SessionKey): Lane {
@@ -204,9 +224,9 @@ export class Lanes {
       } catch (error) {
         if (!isDiskError(error)) {
           this.#ports.log.error("lane task broke", { session: key, error });
-          return this.#shed(key, task, "broken");
+          return this.#refuse(key, task, "broken");
         }
-        await this.#ports.onDiskFull(task, error);
+        await this.#turns.onDiskFull(task, error);
         await this.#untilDiskTakesWrites(lane);
       }
     }
@@ -214,7 +234,7 @@ export class Lanes {
 
   /** A try costs a call of the model, so none is made before a probe was written. Resolves early when the task is stopped. */
   async #untilDiskTakesWrites(lane: Lane): Promise<void> {
-    do await this.#pause(LOOK_FOR_ROOM_EVERY_MS);
+    do await this.#pause(DISK_PROBE_INTERVAL_MS);
     while (!this.#closing && !lane.isAborted && (await this.#ports.diskTakesWrites?.()) === false);
   }
 
@@ -226,8 +246,17 @@ export class Lanes {
   /** What waited for its slot may have been stopped meanwhile, or the gateway with it. */
   async #turn(key: SessionKey, lane: Lane, task: LaneTask & { kind: "turn" }): Promise<void> {
     if (this.#closing) return;
-    if (lane.isAborted) await this.#shed(key, task, "stopped");
-    else await this.#ports.runTurn(key, task.waiting, lane);
+    if (lane.isAborted) await this.#refuse(key, task, "stopped");
+    else await this.#runHere(key, lane, task.queued);
+  }
+
+  /** What waited while the config changed goes where the config says now. Messages that were claimed stay. */
+  #runHere(key: SessionKey, lane: Lane, queued: QueuedTurn): Promise<void> {
+    const now = queued.isReplay === true ? key : this.#turns.routeOf(key, queued);
+    if (now === key) return this.#turns.run(key, queued, lane);
+    this.#ports.log.info("message goes elsewhere", { session: now, was: key });
+    this.offer(now, queued);
+    return Promise.resolve();
   }
 
   /** People write in bursts: what came during a run waits a moment for its neighbours. */
@@ -241,25 +270,25 @@ export class Lanes {
     if (ms > 0) await new Promise<void>((resolve) => this.#ports.clock.after(ms, resolve));
   }
 
-  async #steer(key: SessionKey, run: Run, waiting: Waiting): Promise<void> {
-    const ids = waiting.rows.map((row) => row.id);
+  async #steer(key: SessionKey, run: Run, queued: QueuedTurn): Promise<void> {
+    const ids = queued.rows.map((row) => row.id);
     for (const id of ids) this.#steering.add(id);
     try {
-      if (await this.#ports.steer(run, key, waiting)) return;
+      if (await this.#turns.steer(run, key, queued)) return;
     } catch (error) {
       this.#ports.log.warn("message not steered", { session: key, error });
     } finally {
       for (const id of ids) this.#steering.delete(id);
     }
     const lane = this.#lane(key);
-    lane.push({ kind: "turn", waiting, merge: waiting.log === undefined });
+    lane.push({ kind: "turn", queued, merge: queued.log === undefined });
     this.#wake(key, lane);
   }
 
-  async #shed(key: SessionKey, task: LaneTask, why: ShedCause): Promise<void> {
+  async #refuse(key: SessionKey, task: LaneTask, why: RefusalCause): Promise<void> {
     if (task.kind === "work") task.abort?.();
     try {
-      await this.#ports.shed(task, why);
+      await this.#turns.refuse(task, why);
     } catch (error) {
       // The journal has it: it goes on after the next start.
       this.#ports.log.error("message left without an outcome", { session: key, error });
@@ -270,7 +299,7 @@ export class Lanes {
 /** The task as a later try sees it: its turn may be half done, as after a restart, and who watched was told of a failure. */
 function again(task: LaneTask): LaneTask {
   if (task.kind === "work") return task;
-  const { log: _ended, rows, ...waiting } = task.waiting;
+  const { log: _ended, rows, ...waiting } = task.queued;
   const tried = rows.map((row) => ({ ...row, attempts: Math.max(1, row.attempts) }));
-  return { ...task, waiting: { ...waiting, rows: tried, isReplay: true } };
+  return { ...task, queued: { ...waiting, rows: tried, isReplay: true } };
 }

@@ -30,4 +30,4 @@ export function queueAction(state: LaneState, mode: QueueMode): QueueAction {
 }
 
 /** How many of the oldest waiting messages are over the cap. */
-export const overCap = (waiting: number, cap: number): number => Math.max(0, waiting - cap);
+export const overCap = (queued: number, cap: number): number => Math.max(0, queued - cap);

@@ -1,13 +1,13 @@
 import type { Session } from "../../types/session.ts";
-import { addressed } from "../approvals/prompter.ts";
+import { addressed } from "../turn/addressed.ts";
 import { settleSends } from "./open-sends.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { ResponsePrefix } from "../answer/response-prefix.ts";
 import { restoreWords } from "./restore-text.ts";
-import type { PreparedTurn } from "../turn/prepare.ts";
+import type { PreparedTurn } from "../turn/prepared-turn.ts";
 
 /** What an earlier boot sent of this turn and did not come to write down. */
-export async function takeUpSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+export async function noteEarlierSends(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
   const {
     rows: [row],
     turn,

@@ -4,7 +4,7 @@ import { commandIn } from "../commands/asked.ts";
 import type { Dispatch } from "../dispatch.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { leaveStale, partByAge, type RecoveryLimits } from "../admission/stale.ts";
-import { runIdOf, turnIdOf } from "../turn/prepare.ts";
+import { runIdOf, turnIdOf } from "../turn/ids.ts";
 
 /** Six hours. */
 const USUAL: RecoveryLimits = { maxAgeMs: 21_600_000, maxRows: 200 };

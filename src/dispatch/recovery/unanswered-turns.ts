@@ -16,7 +16,11 @@ const LOOKED_AT = 40;
  * Before a new turn: what becomes of turns that nobody answered. They join the new one, so that no word is lost, unless
  * their sender took them back. Rejects when the transcript cannot be read or written.
  */
-export async function tidyOrphans(session: Session, turnId: string, { journal, log }: OrphanPorts): Promise<void> {
+export async function adoptUnansweredTurns(
+  session: Session,
+  turnId: string,
+  { journal, log }: OrphanPorts,
+): Promise<void> {
   if (session.isNew || (await progressOf(session, turnId)).kind !== "fresh") return;
   const entries = await session.newest(LOOKED_AT);
   // The journal is asked only then: a question commits what waits for its neighbours.
@@ -25,7 +29,7 @@ export async function tidyOrphans(session: Session, turnId: string, { journal, l
   if (!plan) return;
   const { entryIds } = plan;
   if (plan.kind === "merge") log.info("unanswered turns join the next one", { session: session.key, turns: entryIds });
-  else await goOnFrom(session, plan.parentId, { why: "aborted", turns: entryIds }, log);
+  else await branchFrom(session, plan.parentId, { why: "aborted", turns: entryIds }, log);
 }
 
 async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Promise<EndedHow> {
@@ -39,12 +43,12 @@ async function endedHow(session: Session, { runs }: OrphanPorts["journal"]): Pro
  * A turn that nobody will answer any more and that may be what took the process down: the conversation goes on without
  * it. Rejects when the transcript cannot be written.
  */
-export async function leaveBehind(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
+export async function abandonTurn(session: Session, turnId: string, log: Log, why = "given up"): Promise<void> {
   const parent = await session.parentOf(turnId);
-  if (parent !== undefined) await goOnFrom(session, parent, { why, turns: [turnId] }, log);
+  if (parent !== undefined) await branchFrom(session, parent, { why, turns: [turnId] }, log);
 }
 
-async function goOnFrom(
+async function branchFrom(
   session: Session,
   parent: string | null,
   left: { readonly why: string; readonly turns: readonly string[] },

@@ -11,18 +11,18 @@ const TYPING_AFTER_MS = 250;
 /** Telegram shows it for five seconds. */
 const USUAL: TypingSettings = { mode: "instant", everyMs: 4000 };
 
-type AtWorkPorts = Pick<DispatchPorts, "link" | "clock" | "log">;
+type TypingPorts = Pick<DispatchPorts, "link" | "clock" | "log">;
 
 /** What shows a chat that its message is being worked on. */
-export interface AtWork {
+export interface TypingIndicator {
   /** The turn's run is there. */
   follow(stream: RunStream): void;
   /** Nothing is shown any more. */
-  rest(): void;
+  stop(): void;
 }
 
-/** Shows "typing…" in the chat of a turn from when on the agent's settings say, until it rests. Never throws. */
-export function showAtWork(rows: readonly InboxRow[], agent: AgentSettings, ports: AtWorkPorts): AtWork {
+/** Shows "typing…" in the chat of a turn from when on the agent's settings say, until it is stopped. Never throws. */
+export function startTyping(rows: readonly InboxRow[], agent: AgentSettings, ports: TypingPorts): TypingIndicator {
   const { mode, everyMs } = agent.typing ?? USUAL;
   const message = rows[0]?.message;
   if (!message || message.options?.operator === true || mode === "never") return NOTHING;
@@ -37,11 +37,11 @@ export function showAtWork(rows: readonly InboxRow[], agent: AgentSettings, port
           ports.log,
         );
     },
-    rest: () => typing.rest(),
+    stop: () => typing.stop(),
   };
 }
 
-const NOTHING: AtWork = { follow: () => undefined, rest: () => undefined };
+const NOTHING: TypingIndicator = { follow: () => undefined, stop: () => undefined };
 
 /** Besides words. A tool that runs is work that people wait for in every mode. */
 const BEGINS: Readonly<Record<"thinking" | "message", ReadonlySet<RunEvent["type"]>>> = {
@@ -59,11 +59,11 @@ const isWord = (event: RunEvent): boolean => event.type === "text_delta" && !SIL
 class Typing {
   readonly #to: Peer;
   readonly #everyMs: number;
-  readonly #ports: AtWorkPorts;
+  readonly #ports: TypingPorts;
   #isOver = false;
   #cancel: () => void = () => undefined;
 
-  constructor(to: Peer, everyMs: number, ports: AtWorkPorts) {
+  constructor(to: Peer, everyMs: number, ports: TypingPorts) {
     this.#to = to;
     this.#everyMs = everyMs;
     this.#ports = ports;
@@ -73,7 +73,7 @@ class Typing {
     if (!this.#isOver) this.#cancel = this.#ports.clock.after(afterMs, () => this.#show());
   }
 
-  rest(): void {
+  stop(): void {
     this.#isOver = true;
     this.#cancel();
   }

@@ -7,6 +7,6 @@ export function leaveUnanswered(rows: readonly InboxRow[], { link, log }: Pick<D
     if (message.event !== "command" && message.event !== "button") continue;
     link(message.from)
       ?.unanswered?.(message)
-      .catch((error: unknown) => log.warn("the adapter still shows a message as waiting", { inbox: id, error }));
+      .catch((error: unknown) => log.warn("the adapter still shows a message as queued", { inbox: id, error }));
   }
 }

@@ -1,12 +1,12 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { Inbox } from "../../types/journal.ts";
-import type { Waiting } from "../ports.ts";
-import { runIdOf, turnIdOf } from "./prepare.ts";
+import type { QueuedTurn } from "../ports.ts";
+import { runIdOf, turnIdOf } from "./ids.ts";
 
 /** Takes rows for this boot, before anything is done for them. What has ended since it came here is left out; undefined when that is all. */
-export async function claimRows(waiting: Waiting, key: SessionKey, inbox: Inbox): Promise<Waiting | undefined> {
-  const { text, ...rest } = waiting;
-  for (let rows = waiting.rows; ;) {
+export async function claimRows(queued: QueuedTurn, key: SessionKey, inbox: Inbox): Promise<QueuedTurn | undefined> {
+  const { text, ...rest } = queued;
+  for (let rows = queued.rows; ;) {
     const [first] = rows;
     if (!first) return undefined;
     const claim = { sessionKey: key, runId: runIdOf(first), turnId: turnIdOf(first) };
@@ -16,7 +16,7 @@ export async function claimRows(waiting: Waiting, key: SessionKey, inbox: Inbox)
         claim,
       ),
     );
-    const isHead = first === waiting.rows[0];
+    const isHead = first === queued.rows[0];
     if (taken.size === rows.length) return { ...rest, rows, ...(isHead && text !== undefined && { text }) };
     rows = rows.filter(({ id }) => taken.has(id));
   }

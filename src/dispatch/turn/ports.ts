@@ -1,13 +1,13 @@
 import type { Approvals } from "../approvals/approvals.ts";
-import type { RunBoard } from "../clients/run-registry.ts";
+import type { RunRegistry } from "../clients/run-registry.ts";
 import type { Compactions } from "../maintenance/compactions.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { Replies } from "../replies.ts";
 
-/** What bringing messages to their outcome takes. */
-export interface RunnerPorts extends DispatchPorts {
+/** What the stages of a turn may call. */
+export interface TurnPorts extends DispatchPorts {
   readonly approvals: Approvals;
-  readonly board: RunBoard;
+  readonly registry: RunRegistry;
   readonly replies: Replies;
   readonly compactions: Compactions;
 }

@@ -1,18 +1,24 @@
 import { hasOwnerRights } from "../../types/principal.ts";
 import type { Session } from "../../types/session.ts";
-import { takeUpSends } from "../recovery/earlier-sends.ts";
-import { tidyOrphans } from "../recovery/unanswered-turns.ts";
+import { noteEarlierSends } from "../recovery/earlier-sends.ts";
+import { adoptUnansweredTurns } from "../recovery/unanswered-turns.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { principalOf } from "./principal.ts";
-import type { PreparedTurn } from "./prepare.ts";
+import type { TurnPorts } from "./ports.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
+import type { StageEnd, Turn } from "./turn.ts";
 import { withheldTools, withoutWithheld } from "../recovery/withheld-tools.ts";
 
-/** What a conversation needs before a turn: nothing of earlier boots hangs in the air. Rejects when it cannot be written. */
-export async function readySession(prepared: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
-  await prepared.kind.begin?.({ message: prepared.message, turnId: prepared.turn.entryId }, session);
+/** Settles what earlier turns left in the conversation: turns that nobody answered, and sends that nobody noted. */
+export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const prepared = turn.get("prepared");
+  const session = turn.get("session");
+  const turnId = prepared.turn.entryId;
+  await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
   await noteGuests(prepared, session, ports);
-  await tidyOrphans(session, prepared.turn.entryId, ports);
-  await takeUpSends(prepared, session, ports);
+  await adoptUnansweredTurns(session, turnId, ports);
+  await noteEarlierSends(prepared, session, ports);
+  return "next";
 }
 
 /** The tools of a turn, without those over which the process has ended. */
@@ -26,7 +32,7 @@ export async function safeTools(
   return { tools: (...of) => withoutWithheld(tools(...of), names) };
 }
 
-/** What guests say stays out of the notes that everybody's prompts read; see `makeRoom`. */
+/** What guests say stays out of the notes that everybody's prompts read; see `runMaintenance`. */
 async function noteGuests({ rows }: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
   if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
   await session.update({ heardGuests: true }, { now: true });

@@ -1,17 +1,17 @@
 import type { Receipt } from "../../types/run.ts";
 import type { Session, SessionPatch } from "../../types/session.ts";
 import { chatFacts } from "./chat-facts.ts";
-import { noteForPeople } from "../answer/transcript-notices.ts";
+import { appendNotices } from "../answer/transcript-notices.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/run-end.ts";
 import { removeEvents } from "./system-events.ts";
-import type { PreparedTurn } from "./prepare.ts";
-import { whenRoom } from "../retry-while-disk-full.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
+import { retryWhileDiskFull } from "../retry-while-disk-full.ts";
 
 type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
 
 /** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
-export async function keepRecord(
+export async function recordRun(
   prepared: PreparedTurn,
   session: Session,
   end: RunEnd,
@@ -22,15 +22,15 @@ export async function keepRecord(
   const { result } = end;
   // First, since clients read the transcript as soon as a run is over.
   if (message.options?.operator === true && kind.isUse)
-    await whenRoom(() => noteForPeople(session, end, { ...ports, agent, runId: facts.runId }), ports);
+    await retryWhileDiskFull(() => appendNotices(session, end, { ...ports, agent, runId: facts.runId }), ports);
   const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
   const at = clock.now();
   const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
   const patch = { ...chat, ...countersOf(session, end) };
-  await whenRoom(() => session.update(patch), ports);
+  await retryWhileDiskFull(() => session.update(patch), ports);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
-  await whenRoom(() => journal.runs.record(record), ports);
+  await retryWhileDiskFull(() => journal.runs.record(record), ports);
   await removeEvents(prepared, session, end, ports);
 }
 

@@ -1,0 +1,44 @@
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import { hasOwnerRights, type Acting } from "../../types/principal.ts";
+import type { ChatScene } from "../../types/send.ts";
+import type { AskedFor } from "../approvals/approvals.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
+import { chatName, principalOf } from "./principal.ts";
+
+/** For whom a run of the turn asks. */
+export function askedFor(
+  { facts, rows, message }: PreparedTurn,
+  ports: Pick<DispatchPorts, "settings" | "kinds">,
+): AskedFor {
+  const isOperator = message.options?.operator === true;
+  return {
+    facts,
+    principal: principalOf(rows, ports),
+    ...(!isOperator && { chat: chatName(message.from) }),
+  };
+}
+
+/** What the tools of a turn may do follows from this. */
+export const actingOf = (rows: readonly InboxRow[], sessionKey: SessionKey, ports: DispatchPorts): Acting => ({
+  principal: principalOf(rows, ports),
+  sessionKey,
+});
+
+/** The chat that a turn answers, if any. */
+export function sceneOf(rows: readonly InboxRow[], ports: DispatchPorts): ChatScene | undefined {
+  const [first] = rows;
+  if (!first) return undefined;
+  const { options, from, id } = first.message;
+  const isOperator = options?.operator === true;
+  const peer = isOperator ? options.deliverTo : from;
+  return (
+    peer && {
+      inboxId: first.id,
+      peer,
+      isOwner: hasOwnerRights(principalOf(rows, ports)),
+      ...(!isOperator && id !== "" && { messageId: id }),
+    }
+  );
+}

@@ -1,0 +1,93 @@
+import { buildBody, type Body } from "../../prompt/body.ts";
+import { sizesOf } from "../../prompt/parts.ts";
+import { isMainKey } from "../../sessions/keys.ts";
+import { MESSAGE_TOOL } from "../../tools/message-result.ts";
+import type { UserTurn } from "../../harness/request.ts";
+import type { InboxRow, SystemEvent } from "../../types/journal.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Tool } from "../../types/tool.ts";
+import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
+import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import { actingOf, sceneOf } from "./acting.ts";
+import { turnIdOf } from "./ids.ts";
+
+/** The user's text of a turn, made by the eight body stages. */
+export function bodyFor(
+  queued: QueuedTurn,
+  session: Session,
+  agent: AgentSettings,
+  more: { ports: DispatchPorts; media: FetchedMedia; events: readonly SystemEvent[] },
+): Body {
+  const { ports, media, events } = more;
+  return buildBody({
+    ...saidIn(queued, agent, ports),
+    ...spokenIn(queued, media),
+    queueCap: Math.max(0, Math.min(ports.settings().queue.cap, queued.rows.length - (queued.brief ?? 0))),
+    isNewSession: session.isNew,
+    abortedLastRun: session.entry.abortedLastRun === true,
+    systemEvents: [...eventsFor(session, events, ports), ...newsIn(queued, ports)],
+    media: media.files,
+    missing: media.missing,
+    hasMessageTool: ports
+      .tools(agent, actingOf(queued.rows, session.key, ports), sceneOf(queued.rows, ports))
+      .some(isMessageTool),
+  });
+}
+
+/** The messages with what was said in their recordings. */
+function spokenIn(queued: QueuedTurn, media: FetchedMedia) {
+  const [head, ...rest] = queued.rows;
+  if (!head) throw new Error("a turn needs a message");
+  const text = rest.length === 0 ? (queued.text ?? head.message.text) : head.message.text;
+  return {
+    message: withSpoken({ ...head, message: { ...head.message, text } }, media),
+    also: rest.map((row) => withSpoken(row, media)),
+    rawText: head.message.text,
+  };
+}
+
+const saidIn = ({ pending }: QueuedTurn, { timezone }: AgentSettings, { clock }: DispatchPorts) => ({
+  pendingHistory: pending,
+  timezone,
+  now: clock.now(),
+});
+
+/** A message without files as it joins a running turn. News of the gateway wait for a turn of their own. */
+export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSettings, ports: DispatchPorts): UserTurn {
+  const body = buildBody({
+    ...saidIn(queued, agent, ports),
+    ...spokenIn(queued, NO_MEDIA),
+    isNewSession: false,
+    abortedLastRun: false,
+    systemEvents: [],
+    media: [],
+    hasMessageTool: false,
+  });
+  const { receivedAt: at } = row.message;
+  return { entryId: turnIdOf(row), text: body.text, images: [], at, parts: sizesOf(body.parts) };
+}
+
+const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
+
+/** What happened since the last turn, and what goes on outside a transcript whose older part is a summary. */
+function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: DispatchPorts) {
+  const at = ports.clock.now();
+  const isCompacted = (session.entry.compactionCount ?? 0) > 0;
+  const live = isCompacted ? (ports.liveState?.(session.key) ?? []) : [];
+  return [...greetingEvents(session, ports), ...claimed, ...live.map((text) => ({ at, text }))];
+}
+
+/** What the turn was begun for, where its kind says so. */
+const newsIn = ({ rows }: QueuedTurn, { kinds }: DispatchPorts) =>
+  rows.flatMap(({ message }) => {
+    const text = kinds.of(message).news?.(message);
+    return text === undefined ? [] : [{ at: message.receivedAt, text }];
+  });
+
+/** A new conversation of the operator's own begins with what is connected. */
+function greetingEvents(session: Session, ports: DispatchPorts): readonly { at: number; text: string }[] {
+  if (!session.isNew || !isMainKey(session.key)) return [];
+  const at = ports.clock.now();
+  return ports.statusLines().map((text) => ({ at, text }));
+}

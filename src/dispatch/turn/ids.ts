@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import { runId, type RunId } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { RunFacts } from "../../types/run.ts";
+import type { Session } from "../../types/session.ts";
+import type { TurnKind } from "../../types/turn-kind.ts";
+
+/** The transcript id of a turn: the same after every restart. */
+export function turnIdOf(row: InboxRow): string {
+  const { channel, account } = row.message.from;
+  const name = `${channel}\n${account}\n${row.message.eventKey}`;
+  return row.turnId ?? createHash("sha256").update(name).digest("hex").slice(0, 16);
+}
+
+/** Web and command-line clients choose the run id: it is their idempotency key. Elsewhere the turn names its run. */
+export function runIdOf(row: InboxRow): RunId {
+  return row.runId ?? runId(row.message.options?.operator === true ? row.message.id : turnIdOf(row));
+}
+
+/** The facts of the run that a message begins. */
+export function factsFor(
+  row: InboxRow,
+  session: Pick<Session, "key" | "id" | "agentId">,
+  { trigger }: TurnKind,
+): RunFacts {
+  return {
+    runId: runIdOf(row),
+    sessionKey: session.key,
+    sessionId: session.id,
+    agentId: session.agentId,
+    trigger,
+  };
+}

@@ -1,0 +1,21 @@
+import type { UserTurn } from "../../harness/request.ts";
+import type { Body } from "../../prompt/body.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/message.ts";
+import type { FileFate, RunFacts } from "../../types/run.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { TurnKind } from "../../types/turn-kind.ts";
+
+/** A turn that is ready to run: claimed, its text made, its files fetched. */
+export interface PreparedTurn {
+  readonly facts: RunFacts;
+  readonly rows: readonly InboxRow[];
+  readonly message: InboundMessage;
+  readonly kind: TurnKind;
+  readonly agent: AgentSettings;
+  readonly turn: UserTurn;
+  readonly body: Body;
+  readonly files: readonly FileFate[];
+  /** System events are claimed for it. */
+  readonly hasEvents: boolean;
+}

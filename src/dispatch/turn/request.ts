@@ -1,0 +1,107 @@
+import { startRun, type Run } from "../../harness/run.ts";
+import type { RunDeps, RunRequest } from "../../harness/request.ts";
+import type { ProfileWish } from "../../types/auth.ts";
+import type { InboundMessage, Peer } from "../../types/message.ts";
+import type { ModelRef, ThinkLevel } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { ApprovalDesk } from "../../types/tool.ts";
+import type { DispatchPorts, QueuedTurn } from "../ports.ts";
+import { actingOf, sceneOf } from "./acting.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
+
+/** Starts the run of a prepared turn. */
+export function beginRun(
+  prepared: PreparedTurn,
+  session: Session,
+  ports: DispatchPorts,
+  parts: {
+    approvals: ApprovalDesk;
+    candidates: readonly ModelRef[];
+    askedBefore: ModelRef | undefined;
+    log: QueuedTurn["log"];
+    behind: NonNullable<RunDeps["behind"]>;
+    beforeTool?: NonNullable<RunDeps["beforeTool"]>;
+  },
+): Run {
+  const { facts } = prepared;
+  const { candidates, askedBefore, approvals, behind, beforeTool } = parts;
+  const request = { ...requestFor(prepared, session, ports, { candidates }), askedBefore };
+  const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
+  return startRun(request, { ...ports, log, approvals, behind, ...(beforeTool && { beforeTool }) }, parts.log);
+}
+
+/** What a run of a prepared turn is started with. `extra` joins its system prompt. */
+export function requestFor(
+  prepared: PreparedTurn,
+  session: Session,
+  ports: DispatchPorts,
+  { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
+): RunRequest {
+  const { facts, agent, turn, message, kind } = prepared;
+  const tools = ports.tools(agent, actingOf(prepared.rows, session.key, ports), sceneOf(prepared.rows, ports));
+  const peer: Peer | undefined = message.options?.operator === true ? undefined : message.from;
+  const openEngine = engineFor(prepared, session, candidates, ports);
+  const isLight = kind.promptFiles?.(message) === "light";
+  const more = { ...(peer && { peer }), ...extraFor(message, extra, ports), ...(isLight && { isLight }) };
+  return {
+    facts,
+    settings: settingsFor(agent, peer, ports),
+    conversation: session,
+    turn,
+    candidates,
+    thinking: thinkingFor(prepared, session),
+    timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
+    tools,
+    wish: wishOf(session),
+    ...(openEngine && { openEngine }),
+    ...(peer && { channel: peer.channel }),
+    systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
+  };
+}
+
+/** What joins the system prompt: the words for the chat, unless an operator client writes, then those of this turn. */
+function extraFor(message: InboundMessage, own: string | undefined, ports: DispatchPorts): { readonly extra?: string } {
+  const ofChat = message.options?.operator === true ? undefined : ports.settings().chatPrompt?.(message);
+  const words = [ofChat, own].filter((part) => part !== undefined).join("\n\n");
+  return words === "" ? {} : { extra: words };
+}
+
+function engineFor(
+  { facts, agent, turn }: PreparedTurn,
+  session: Session,
+  candidates: readonly ModelRef[],
+  ports: DispatchPorts,
+): RunRequest["openEngine"] {
+  return ports.engineFor?.({
+    session,
+    agent,
+    candidates,
+    turnKey: turn.entryId,
+    isHeartbeat: facts.trigger === "heartbeat",
+    ...(turn.events && { events: turn.events }),
+  });
+}
+
+/** A key that the user pinned is the only one; else the one that served this conversation last comes first. */
+function wishOf({ entry }: Session): ProfileWish {
+  const { authProfileOverride: profile, authProfileOverrideSource: source } = entry;
+  if (profile === undefined) return {};
+  return source === "user" ? { pinned: profile } : { last: profile };
+}
+
+/** A direct chat may be remembered for fewer turns. */
+function settingsFor(agent: AgentSettings, peer: Peer | undefined, ports: DispatchPorts): AgentSettings {
+  if (peer?.chat.kind !== "direct") return agent;
+  const { dmHistoryLimit } = ports.settings().chat(peer);
+  return dmHistoryLimit === undefined ? agent : { ...agent, dmHistoryLimit };
+}
+
+function thinkingFor(prepared: PreparedTurn, session: Session): ThinkLevel {
+  return (
+    prepared.body.thinking ??
+    prepared.message.options?.thinking ??
+    session.entry.thinkingLevel ??
+    prepared.agent.thinking
+  );
+}

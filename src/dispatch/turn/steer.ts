@@ -1,0 +1,37 @@
+import type { Run } from "../../harness/run.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { QueuedTurn } from "../ports.ts";
+import { joiningTurn } from "./body.ts";
+import { leave } from "./claim.ts";
+import { finishSteered } from "./earlier-end.ts";
+import type { TurnPorts } from "./ports.ts";
+
+/**
+ * Puts a message into a running turn. False when it has to become a turn of its own. The claim comes first, so that a
+ * crash finds the message again.
+ */
+export async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnPorts): Promise<boolean> {
+  const [row, ...more] = queued.rows;
+  if (!row) return true;
+  const settings = ports.settings();
+  const agent = settings.agents.get(settings.agentOf(key));
+  // Files are fetched for a turn of their own.
+  if (!agent || more.length > 0 || hasFiles(row)) return false;
+  const turn = joiningTurn(queued, row, agent, ports);
+  const claim = { sessionKey: key, runId: run.stream.facts.runId, turnId: turn.entryId };
+  if ((await ports.journal.inbox.claim([row.id], claim)).length === 0) {
+    leave(queued, ports);
+    return true;
+  }
+  if (!(await run.steer(turn))) return false;
+  // It is part of the turn from here on: whatever fails now must not make it one of its own.
+  await finishSteered(row, ports);
+  ports.replies.acks.end([row]);
+  ports.replies.endLog(queued.log, { kind: "replied", stop: "stop" });
+  return true;
+}
+
+/** Its own, or those of the message that it answers. */
+const hasFiles = ({ message: { media, replyTo } }: InboxRow): boolean =>
+  media.length + (replyTo?.media?.length ?? 0) > 0;

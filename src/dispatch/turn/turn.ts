@@ -1,0 +1,81 @@
+import type { Run } from "../../harness/run.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { Outcome } from "../../types/journal.ts";
+import type { ModelRef } from "../../types/model.ts";
+import type { Session } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";
+import type { QueuedTurn } from "../ports.ts";
+import type { TypingIndicator } from "../signals/typing.ts";
+import type { PreparedTurn } from "./prepared-turn.ts";
+
+/** How a stage ends. `over`: the turn has ended, or continues later; no further stage runs. */
+export type StageEnd = "next" | "over";
+
+/** The lane, as the turn that it runs sees it. */
+export interface TurnSlot {
+  /** Aborted when the turn is to end, also while it is being prepared. */
+  readonly stopping: AbortSignal;
+  /** Called once the model run has started. */
+  begin(run: Run): void;
+}
+
+/** A run of the turn, and what watches over it. */
+export interface ActiveRun {
+  readonly run: Run;
+  readonly candidates: readonly ModelRef[];
+  readonly barrier: ToolSendBarrier;
+  /** Aborted when somebody stops the session's work, its reason being who. */
+  readonly stopped: AbortSignal;
+  /** When the session was last used before it; epoch milliseconds. */
+  readonly usedAt: number;
+}
+
+/** What the stages of a turn make, in the order in which they make it. */
+interface TurnParts {
+  agent: AgentSettings;
+  session: Session;
+  typing: TypingIndicator;
+  prepared: PreparedTurn;
+  active: ActiveRun;
+  outcome: Outcome | "unfinished";
+}
+
+/** One turn on its way through `TURN_STAGES`. */
+export class Turn {
+  readonly key: SessionKey;
+  readonly slot: TurnSlot;
+  /** The message that the turn was queued with, also when it has ended since. */
+  readonly head: QueuedTurn["rows"][number] | undefined;
+  /** Its messages; after the claim, those of them that still need an answer. */
+  queued: QueuedTurn;
+  readonly #parts: Partial<TurnParts> = {};
+  readonly #cleanups: (() => void)[] = [];
+
+  constructor(key: SessionKey, queued: QueuedTurn, slot: TurnSlot) {
+    this.key = key;
+    this.queued = queued;
+    this.head = queued.rows[0];
+    this.slot = slot;
+  }
+
+  /** What an earlier stage made. Throws when none has: the stages are in the wrong order. */
+  get<Name extends keyof TurnParts>(name: Name): TurnParts[Name] {
+    const part = this.#parts[name];
+    if (part === undefined) throw new Error(`no stage of the turn has made its ${name} yet`);
+    return part as TurnParts[Name];
+  }
+
+  set(parts: Partial<TurnParts>): void {
+    Object.assign(this.#parts, parts);
+  }
+
+  /** Runs when the turn leaves its lane, in every way that it can; the last one first. Must not throw. */
+  atEnd(cleanup: () => void): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  close(): void {
+    for (const cleanup of this.#cleanups.splice(0).toReversed()) cleanup();
+  }
+}

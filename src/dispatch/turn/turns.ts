@@ -1,0 +1,60 @@
+import type { Run } from "../../harness/run.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { QueuedTurn } from "../ports.ts";
+import type { LaneTask } from "../queue/lane.ts";
+import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
+import { BROKEN, QUEUE_FULL } from "../words.ts";
+import type { TurnPorts } from "./ports.ts";
+import { runTurn } from "./stages.ts";
+import { steer } from "./steer.ts";
+import { Turn, type TurnSlot } from "./turn.ts";
+
+/** What becomes of turns that wait in a lane: run, steered into another one, or refused. */
+export class Turns implements TurnHandler {
+  readonly #ports: TurnPorts;
+
+  constructor(ports: TurnPorts) {
+    this.#ports = ports;
+  }
+
+  routeOf(key: SessionKey, { rows }: QueuedTurn): SessionKey {
+    const [now = key, ...others] = new Set(rows.map((row) => this.#routeOfRow(row, key)));
+    return others.length > 0 ? key : now;
+  }
+
+  #routeOfRow({ sessionKey, message }: InboxRow, key: SessionKey): SessionKey {
+    if (sessionKey !== undefined || message.options?.operator === true) return key;
+    return message.options?.sessionKey ?? this.#ports.settings().keyFor(message);
+  }
+
+  run(key: SessionKey, queued: QueuedTurn, slot: TurnSlot): Promise<void> {
+    return runTurn(new Turn(key, queued, slot), this.#ports);
+  }
+
+  steer(run: Run, key: SessionKey, queued: QueuedTurn): Promise<boolean> {
+    return steer(run, key, queued, this.#ports);
+  }
+
+  /** A guest's message gets no owner's rights, and no message becomes part of a turn that may say nothing. */
+  maySteer({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
+    if (running.some((row) => this.#ports.kinds.of(row.message).queue === "alone")) return false;
+    return this.#isOwners(rows) || !this.#isOwners(running);
+  }
+
+  #isOwners(rows: readonly InboxRow[]): boolean {
+    const { isOwner } = this.#ports.settings();
+    return rows.every((row) => isOwner(row.message));
+  }
+
+  onDiskFull(task: LaneTask, error: unknown): Promise<void> {
+    const rows = task.kind === "turn" ? task.queued.rows : task.rows;
+    return this.#ports.replies.diskFull(rows, { error, isAdmitted: true });
+  }
+
+  async refuse(task: LaneTask, why: RefusalCause): Promise<void> {
+    const { rows, log } = task.kind === "turn" ? task.queued : task;
+    if (why === "stopped") await this.#ports.replies.drop(rows, log);
+    else await this.#ports.replies.refuse(rows, log, why === "full" ? QUEUE_FULL : BROKEN);
+  }
+}

@@ -38,7 +38,7 @@ type HttpOptions = Pick<
 
 /** What every request meets first, and the routes that need no agent. */
 export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
-  if (options.webhooks) serveWebhooks(app, options.webhooks);
+  if (options.webhooks) serveWebhooks(app, options.webhooks, gate);
   guardRequests(app, options);
   app.get("/healthz", () => ({ ok: true }));
   app.get("/readyz", (request, reply) => {
@@ -56,12 +56,12 @@ export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Ga
 }
 
 /** Before all else: platforms come under any host name, and with query parameters of their own. */
-function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths): void {
+function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: Gate): void {
   app.addHook("onRequest", (request, reply, next) => {
     const [path = "/"] = request.url.split("?");
     if (!webhooks.has(path)) return next();
     reply.hijack();
-    background("webhook", webhooks.take(path, request.raw, reply.raw));
+    background("webhook", webhooks.take(path, request.raw, reply.raw, peers.of(request)));
   });
 }
 

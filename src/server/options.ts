@@ -9,6 +9,8 @@ import type { ModelInfo } from "../types/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { Sessions } from "../types/session.ts";
 
+import type { Peer } from "./peer.ts";
+
 /** A piece of the daily log file, from a byte position on. */
 export interface LogTail {
   readonly file: string;
@@ -78,7 +80,7 @@ export interface AccessOptions {
 export interface WebhookPaths {
   has(path: string): boolean;
   /** Answers one request to a path that is there. Never rejects. */
-  take(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+  take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void>;
 }
 
 export interface ServerOptions extends AccessOptions, ServerPorts {

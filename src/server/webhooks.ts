@@ -6,7 +6,7 @@ import type { Log } from "../types/log.ts";
 import { Attempts } from "./auth.ts";
 import type { MetricRow } from "./metrics.ts";
 import type { WebhookPaths } from "./options.ts";
-import { isLoopback, networkOf, plainAddress } from "./peer.ts";
+import { countedAs, isLoopback, type Peer } from "./peer.ts";
 import { readBody } from "./webhook-body.ts";
 
 type Answer = (request: WebhookRequest) => Promise<WebhookAnswer>;
@@ -63,10 +63,10 @@ export class Webhooks implements WebhookPaths {
   }
 
   /** Answers one request to a path that is there. Never rejects. */
-  async take(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const network = networkOf(senderOf(request));
-    const answer = await this.#answerOf(path, request, network);
-    if (isRefusal(answer.status)) this.#refused.fail(network);
+  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    const sender = senderOf(peer);
+    const answer = await this.#answerOf(path, request, sender);
+    if (sender !== undefined && isRefusal(answer.status)) this.#refused.fail(sender);
     const name = JSON.stringify([path, answer.status]);
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     this.#send(path, answer, request, response);
@@ -107,11 +107,11 @@ export class Webhooks implements WebhookPaths {
     if (this.#paths.get(path)?.answer === answer) this.#paths.set(path, { answer, leftAt: this.#clock.now() });
   }
 
-  async #answerOf(path: string, request: IncomingMessage, network: string): Promise<WebhookAnswer> {
+  async #answerOf(path: string, request: IncomingMessage, sender: string | undefined): Promise<WebhookAnswer> {
     const served = this.#paths.get(path);
     if (!served || served.leftAt !== undefined) return later(LATER_SECONDS);
     if (request.method !== "GET" && request.method !== "POST") return { status: 405, headers: { allow: "GET, POST" } };
-    const restsMs = this.#refused.lockedFor(network);
+    const restsMs = sender === undefined ? 0 : this.#refused.lockedFor(sender);
     if (restsMs > 0) return { status: 429, headers: { "retry-after": String(Math.ceil(restsMs / 1000)) } };
     if (this.#open >= MOST_AT_ONCE) return later(LATER_SECONDS);
     this.#open++;
@@ -149,13 +149,12 @@ const unusable = (path: string, why: string): OpenClawError =>
     fix: "Give each account a path of its own (webhookPath).",
   });
 
-/** Who sent it. A proxy on this machine names its caller last; others may write what they like. */
-function senderOf(request: IncomingMessage): string {
-  const address = plainAddress(request.socket.remoteAddress);
-  const forwarded = request.headers["x-forwarded-for"];
-  if (!isLoopback(address) || forwarded === undefined) return address;
-  return plainAddress(String(forwarded).split(",").at(-1)?.trim());
-}
+/**
+ * The name under which a sender's refusals are counted. None for who came through a proxy on this machine that
+ * `gateway.trustedProxies` does not name: its callers cannot be told apart, and one of them must not make the platform rest.
+ */
+const senderOf = (peer: Peer): string | undefined =>
+  isLoopback(peer.address) && peer.isProxied ? undefined : countedAs(peer);
 
 function describe(request: IncomingMessage, body: Uint8Array): WebhookRequest {
   const { searchParams } = new URL(request.url ?? "/", "http://gateway");

@@ -1,6 +1,9 @@
 import { connect } from "node:net";
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
+import { Peers } from "../../src/server/peer.ts";
 import { Webhooks } from "../../src/server/webhooks.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../src/types/channel.ts";
 import type { Log } from "../../src/types/log.ts";
@@ -11,10 +14,10 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => 
 let gateway: TestGateway | undefined;
 afterEach(() => gateway?.server.close(100));
 
-async function start() {
+async function start(trustedProxies: readonly string[] = []) {
   const clock = new TestClock();
   const webhooks = new Webhooks(clock, silent);
-  gateway = await startGateway({ webhooks });
+  gateway = await startGateway({ webhooks, trustedProxies });
   const { http } = gateway;
   const post = (path: string, body: string | Uint8Array<ArrayBuffer> = "{}", headers: Record<string, string> = {}) =>
     fetch(`${http}${path}`, { method: "POST", body, headers });
@@ -128,8 +131,8 @@ test("a body that does not come is not waited for", async () => {
   expect(calls).toBe(0);
 });
 
-test("who sends too much that is refused rests; a proxy's callers are told apart", async () => {
-  const { webhooks, post, clock } = await start();
+test("who sends too much that is refused rests; a trusted proxy's callers are told apart", async () => {
+  const { webhooks, post, clock } = await start(["127.0.0.1"]);
   webhooks.serve(
     "/hook",
     async ({ headers }) => ({ status: headers["x-ok"] ? 200 : 401 }),
@@ -143,6 +146,39 @@ test("who sends too much that is refused rests; a proxy's callers are told apart
   expect((await from("203.0.113.10", { "x-ok": "1" })).status).toBe(200);
   await clock.pass(60_000);
   expect((await from("203.0.113.9", { "x-ok": "1" })).status).toBe(200);
+});
+
+test("a forwarded header of a peer that no one named is not believed: nobody is made to rest by it, and none evades the rest", async () => {
+  const { webhooks, post } = await start();
+  const judge = async ({ headers }: WebhookRequest) => ({ status: headers["x-ok"] ? 200 : 401 });
+  webhooks.serve("/hook", judge, new AbortController().signal);
+  const named = { "x-forwarded-for": "203.0.113.9" };
+  for (let n = 0; n < 61; n++) expect((await post("/hook", "{}", named)).status).toBe(401);
+  expect((await post("/hook", "{}", { ...named, "x-ok": "1" })).status).toBe(200);
+  // Without a proxy's mark it is a program of this machine, which rests as anybody does.
+  for (let n = 0; n < 60; n++) expect((await post("/hook")).status).toBe(401);
+  expect((await post("/hook", "{}", { "x-ok": "1" })).status).toBe(429);
+});
+
+test("a header of a sender elsewhere does not move what is counted of it", async () => {
+  const { webhooks } = await start();
+  const peers = new Peers([]);
+  webhooks.serve("/hook", async () => ({ status: 401 }), new AbortController().signal);
+  const statusFor = async (remoteAddress: string, forwarded: string) => {
+    const request = Object.assign(Readable.from([]), { method: "POST", url: "/hook", headers: {}, complete: true });
+    const response = {
+      status: 0,
+      headersSent: false,
+      writeHead: (status: number) => (response.status = status),
+      end() {},
+    };
+    const peer = peers.of({ socket: { remoteAddress }, headers: { "x-forwarded-for": forwarded } });
+    await webhooks.take("/hook", request as unknown as IncomingMessage, response as unknown as ServerResponse, peer);
+    return response.status;
+  };
+  for (let n = 0; n < 60; n++) expect(await statusFor("198.51.100.7", `203.0.113.${n}`)).toBe(401);
+  expect(await statusFor("198.51.100.7", "203.0.113.99")).toBe(429);
+  expect(await statusFor("198.51.100.8", "203.0.113.99")).toBe(401);
 });
 
 test("a header that HTTP does not take ends that request alone", async () => {

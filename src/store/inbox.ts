@@ -18,9 +18,11 @@ const ROW = "SELECT * FROM inbox WHERE id = ?";
 const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
 const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
 const CLAIM = `
-  UPDATE inbox SET state = 'claimed', session_key = ?, run_id = ?, turn_id = ?,
-    attempts = attempts + (claimed_boot IS NOT ?), claimed_boot = ?, claimed_at = ?
-  WHERE id = ? AND state <> 'done'`;
+  UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3,
+    attempts = attempts + (claimed_boot IS NOT ?4),
+    starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
+    claimed_boot = ?4, claimed_at = ?5
+  WHERE id = ?6 AND state <> 'done'`;
 // The first outcome stands: a message ends once.
 const FINISH =
   "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
@@ -72,7 +74,7 @@ function claimRows(
   ids: readonly number[],
   { sessionKey: key, runId: run, turnId, bootId, at }: Claim & { bootId: string; at: number },
 ): readonly number[] {
-  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, bootId, at, id).changes > 0);
+  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, at, id).changes > 0);
 }
 
 interface End {
@@ -97,6 +99,7 @@ export function toInboxRow(row: Row): InboxRow {
   const key = textOr(row, "session_key");
   const run = textOr(row, "run_id");
   const outcome = jsonOr<Outcome>(row, "outcome");
+  const starts = jsonOr<readonly number[]>(row, "starts");
   return {
     id: count(row, "id"),
     message: json<InboundMessage>(row, "message"),
@@ -105,6 +108,7 @@ export function toInboxRow(row: Row): InboxRow {
     ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
     ...(run === undefined ? {} : { runId: runId(run) }),
     ...(outcome === undefined ? {} : { outcome }),
+    ...(starts === undefined ? {} : { starts }),
     ...given({
       turnId: textOr(row, "turn_id"),
       acceptedAt: countOr(row, "accepted_at"),

@@ -165,6 +165,9 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE preview_length (inbox_id INTEGER PRIMARY KEY, characters INTEGER NOT NULL);
   `,
+  `
+  ALTER TABLE inbox ADD COLUMN starts TEXT;
+  `,
 ];
 
 /** The version that this program writes. */

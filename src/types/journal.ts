@@ -27,6 +27,8 @@ export interface InboxRow {
   readonly turnId?: string;
   /** How many boots have claimed it. */
   readonly attempts: number;
+  /** When each of them first did, epoch milliseconds; rows of older versions have none. */
+  readonly starts?: readonly number[];
   readonly outcome?: Outcome;
   /** Epoch milliseconds; rows of older versions have none of these. */
   readonly acceptedAt?: number;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TOO_MANY_STARTS } from "../../src/dispatch/words.ts";
 import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
@@ -74,6 +75,55 @@ async function steps(...args: string[]): Promise<[string, string][]> {
 }
 
 describe("openclaw why", () => {
+  it("tells of a message that was given up how often it was started, when the process ended, and that the chat was told", async () => {
+    const row = await accept("hello", "1", { id: "66" });
+    const starts: number[] = [];
+    for (const bootId of ["b1", "b2", "b3", "b4"]) {
+      await journal.close();
+      journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId, clock });
+      await claim(row.id);
+      starts.push(now);
+      // The same start takes it up again when the disk was full: that is no other start.
+      await claim(row.id);
+    }
+    await journal.inbox.finish([row.id], { kind: "failed", why: TOO_MANY_STARTS });
+    const given = await steps("66");
+    const ended = (of: number) => ["run", `start ${of}: the gateway's process ended before the turn did`];
+    expect(given.filter(([step]) => step === "run")).toEqual([1, 2, 3].map(ended));
+    expect(given.at(-1)?.[1]).toBe(
+      "given up: started 3 times, and the process ended each time before the turn did; its chat was not told",
+    );
+    const [notice] = await journal.outbox.plan({
+      replyKey: `in:${row.id}:error`,
+      inboxId: row.id,
+      to: peer("1"),
+      parts: [text(TOO_MANY_STARTS)],
+    });
+    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat is being told$/);
+    await journal.outbox.mark(notice!.id, { state: "sent", messageId: "m9" });
+    expect((await steps("66")).map(([step]) => step)).toEqual([
+      ...["received", "admission", "session", "run", "run", "run", "end", "reply"],
+    ]);
+    expect((await steps("66")).find(([step]) => step === "end")?.[1]).toMatch(/its chat was told$/);
+    const { stories } = JSON.parse((await cli("why", "66", "--json")).out) as {
+      stories: { steps: { step: string; at?: number }[] }[];
+    };
+    expect(stories[0]?.steps.filter(({ step }) => step === "run").map(({ at }) => at)).toEqual(starts.slice(0, 3));
+  });
+
+  it("tells which starts an answered message did not survive", async () => {
+    const row = await accept("hello", "1", { id: "67" });
+    await claim(row.id);
+    await journal.close();
+    journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "b2", clock });
+    await claim(row.id);
+    await journal.inbox.finish([row.id], { kind: "replied" });
+    await journal.runs.record({ runId: runId("run-one"), sessionKey: KEY, at: now, result: "replied", receipt });
+    const runs = (await steps("67")).filter(([step]) => step === "run").map(([, words]) => words);
+    expect(runs[0]).toBe("start 1: the gateway's process ended before the turn did");
+    expect(runs.filter((words) => words.startsWith("start "))).toHaveLength(1);
+  });
+
   it("tells all that became of an answered message, in order", async () => {
     const said = message("hello", "1", { id: "55" });
     const [{ row } = await Promise.reject(new Error("not taken"))] = await journal.inbox.accept([said]);

@@ -265,4 +265,12 @@ test("a message that brings three starts down is given up visibly", async () => 
   expect(notice.text).toContain("interrupted several times");
   expect(stage().model.calls).toHaveLength(3);
   await stage().goesOn();
+  const [row] = journalRows(stage().home, "SELECT id FROM inbox ORDER BY id LIMIT 1");
+  const { stdout } = await stage().home.run(["why", `#${String(row?.["id"])}`]);
+  expect(stdout.match(/^\d{4}-.+ run +start [123]: the gateway's process ended before the turn did$/gm)).toHaveLength(
+    3,
+  );
+  expect(stdout).toMatch(
+    /end +given up: started 3 times, and the process ended each time before the turn did; its chat was told/,
+  );
 });

@@ -1,3 +1,4 @@
+import { TOO_MANY_STARTS } from "../../dispatch/words.ts";
 import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
@@ -37,7 +38,7 @@ export function tellSteps(facts: Facts): readonly Step[] {
     ...runSteps(facts),
     ...facts.replies.map(reply),
     end(facts),
-    ...facts.again.map(again),
+    ...facts.again.map(runAgain),
   ];
   return inOrder(steps);
 }
@@ -108,11 +109,11 @@ function admission({ message, refused, outcome, sessionKey, doneAt }: InboxRow):
 const ownWords = ({ options }: InboundMessage): string =>
   kindNameOf(options) !== "message" ? "the gateway itself woke the agent" : "an operator's own";
 
-function session({ sessionKey, runId, claimedAt, attempts }: InboxRow): readonly Step[] {
+function session({ sessionKey, runId, claimedAt, attempts, starts }: InboxRow): readonly Step[] {
   if (sessionKey === undefined) return [];
-  const starts = attempts > 1 ? `, taken up again by ${attempts - 1} later start${attempts > 2 ? "s" : ""}` : "";
+  const again = attempts > 1 ? `, taken up again by ${attempts - 1} later start${attempts > 2 ? "s" : ""}` : "";
   const run = runId === undefined ? "" : `, run ${runId}`;
-  return [{ step: "session", text: `session ${sessionKey}${run}${starts}`, ...timed(claimedAt) }];
+  return [{ step: "session", text: `session ${sessionKey}${run}${again}`, ...timed(starts?.[0] ?? claimedAt) }];
 }
 
 function queue({ row, others }: Facts): readonly Step[] {
@@ -139,11 +140,41 @@ function tellFile({ kind, name, bytes, tries, durationMs, why }: FileFate): stri
 }
 
 function runSteps({ row, run }: Facts): readonly Step[] {
-  if (run) return tellRun(run);
+  const broken = brokenStarts(row);
+  if (run) return [...broken, ...tellRun(run)];
   if (row.runId === undefined || row.outcome?.kind === "dropped") return [];
+  if (isGivenUp(row)) return broken;
   return [
+    ...broken,
     { step: "run", text: "of its run nothing is recorded: it goes on, broke off, or is older than what is kept" },
   ];
+}
+
+const isGivenUp = ({ outcome }: InboxRow): boolean => outcome?.kind === "failed" && outcome.why === TOO_MANY_STARTS;
+
+/** Starts that the end of the gateway's process cut short: all but the last, which answered the message or gave it up. */
+function brokenStarts(row: InboxRow): readonly Step[] {
+  const { attempts, starts = [] } = row;
+  const broken = attempts - 1;
+  if (broken < 1) return [];
+  // Rows of older versions know only how many there were.
+  if (starts.length < attempts)
+    return [{ step: "run", text: `started ${times(broken)}; the gateway's process ended before the turn did` }];
+  return starts.slice(0, broken).map((at, index) => ({
+    step: "run" as const,
+    text: `start ${index + 1}: the gateway's process ended before the turn did`,
+    at,
+  }));
+}
+
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
+
+/** Whether whoever wrote a message that was given up knows it. */
+function toldOf({ row: { message }, replies }: Facts): string {
+  if (message.options?.operator === true) return "the client that follows the run was told";
+  if (replies.some(({ state }) => state === "sent")) return "its chat was told";
+  if (replies.some(({ state }) => state === "planned" || state === "sending")) return "its chat is being told";
+  return "its chat was not told";
 }
 
 function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
@@ -202,7 +233,13 @@ function reply(row: OutboxRow): Step {
   };
 }
 
-function end({ row: { outcome, doneAt, state }, replies }: Facts): Step {
+function end(facts: Facts): Step {
+  const { row, replies } = facts;
+  const { outcome, doneAt, state } = row;
+  if (isGivenUp(row)) {
+    const text = `given up: started ${times(row.attempts - 1)}, and the process ended each time before the turn did; ${toldOf(facts)}`;
+    return { step: "end", text, ...timed(doneAt) };
+  }
   if (outcome) {
     const isLost = outcome.kind === "replied" && replies.length > 0 && replies.every((one) => one.state === "failed");
     const text = isLost ? "it was answered, but nothing of the answer was sent" : describeOutcome(outcome);
@@ -213,7 +250,7 @@ function end({ row: { outcome, doneAt, state }, replies }: Facts): Step {
   return { step: "end", text: `no outcome yet: ${where}` };
 }
 
-const again = ({ id, acceptedAt }: InboxRow): Step => ({
+const runAgain = ({ id, acceptedAt }: InboxRow): Step => ({
   step: "again",
   text: `an operator had it run again, as row ${id}`,
   ...timed(acceptedAt),

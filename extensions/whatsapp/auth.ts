@@ -9,6 +9,7 @@ import type {
   SignalKeyStoreWithTransaction,
 } from "@whiskeysockets/baileys";
 import { OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Baileys } from "./baileys.ts";
 import { silent } from "./quiet.ts";
 import { recordOver } from "./records.ts";
@@ -40,14 +41,23 @@ const FILE = "auth.sqlite";
 const BUSY_MS = 250;
 const KEPT_MS = 3 * 24 * 3_600_000;
 
+/** A copy or a restored backup may have left it open to others, who may have read it by now: the operator is told. */
+async function closeFile(file: string, log: Pick<ChannelLog, "warn"> | undefined): Promise<void> {
+  const { mode } = await fs.stat(file);
+  await fs.chmod(file, 0o600);
+  if (process.platform === "win32" || (mode & 0o077) === 0) return;
+  const fix = "If others use this machine, unlink this device on the phone, then link the account anew.";
+  log?.warn("the keys of the WhatsApp account were open to other users and are closed now", { path: file, fix });
+}
+
 /**
  * Opens the store in an account's folder. One call of the library changes several keys that only make sense together:
  * each is one transaction, on disk before it returns. Throws `CHANNEL_AUTH` when the file is no store.
  */
-export async function openAuth(folder: string, baileys: Baileys): Promise<Auth> {
+export async function openAuth(folder: string, baileys: Baileys, log?: Pick<ChannelLog, "warn">): Promise<Auth> {
   const file = path.join(folder, FILE);
   await (await fs.open(file, "a", 0o600)).close();
-  await fs.chmod(file, 0o600);
+  await closeFile(file, log);
   const store = open(file);
   const { db } = store;
   const stored = readCreds(store, file, baileys);

@@ -10,7 +10,7 @@ import { sender } from "./send.ts";
 /** Connects a linked account. Throws `OpenClawError` when it is not linked, or WhatsApp has ended the link. */
 export async function connect(config: WhatsAppConfig, host: ChannelHost): Promise<ChannelLink> {
   const baileys = await loadBaileys(host);
-  const auth = await openAuth(await host.folder(), baileys);
+  const auth = await openAuth(await host.folder(), baileys, host.log);
   if (!auth.creds.me) {
     auth.close();
     throw notLinked();

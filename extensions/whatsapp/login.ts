@@ -77,7 +77,7 @@ async function withRoom<T>(
   act: (room: Room, auth: Auth) => Promise<T>,
 ): Promise<T> {
   const baileys = await loadBaileys(desk);
-  const auth = await openAuth(await desk.folder(), baileys);
+  const auth = await openAuth(await desk.folder(), baileys, desk.log);
   try {
     return await act({ baileys, config, desk, hasOpenCode: false }, auth);
   } catch (error) {

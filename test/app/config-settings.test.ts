@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { listen } from "../fakes/log.ts";
 import { ensureGatewayToken, gatewayTokenFile, readGatewayToken } from "../../src/app/config/gateway-token.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { configSchema } from "../../src/app/config/schema.ts";
@@ -173,8 +174,11 @@ describe("paths", () => {
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       expect(readFileSync(gatewayTokenFile(paths), "utf8").trim()).toBe(token.reveal());
       chmodSync(gatewayTokenFile(paths), 0o644);
-      await ensureGatewayToken(paths, config);
+      const log = listen();
+      await ensureGatewayToken(paths, config, log);
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
+      await ensureGatewayToken(paths, config, log);
+      expect(log.lines).toEqual(["warn the gateway token's file was open to other users and is closed now"]);
       const own = configSchema.parse({ gateway: { auth: { token: "mine" } } });
       expect((await ensureGatewayToken(paths, own)).reveal()).toBe("mine");
     } finally {

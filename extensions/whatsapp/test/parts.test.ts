@@ -84,6 +84,17 @@ describe("keys", () => {
     again.close();
   });
 
+  test("that others could read are closed, which is told once", async () => {
+    (await openAuth(folder, baileys)).close();
+    const file = path.join(folder, "auth.sqlite");
+    await fs.chmod(file, 0o644);
+    const told: string[] = [];
+    const log = { warn: (message: string) => void told.push(message) };
+    for (let opens = 0; opens < 2; opens += 1) (await openAuth(folder, baileys, log)).close();
+    expect((await fs.stat(file)).mode & 0o777).toBe(0o600);
+    expect(told).toEqual([expect.stringContaining("open to other users")]);
+  });
+
   test("that cannot be understood count as none, but who we are does not", async () => {
     const auth = await openAuth(folder, baileys);
     await auth.keys.set({ session: { a: Buffer.from([1]), b: Buffer.from([2]) } });

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
+import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorText } from "../../utils/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
@@ -29,10 +30,10 @@ export async function readGatewayToken(paths: StatePaths, config: Config): Promi
 }
 
 /** The same, made at the first call: 32 random bytes in a file that only this user reads. Throws `STATE_UNWRITABLE`. */
-export async function ensureGatewayToken(paths: StatePaths, config: Config): Promise<Secret> {
+export async function ensureGatewayToken(paths: StatePaths, config: Config, log?: Pick<Log, "warn">): Promise<Secret> {
   const known = await readGatewayToken(paths, config);
   if (known) {
-    if (known !== config.gateway.auth.token) await closeFile(gatewayTokenFile(paths));
+    if (known !== config.gateway.auth.token) await closeFile(gatewayTokenFile(paths), log);
     return known;
   }
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
@@ -46,12 +47,22 @@ export async function ensureGatewayToken(paths: StatePaths, config: Config): Pro
   return new Secret(token);
 }
 
-/** A copy or a restored backup may have left it readable for others. */
-async function closeFile(path: string): Promise<void> {
-  if (process.platform === "win32" || ((await stat(path)).mode & 0o077) === 0) return;
-  // A file of somebody else's keeps its mode, which doctor tells.
-  await chmod(path, 0o600).catch(() => undefined);
+/** A copy or a restored backup may have left it open to others, who may have read it by now: the operator is told. */
+async function closeFile(path: string, log: Pick<Log, "warn"> | undefined): Promise<void> {
+  if (process.platform === "win32") return;
+  const mode = (await stat(path)).mode & 0o777;
+  if ((mode & 0o077) === 0) return;
+  const was = { path, mode: mode.toString(8).padStart(4, "0") };
+  try {
+    await chmod(path, 0o600);
+    log?.warn("the gateway token's file was open to other users and is closed now", { ...was, fix: LEAKED_FIX });
+  } catch (error) {
+    // Somebody else's file keeps its mode; doctor tells it too.
+    log?.warn("the gateway token's file is open to other users and cannot be closed", { ...was, error });
+  }
 }
+
+const LEAKED_FIX = "If others use this machine, remove that file and restart: the next start makes a new token.";
 
 function unusable(paths: StatePaths, cause: unknown): OpenClawError {
   const reason = errorText(cause);

@@ -26,7 +26,7 @@ export async function serverOptions(parts: Parts, chat: ChatPort, options: Start
   const { gateway } = live.config;
   const page = join(packageRoot, "dist", "page");
   const token =
-    options.token === undefined ? await ensureGatewayToken(live.paths, live.config) : new Secret(options.token);
+    options.token === undefined ? await ensureGatewayToken(live.paths, live.config, log) : new Secret(options.token);
   if (token.reveal().length < TOKEN_CHARS)
     log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, { fix: TOKEN_FIX });
   return {

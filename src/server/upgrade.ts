@@ -36,7 +36,7 @@ export function acceptSockets(
     const refusal = isStopped ? BUSY : judgeUpgrade(request, options);
     if (refusal !== undefined) {
       const { address } = peer;
-      options.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text });
+      options.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
       refuseUpgrade(raw, refusal);
       return;
     }

@@ -1,4 +1,5 @@
 import { validateRequestFrame } from "@openclaw/gateway-protocol";
+import type { Log } from "../../src/types/log.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectParams, RawClient, startGateway, TOKEN, type TestGateway } from "./gateway.ts";
 import { expectShape } from "./shapes.ts";
@@ -150,6 +151,17 @@ test.each([
   if (isAllowed) expect(await client.connect()).toMatchObject({ ok: true });
   else expect(await client.closed).toMatchObject({ code: 1006 });
   client.close();
+});
+
+test("a refused upgrade is logged with its reason on one line", async () => {
+  const refusals: unknown[] = [];
+  const quiet = { debug() {}, info() {}, error() {} };
+  const log: Log = { ...quiet, warn: (message, fields) => refusals.push([message, fields?.["why"]]), with: () => log };
+  const own = await startGateway({ log });
+  const client = new RawClient(own.url, { host: "rebound.example" });
+  expect(await client.closed).toMatchObject({ code: 1006 });
+  expect(refusals).toEqual([["upgrade refused", expect.stringMatching(/^This gateway is not known .+1\.$/)]]);
+  await own.server.close(100);
 });
 
 test("a foreign host name is turned away on loopback", async () => {

@@ -2,7 +2,10 @@ import { logCompaction } from "../../harness/compact.ts";
 import type { RunEvent, RunStream } from "../../types/events.ts";
 import { modelName } from "../../types/model.ts";
 import type { Log } from "../../types/log.ts";
+import { Secret } from "../../types/secret.ts";
+import type { Approval } from "../../types/tool.ts";
 import { background } from "../../utils/background.ts";
+import { shorten } from "../../utils/shorten.ts";
 
 /** Logs one line per decision of a run that an operator would ask about, until the run ends. */
 export function logRun(stream: RunStream, root: Log): void {
@@ -32,7 +35,7 @@ function logEvent(event: RunEvent, log: Log): void {
       log.info("tool", { tool: event.name, failed: event.isError, ms: event.durationMs });
       return;
     case "approval_request":
-      log.info("approval asked", { approval: event.approval.id });
+      log.info("approval asked", askedFields(event.approval));
       return;
     case "approval_end":
       log.info("approval answered", { approval: event.id, decision: event.decision });
@@ -55,6 +58,15 @@ function logEvent(event: RunEvent, log: Log): void {
     default:
       return;
   }
+}
+
+/** Characters of a command: what runs can be told by, not a script. */
+const MOST_COMMAND = 300;
+
+/** Masked before it is shortened: a secret that is cut in two is not known any more. */
+function askedFields({ id, command, cwd, reason }: Approval): Readonly<Record<string, string>> {
+  const line = shorten(Secret.mask(command).replaceAll(/\s+/g, " "), MOST_COMMAND);
+  return { approval: id, command: line, cwd, because: reason };
 }
 
 function logEnd(event: Extract<RunEvent, { type: "run_end" }>, log: Log): void {

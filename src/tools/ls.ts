@@ -14,11 +14,18 @@ const input = z.object({
   path: z.string().default(".").describe("Directory; the workspace when left out"),
 });
 
-async function entriesOf(directory: string, signal: AbortSignal): Promise<readonly Dirent[]> {
+/** Each is tested as it is read: testing thousands at once would keep every other chat waiting. */
+async function entriesOf(
+  directory: string,
+  isShown: (entry: Dirent) => boolean,
+  signal: AbortSignal,
+): Promise<readonly Dirent[]> {
   const entries: Dirent[] = [];
-  for await (const entry of await opendir(directory, { bufferSize: 512 })) {
-    entries.push(entry);
-    if (entries.length > MAX_READ || signal.aborted) break;
+  let read = 0;
+  for await (const entry of await opendir(directory, { bufferSize: 256 })) {
+    if (isShown(entry)) entries.push(entry);
+    read += 1;
+    if (read > MAX_READ || signal.aborted) break;
   }
   return entries;
 }
@@ -50,8 +57,7 @@ export function lsTool(access: FileAccess): Tool {
       const isOpen = await access.openPaths();
       const folder = await access.openFolder(path, context.workspace);
       try {
-        const found = await entriesOf(folder.base, context.signal);
-        return describe(found.filter((entry) => isOpen(join(folder.path, entry.name))));
+        return describe(await entriesOf(folder.base, (entry) => isOpen(join(folder.path, entry.name)), context.signal));
       } finally {
         await folder.close();
       }

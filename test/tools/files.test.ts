@@ -42,6 +42,20 @@ async function call(name: string, input: unknown, tools: Partial<ToolPolicySetti
 const said = async (name: string, input: unknown, tools: Partial<ToolPolicySettings> = {}): Promise<string> =>
   textOf(await call(name, input, tools));
 
+/** Milliseconds of the processor that the main thread takes in each turn of its event loop, while `work` is done. */
+async function turnsOf(work: Promise<unknown>): Promise<readonly number[]> {
+  const turns: number[] = [];
+  let isDone = false;
+  const ended = work.finally(() => (isDone = true));
+  for (let before = process.threadCpuUsage(); !isDone; before = process.threadCpuUsage()) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const { user, system } = process.threadCpuUsage(before);
+    turns.push((user + system) / 1000);
+  }
+  await ended;
+  return turns;
+}
+
 describe("read", () => {
   it("gives text, by lines", async () => {
     await put("a.txt", "1\n2\n3\n4");
@@ -203,6 +217,17 @@ describe("paths", () => {
 });
 
 describe("searching", () => {
+  it("lists a very large directory without keeping the event loop from others", async () => {
+    const dir = join(workspace, "many");
+    await mkdir(dir);
+    for (let from = 0; from < 8000; from += 400)
+      await Promise.all(Array.from({ length: 400 }, (_, index) => writeFile(join(dir, `${from + index}`), "")));
+    await said("ls", { path: "many" });
+    const turns = await turnsOf(said("ls", { path: "many" }));
+    const whole = turns.reduce((sum, one) => sum + one, 0);
+    expect(Math.max(...turns)).toBeLessThan(whole / 3);
+  });
+
   it("lists, finds and greps", async () => {
     await mkdir(join(workspace, "src/deep"), { recursive: true });
     await put("src/deep/a.ts", "one\nTwo (x)\nthree\n");

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 const LONG = "word ".repeat(400);
-const SETTINGS = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 10_000 };
+const SETTINGS = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 60_000 };
 
 async function handle(): Promise<ModelHandle> {
   const found = await modelsAt(stage.model.url).find(MODEL);

@@ -2,7 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import type { RunEvent } from "../../src/types/events.ts";
 import type { ModelCall, ModelReply } from "../fakes/model.ts";
-import { done, eventsOf, makeTool, MODEL, openStage, settingsFor, SPARE, type Stage, turn } from "./stage.ts";
+import {
+  done,
+  eventsOf,
+  hastyClock,
+  makeTool,
+  MODEL,
+  openStage,
+  settingsFor,
+  SPARE,
+  type Stage,
+  turn,
+} from "./stage.ts";
 import { errorOf } from "./wires.ts";
 import { answered, asked } from "../fakes/messages.ts";
 
@@ -18,8 +29,10 @@ const overloaded = (): ModelReply => errorOf("openai-completions", 529, { messag
 const tooLong = (): ModelReply =>
   errorOf("openai-completions", 400, { message: "maximum context length exceeded. reduce the length of the messages" });
 const within = (contextTokens: number) => ({ ...settingsFor(stage.dir), contextTokens, timeoutMs: 10_000_000 });
-/** The stage's clock runs a hundred times as fast. */
+/** More than any test takes. */
 const PATIENT = { timeoutMs: 10_000_000 };
+/** How long a summary in front of an answer may take. */
+const SUMMARY_MS = 60_000;
 
 /** Models by name and window, all on the fake. */
 function modelsOf(windows: Readonly<Record<string, number>>, keys: Readonly<Record<string, string>> = {}): Models {
@@ -142,7 +155,8 @@ describe("a conversation that is larger than the next model's window", () => {
       if (!isSummary(call)) return { text: "ok" };
       return works ? { text: "SUMMARY" } : how();
     });
-    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), ...PATIENT });
+    const clock = hastyClock(SUMMARY_MS);
+    const run = stage.start({ models: modelsOf({ fake: 8000 }), turn: turn("q"), clock, ...PATIENT });
     expect(await run.stream.done).toMatchObject({ kind: "replied" });
     expect(await compactions()).toBe(0);
     works = true;

@@ -1,22 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunEvent } from "../../src/types/events.ts";
+import { handClock, type HandClock } from "../outbox/stage.ts";
 import { done, eventsOf, makeTool, MODEL, openStage, SPARE, type Stage, turn } from "./stage.ts";
 
 let stage: Stage;
+let clock: HandClock;
 beforeEach(async () => {
   stage = await openStage();
+  clock = handClock();
 });
 afterEach(() => stage.close());
 
 const endOf = (events: readonly RunEvent[]) => events.at(-1) as Extract<RunEvent, { type: "run_end" }>;
 const BOTH = [MODEL, SPARE];
-/** The stage's clock runs a hundred times as fast. */
-const TIMEOUT = { timeoutMs: 30_000 };
+const TIMEOUT_MS = 30_000;
+const start = (more: Parameters<Stage["start"]>[0] = {}) =>
+  stage.start({ candidates: BOTH, turn: turn("hello"), timeoutMs: TIMEOUT_MS, clock, ...more });
 
 describe("a run whose time is over", () => {
   it("asks the next model, which has the whole time again, and says who did not answer", async () => {
     stage.model.answer((call) => (call.model === MODEL.id ? "hang" : { text: "from the spare" }));
-    const events = await eventsOf(stage.start({ candidates: BOTH, turn: turn("hello"), ...TIMEOUT }).stream);
+    const run = start();
+    await stage.model.called(1);
+    clock.pass(TIMEOUT_MS);
+    const events = await eventsOf(run.stream);
     expect(endOf(events).result).toMatchObject({ kind: "replied" });
     expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
     expect(endOf(events).receipt.tries).toMatchObject([{ outcome: "timeout" }, { outcome: "replied" }]);
@@ -25,18 +32,28 @@ describe("a run whose time is over", () => {
 
   it("ends as timed out when no other model is left", async () => {
     stage.model.answer(() => "hang");
-    const events = await eventsOf(stage.start({ candidates: BOTH, turn: turn("hello"), ...TIMEOUT }).stream);
+    const run = start();
+    await stage.model.called(1);
+    clock.pass(TIMEOUT_MS);
+    await stage.model.called(2);
+    expect(clock.waits).toEqual([TIMEOUT_MS]);
+    clock.pass(TIMEOUT_MS);
+    const events = await eventsOf(run.stream);
     expect(endOf(events).result).toEqual({ kind: "aborted", by: "timeout" });
     expect(stage.model.calls.map((call) => call.model)).toEqual([MODEL.id, SPARE.id]);
   });
 
   it("ends there when a tool uses up the time: another model could not help", async () => {
+    const begun = Promise.withResolvers<void>();
     const hang = makeTool("hang", async (_input, { signal }) => {
+      begun.resolve();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return done("late");
     });
     stage.model.answer(() => ({ tool: "hang", args: {} }));
-    const run = stage.start({ candidates: BOTH, tools: [hang], turn: turn("hello"), ...TIMEOUT });
+    const run = start({ tools: [hang] });
+    await begun.promise;
+    clock.pass(TIMEOUT_MS);
     expect(endOf(await eventsOf(run.stream)).result).toEqual({ kind: "aborted", by: "timeout" });
     expect(stage.model.calls).toHaveLength(1);
   });
@@ -48,7 +65,9 @@ describe("a run whose time is over", () => {
       if (call.model === SPARE.id) return { text: `the spare knows ${call.toolText}` };
       return call.isAfterTool ? "hang" : { tool: "count", args: {} };
     });
-    const run = stage.start({ candidates: BOTH, tools: [count], turn: turn("hello"), ...TIMEOUT });
+    const run = start({ tools: [count] });
+    await stage.model.called(2);
+    clock.pass(TIMEOUT_MS);
     expect(endOf(await eventsOf(run.stream)).result).toMatchObject({ kind: "replied" });
     expect(ran).toBe(1);
     expect(stage.model.calls.at(-1)?.toolText).toBe("1");

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BuiltInTurn } from "../../src/history/engines/built-in-turn.ts";
 import type { ContextEngine } from "../../src/types/context-engine.ts";
 import type { EngineTurn } from "../../src/types/engine-turn.ts";
+import { TIMEOUTS } from "../history/engines/stage.ts";
+import { handClock } from "../outbox/stage.ts";
 import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
 import { openerAt } from "./engine-opener.ts";
 
@@ -90,13 +92,16 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
     expect(await run.compactWhenFull()).toBeUndefined();
     expect(await stage.transcript()).toEqual(["user: hello"]);
     expect(stage.model.calls).toEqual([]);
-  }, 1000);
+  });
 
   it("the run's own timeout ends it as a timeout", async () => {
-    const { more } = hang();
-    const run = stage.start({ ...more, timeoutMs: 3000 });
+    const { asked, more } = hang();
+    const clock = handClock();
+    const run = stage.start({ ...more, clock, timeoutMs: 3000 });
+    await asked;
+    clock.pass(3000);
     expect(await run.stream.done).toEqual({ kind: "aborted", by: "timeout" });
-  }, 1000);
+  });
 
   it("what comes too late changes nothing, and a late engine is let go", async () => {
     const { asked, late, more } = hang();
@@ -108,7 +113,7 @@ describe.each(Object.keys(HANGING))("while %s hangs", (name) => {
     await expect.poll(() => disposed).toEqual(name.includes("engine") ? ["late"] : []);
     expect(stage.model.calls).toEqual([]);
     expect(stage.log.lines.filter((line) => line.startsWith("error"))).toEqual([]);
-  }, 1000);
+  });
 });
 
 describe("a shutdown in front of the first model call", () => {
@@ -125,8 +130,16 @@ describe("a shutdown in front of the first model call", () => {
 describe("an engine that comes later than its time", () => {
   it("is let go, and so is one that cannot be used", async () => {
     disposed.splice(0);
-    const { ask, answer } = slow<ContextEngine>();
-    const run = stage.start({ openEngine: opener(ask), candidates: [MODEL] });
+    const { ask, asked, answer } = slow<ContextEngine>();
+    const clock = handClock();
+    const openEngine = openerAt(stage, {
+      id: "late",
+      engines: { get: () => Promise.resolve(ask) },
+      more: ({ signal }) => ({ signal, clock }),
+    });
+    const run = stage.start({ openEngine, candidates: [MODEL] });
+    await asked;
+    clock.pass(TIMEOUTS.bootstrap);
     expect(await run.stream.done).toMatchObject({ kind: "failed", failure: { kind: "engine" } });
     answer(engine("late"));
     await expect.poll(() => disposed).toEqual(["late"]);

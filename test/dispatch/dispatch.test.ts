@@ -1,9 +1,9 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/types/clock.ts";
-import { OpenClawError } from "../../src/types/errors.ts";
-import { runId, sessionKey } from "../../src/types/ids.ts";
+import { runId, type SessionKey, sessionKey } from "../../src/types/ids.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, SPARE } from "../harness/stage.ts";
 import { handClock, LIMITS, peer, quiet, until } from "../outbox/stage.ts";
 import { type Boot, heard, type Hall, message, openHall } from "./stage.ts";
@@ -28,6 +28,18 @@ function heldModel() {
     return { text: `echo: ${heard(call.said)}` };
   });
   return { next: () => gates.shift()!.resolve(), waiting: () => gates.length };
+}
+
+/** Lets the next boot find the transcript of a session in the format of a later version; gives what puts it back. */
+async function spoil(key: SessionKey): Promise<() => Promise<void>> {
+  const session = await boot.sessions.acquire(key);
+  const { file } = session;
+  session.release();
+  await boot.stop();
+  const whole = await readFile(file, "utf8");
+  await writeFile(file, whole.replace('"version":3', '"version":4'));
+  boot = await hall.boot();
+  return () => writeFile(file, whole);
 }
 
 describe("a message", () => {
@@ -99,11 +111,11 @@ describe("a message", () => {
   });
 
   it("is refused visibly when its session cannot be opened", async () => {
-    vi.spyOn(boot.sessions, "acquire").mockRejectedValueOnce(
-      new OpenClawError("TRANSCRIPT_NEWER", { message: "newer", fix: "update" }),
-    );
+    await boot.ask("before");
+    const mend = await spoil(boot.keyOf("1"));
     expect(await boot.ask("hello")).toMatchObject({ kind: "failed" });
-    expect(hall.platform.texts).toEqual([expect.stringMatching(/^⚠️/)]);
+    expect(hall.platform.texts.at(-1)).toMatch(/^⚠️/);
+    await mend();
     expect(await boot.ask("again")).toEqual({ kind: "replied" });
   });
 
@@ -114,16 +126,19 @@ describe("a message", () => {
   });
 
   it("is not acknowledged while the disk is full, and taken when it is offered again", async () => {
-    const { inbox } = boot.journal;
-    const full = vi
-      .spyOn(inbox, "accept")
-      .mockRejectedValueOnce(new OpenClawError("DISK_FULL", { message: "full", fix: "free" }));
-    const offered = message("hello");
+    await boot.stop();
+    const opened = vi.spyOn(DatabaseSync.prototype, "exec");
+    boot = await hall.boot();
+    const databases = opened.mock.contexts.filter((context) => context instanceof DatabaseSync);
+    opened.mockRestore();
+    const limit = (pages: number) => databases.forEach((database) => database.exec(`PRAGMA max_page_count = ${pages}`));
+    limit(1);
+    const offered = message("hello ".repeat(10_000));
     await expect(boot.dispatch.receive([offered])).rejects.toMatchObject({ code: "DISK_FULL" });
-    full.mockRestore();
+    limit(1_000_000);
     await boot.dispatch.receive([offered]);
-    await until(() => hall.platform.texts.length === 1);
-    expect(hall.platform.texts).toEqual(["echo: hello"]);
+    await until(() => hall.platform.texts.length > 0);
+    expect(said()).toEqual([offered.text.trim()]);
   });
 
   it("is not answered when the gate drops it or keeps it as history", async () => {
@@ -386,17 +401,15 @@ describe("messages that come during a run", () => {
 });
 
 describe("commands", () => {
-  it("/stop ends a run within a second and drops what waits, visibly", async () => {
+  it("/stop ends a run though the model hangs, and drops what waits, visibly", async () => {
     hall.model.answer(() => "hang");
     const running = await boot.tell("first");
     await hall.model.called(1);
     const waiting = await boot.tell("second");
-    const start = performance.now();
     const stop = await boot.tell("/stop");
     expect(await boot.outcome(stop)).toEqual({ kind: "command", name: "stop" });
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
     expect(await boot.outcome(waiting)).toEqual({ kind: "aborted" });
-    expect(performance.now() - start).toBeLessThan(1000);
     expect(hall.platform.texts).toEqual(["⏹ Stopped, and 1 more that waited."]);
     hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
     expect(await boot.ask("third")).toEqual({ kind: "replied" });
@@ -405,15 +418,15 @@ describe("commands", () => {
 
   it("/stop ends a turn that is still being prepared", async () => {
     const gate = Promise.withResolvers<void>();
-    const { media } = boot.ports;
-    vi.spyOn(media, "read").mockImplementation(async () => {
+    const asked = Promise.withResolvers<void>();
+    const download = async () => {
+      asked.resolve();
       await gate.promise;
       throw new Error("gone");
-    });
-    const running = await boot.tell("look", "1", {
-      media: [{ kind: "document", source: { at: "store", id: "x" as never } }],
-    });
-    await quiet();
+    };
+    Object.assign(hall.platform, { download });
+    const running = await boot.tell("look", "1", { media: [{ kind: "image", source: { at: "platform", ref: "x" } }] });
+    await asked.promise;
     await boot.ask("/stop");
     gate.resolve();
     expect(await boot.outcome(running)).toEqual({ kind: "aborted" });
@@ -694,7 +707,9 @@ describe("a client", () => {
   });
 
   it("sees the end of a message that could not be run", async () => {
-    vi.spyOn(boot.sessions, "acquire").mockRejectedValueOnce(new Error("bug"));
+    await send("before", "k0");
+    await boot.chat.stream(runId("k0"))!.done;
+    await spoil(key);
     await send("hello", "k1");
     const events = await eventsOf(boot.chat.stream(runId("k1"))!);
     expect(events.find((event) => event.type === "answer")).toMatchObject({ because: "error" });
@@ -712,7 +727,7 @@ describe("closing", () => {
     const model = heldModel();
     const short = await boot.tell("short", "1");
     await until(() => model.waiting() === 1);
-    const closing = boot.dispatch.lanes.close(5000);
+    const closing = boot.dispatch.close(5000);
     model.next();
     await closing;
     expect(await boot.outcome(short)).toEqual({ kind: "replied" });
@@ -721,7 +736,7 @@ describe("closing", () => {
     hall.model.answer(() => "hang");
     const long = await again.tell("long", "2");
     await hall.model.called(2);
-    await again.dispatch.lanes.close(10);
+    await again.dispatch.close(10);
     expect(await again.journal.inbox.find("telegram", "default", long.message.eventKey)).toMatchObject({
       state: "claimed",
     });

@@ -9,9 +9,11 @@ import type {
   SideCost,
   Skipped,
   ToolCount,
+  ToolError,
   Try,
 } from "../types/run.ts";
 import { addUsage } from "../types/usage.ts";
+import { shorten } from "../utils/shorten.ts";
 
 /** What a run tells of itself afterwards, besides what its log counts. */
 export class Account {
@@ -19,6 +21,7 @@ export class Account {
   readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
   #running = 0;
+  #lastToolError: ToolError | undefined;
   compactions = 0;
   prompt: PromptRecord | undefined;
   #beside: readonly SideCost[] = [];
@@ -69,8 +72,9 @@ export class Account {
     if (event.type === "tool_end") this.#ended(event);
   }
 
-  #ended({ name, isError, durationMs }: { name: string; isError: boolean; durationMs: number }): void {
+  #ended({ name, isError, durationMs, text, meta }: RunEventBody & { type: "tool_end" }): void {
     this.#running = Math.max(0, this.#running - 1);
+    if (isError) this.#lastToolError = toolError(name, meta, text);
     const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
     this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
   }
@@ -83,6 +87,7 @@ export class Account {
       tries: this.#tries,
       skipped,
       tools,
+      ...(this.#lastToolError && { lastToolError: this.#lastToolError }),
       compactions: this.compactions,
       ...(this.#beside.length > 0 && { beside: this.#beside }),
       ...(this.#steered.length > 0 && { steered: this.#steered }),
@@ -90,6 +95,14 @@ export class Account {
       ...(this.prompt && { prompt: this.prompt }),
     };
   }
+}
+
+/** UTF-16 units of a failed call's words in the receipt. */
+const MOST_ERROR = 400;
+
+function toolError(toolName: string, meta: string | undefined, text: string): ToolError {
+  const error = shorten(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), MOST_ERROR);
+  return { toolName, ...(meta !== undefined && { meta }), ...(error !== "" && { error }) };
 }
 
 /** One line for each model and purpose. */

@@ -2,12 +2,16 @@ import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { isBlank, isWhole, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
 import { createTagStripper } from "../reply/tags.ts";
+import { callTopic } from "../tools/call-topic.ts";
+import type { ResultPart } from "../types/events.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
 import { Secret } from "../types/secret.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation } from "./request.ts";
 import type { Steering } from "./steering.ts";
 import { isTold } from "../types/usage.ts";
+import { propertyOf } from "../utils/own.ts";
+import { mediaIn } from "./media-in.ts";
 import { isWordless } from "./unanswered.ts";
 
 export interface TranslatorParts {
@@ -29,7 +33,7 @@ export class EventTranslator {
   readonly #conversation: Conversation;
   readonly #handle: ModelHandle;
   readonly #steering: Steering;
-  readonly #started = new Map<string, number>();
+  readonly #started = new Map<string, { readonly at: number; readonly meta: string | undefined }>();
   readonly #progressed: () => void;
   #stripper = createTagStripper({});
   #text = "";
@@ -120,7 +124,7 @@ export class EventTranslator {
     this.#show(this.#stripper.end());
     const kept = this.#kept(message);
     const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
-    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId });
+    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...mediaIn(this.#text) });
     this.#count(message);
     if (isProgress(message)) this.#progressed();
   }
@@ -142,8 +146,9 @@ export class EventTranslator {
   }
 
   #toolStart(event: Extract<AgentEvent, { type: "tool_execution_start" }>): void {
-    this.#started.set(event.toolCallId, Date.now());
-    this.#log.emit({ type: "tool_start", callId: event.toolCallId, name: event.toolName, args: record(event.args) });
+    const args = record(event.args);
+    this.#started.set(event.toolCallId, { at: Date.now(), meta: callTopic(event.toolName, args) });
+    this.#log.emit({ type: "tool_start", callId: event.toolCallId, name: event.toolName, args });
   }
 
   #toolUpdate(event: Extract<AgentEvent, { type: "tool_execution_update" }>): void {
@@ -156,9 +161,20 @@ export class EventTranslator {
   }
 
   #toolEnd(event: Extract<AgentEvent, { type: "tool_execution_end" }>): void {
-    const durationMs = Date.now() - (this.#started.get(event.toolCallId) ?? Date.now());
     const { toolCallId: callId, toolName: name, isError } = event;
-    this.#log.emit({ type: "tool_end", callId, name, isError, text: resultText(event.result), durationMs });
+    const { at, meta } = this.#started.get(callId) ?? { at: Date.now(), meta: undefined };
+    this.#started.delete(callId);
+    const content = resultParts(event.result);
+    this.#log.emit({
+      type: "tool_end",
+      callId,
+      name,
+      isError,
+      text: content.map(partText).join("\n"),
+      ...(content.some((part) => part.type === "image") && { content }),
+      ...(meta !== undefined && { meta }),
+      durationMs: Date.now() - at,
+    });
   }
 }
 
@@ -179,15 +195,19 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function resultText(result: unknown): string {
-  if (typeof result !== "object" || result === null || !("content" in result) || !Array.isArray(result.content))
-    return "";
-  const parts: unknown[] = result.content;
-  return parts.map(partText).join("\n");
+const resultText = (result: unknown): string => resultParts(result).map(partText).join("\n");
+
+/** The parts of a result: `runTool` has checked and bounded them, the SDK makes those of calls that never began. */
+function resultParts(result: unknown): readonly ResultPart[] {
+  const content = propertyOf(result, "content");
+  return Array.isArray(content) ? content.map(resultPart) : [];
 }
 
-function partText(part: unknown): string {
-  if (typeof part !== "object" || part === null) return "";
-  if ("text" in part && typeof part.text === "string") return part.text;
-  return "[image]";
+function resultPart(part: unknown): ResultPart {
+  const [text, data, mimeType] = ["text", "data", "mimeType"].map((name) => propertyOf(part, name));
+  if (typeof data !== "string") return { type: "text", text: typeof text === "string" ? text : "" };
+  const type = typeof mimeType === "string" ? mimeType : "application/octet-stream";
+  return { type: "image", mimeType: type, bytes: Buffer.byteLength(data, "base64"), omitted: true };
 }
+
+const partText = (part: ResultPart): string => (part.type === "text" ? part.text : "[image]");

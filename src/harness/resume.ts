@@ -2,6 +2,7 @@ import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../h
 import type { AssistantMessage, ChatMessage, UserMessage } from "../types/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 import { asksForRest } from "../types/turns.ts";
+import { mediaIn } from "./media-in.ts";
 import type { RunLog } from "./log.ts";
 import type { Conversation, UserTurn } from "./request.ts";
 import { unbegunCalls } from "./tools.ts";
@@ -64,7 +65,7 @@ export function repeat(said: readonly Said[], log: RunLog): void {
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });
-    log.emit({ type: "message_end", message, text, entryId });
+    log.emit({ type: "message_end", message, text, entryId, ...mediaIn(text) });
   }
 }
 

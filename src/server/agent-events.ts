@@ -30,6 +30,8 @@ function agentData(event: RunEvent, startedAt: number): AgentData | undefined {
       return { stream: "lifecycle", data: endData(event, startedAt) };
     case "text_delta":
       return { stream: "assistant", data: { text: event.text, delta: event.delta } };
+    case "message_end":
+      return event.media && { stream: "assistant", data: { text: event.text, delta: "", mediaUrls: event.media } };
     case "tool_start":
     case "tool_update":
     case "tool_end":
@@ -71,9 +73,16 @@ function toolData(event: ToolEvent): Record<string, unknown> {
     case "tool_update":
       return { phase: "update", ...head, partialResult: event.partial };
     case "tool_end":
-      return { phase: "result", ...head, isError: event.isError, result: event.text, durationMs: event.durationMs };
+      return { phase: "result", ...head, ...metaOf(event), isError: event.isError, ...resultOf(event) };
   }
 }
+
+const metaOf = ({ meta }: ToolEvent & { type: "tool_end" }) => (meta === undefined ? {} : { meta });
+
+const resultOf = ({ text, content, durationMs }: ToolEvent & { type: "tool_end" }) => ({
+  result: { content: content ?? [{ type: "text", text }] },
+  durationMs,
+});
 
 function endData(event: RunEvent & { type: "run_end" }, startedAt: number): Record<string, unknown> {
   const { result, endedAt } = event;

@@ -26,6 +26,11 @@ export type CompactionEvent =
       readonly usage: Usage;
     };
 
+/** A part of a tool's result as watchers see it. Of an image they learn type and size; its `bytes` are not sent. */
+export type ResultPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly omitted: true };
+
 /** What happens in a run, in order. Text is already free of think and final tags. */
 export type RunEventBody =
   | { readonly type: "run_start"; readonly facts: RunFacts; readonly startedAt: number }
@@ -56,6 +61,8 @@ export type RunEventBody =
       readonly message: AssistantMessage;
       readonly text: string;
       readonly entryId: string;
+      /** URLs and paths of the files that the answer brings, in order; unset without any. */
+      readonly media?: readonly string[];
     }
   | {
       readonly type: "tool_start";
@@ -70,6 +77,10 @@ export type RunEventBody =
       readonly name: string;
       readonly isError: boolean;
       readonly text: string;
+      /** The result part by part, where it is more than one text. */
+      readonly content?: readonly ResultPart[];
+      /** What the call was about, as `callTopic` says. */
+      readonly meta?: string;
       readonly durationMs: number;
     }
   | { readonly type: "approval_request"; readonly approval: Approval }

@@ -100,6 +100,25 @@ export interface ToolCount {
   readonly ms: number;
 }
 
+/** The last call of a tool that failed in a run, whatever came after it. */
+export interface ToolError {
+  readonly toolName: string;
+  /** What the call was about. */
+  readonly meta?: string;
+  /** The words of the result: one line, 400 UTF-16 units at most. */
+  readonly error?: string;
+}
+
+interface ToolErrorWords {
+  readonly toolName: string;
+  readonly meta?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/** A failed call in one line. */
+export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolErrorWords): string =>
+  `${toolName}${meta === undefined ? "" : ` (${meta})`}: ${error}`;
+
 /** A named piece of the user's turn or of the system prompt, with its size. */
 export interface PromptPart {
   readonly name: string;
@@ -215,6 +234,7 @@ export interface Receipt {
   readonly tries?: readonly Try[];
   readonly skipped?: readonly Skipped[];
   readonly tools?: readonly ToolCount[];
+  readonly lastToolError?: ToolError;
   readonly compactions?: number;
   /** In the order of the messages that it began with. */
   readonly files?: readonly FileFate[];

@@ -144,3 +144,14 @@ test("with the calls of tools, and whatever the conversation came to later", asy
   await say("/new");
   await expectShown(id, online(), sent);
 });
+
+test("with what the last failed call of a tool said", async () => {
+  await start();
+  model.answer(({ isAfterTool }) =>
+    isAfterTool ? { text: "not there" } : { text: "", tool: "read", args: { path: "no-such-file.md" } },
+  );
+  await say("what does it say?");
+  const id = await latest(1);
+  const told = await run(["runs", "show", id], online());
+  expect(told.out).toMatch(/^Last tool error +read \(no-such-file\.md\): .*no-such-file/m);
+});

@@ -96,6 +96,56 @@ describe("tools", () => {
   });
 });
 
+describe("what is told of a tool's call", () => {
+  it("names an image with its size, and what the call was about", async () => {
+    stage.model.answer((_, number) => (number === 1 ? { tool: "look", args: { path: "a.png" } } : { text: "seen" }));
+    const data = Buffer.alloc(10, 7).toString("base64");
+    const look = makeTool("look", async () => ({
+      content: [
+        { type: "text", text: "a picture" },
+        { type: "image", data, mimeType: "image/png" },
+      ],
+    }));
+    const events = await eventsOf(stage.start({ tools: [look] }).stream);
+    expect(events.find((event) => event.type === "tool_end")).toMatchObject({
+      meta: "a.png",
+      text: "a picture\n[image]",
+      content: [
+        { type: "text", text: "a picture" },
+        { type: "image", mimeType: "image/png", bytes: 10, omitted: true },
+      ],
+    });
+    expect(JSON.stringify(events.filter((event) => event.type === "tool_end"))).not.toContain(data);
+  });
+
+  it("keeps the last error for the receipt, whatever came after it, shortened", async () => {
+    const calls = [
+      { command: "make test", text: "bad" },
+      { command: "make lint", text: "bad" },
+      { command: "ls", text: "good" },
+    ];
+    stage.model.answer((_, number) => {
+      const args = calls[number - 1];
+      return args ? { tool: "look", args } : { text: "done" };
+    });
+    const look = makeTool("look", async ({ text }) => {
+      if (text === "bad") throw new Error(`line one\n\n${"x".repeat(5000)} the end`);
+      return done("fine");
+    });
+    const events = await eventsOf(stage.start({ tools: [look] }).stream);
+    const { receipt } = events.findLast((event) => event.type === "run_end")!;
+    expect(receipt.lastToolError).toMatchObject({ toolName: "look", meta: "make lint" });
+    expect(receipt.lastToolError?.error).toMatch(/^line one x+.*left out.*x+ the end$/);
+    expect(receipt.lastToolError?.error?.length).toBeLessThanOrEqual(400);
+  });
+
+  it("names the files that the answer brings", async () => {
+    stage.model.answer(() => ({ text: "Here. [[media:./a.png]] `[[media:no.png]]`" }));
+    const events = await eventsOf(stage.start().stream);
+    expect(events.find((event) => event.type === "message_end")).toMatchObject({ media: ["./a.png"] });
+  });
+});
+
 describe("a call whose arguments were cut off", () => {
   it.each(["openai-completions", "anthropic-messages"])("is not run, and the model is told (%s)", async (api) => {
     stage.model.answer((_, number) => {

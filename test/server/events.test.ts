@@ -102,6 +102,19 @@ test("an error told kindly is what the client shows", () => {
   expect(told.at(-1)).toMatchObject({ state: "error", errorMessage: "The model is busy.", errorKind: "unknown" });
 });
 
+test("the agent stream names the files that an answer brings", () => {
+  const media = ["./a.png", "https://example.org/b.pdf"];
+  const text = "See [[media:./a.png]] and [[media:https://example.org/b.pdf]]";
+  const end: RunEventBody = { type: "message_end", message: assistant(text), text, entryId: "e1", media };
+  const told = payloads(show([begin, { type: "text_delta", delta: text, text }, end, ends()]), "agent");
+  for (const { sessionKey: _key, sessionId: _id, agentId: _agent, ...payload } of told)
+    expectShape("AgentEvent", payload);
+  expect(told.filter(({ stream }) => stream === "assistant").map(({ data }) => data)).toEqual([
+    { text, delta: text },
+    { text, delta: "", mediaUrls: media },
+  ]);
+});
+
 test("the agent stream has its data to the letter and grows strictly", () => {
   const told = payloads(
     show([
@@ -109,7 +122,19 @@ test("the agent stream has its data to the letter and grows strictly", () => {
       attempt,
       { type: "tool_start", callId: "c1", name: "ls", args: { path: "." } },
       { type: "tool_update", callId: "c1", name: "ls", partial: "a" },
-      { type: "tool_end", callId: "c1", name: "ls", isError: false, text: "a\nb", durationMs: 3 },
+      { type: "tool_end", callId: "c1", name: "ls", isError: false, text: "a\nb", meta: ".", durationMs: 3 },
+      {
+        type: "tool_end",
+        callId: "c2",
+        name: "look",
+        isError: true,
+        text: "blurred\n[image]",
+        content: [
+          { type: "text", text: "blurred" },
+          { type: "image", mimeType: "image/png", bytes: 12, omitted: true },
+        ],
+        durationMs: 3,
+      },
       ...says("Two files."),
       { type: "usage", usage: USAGE, model: { provider: "demo", id: "echo" } },
       ends(),
@@ -120,7 +145,29 @@ test("the agent stream has its data to the letter and grows strictly", () => {
     ["lifecycle", { phase: "start", startedAt: 50 }],
     ["tool", { phase: "start", name: "ls", toolCallId: "c1", args: { path: "." } }],
     ["tool", { phase: "update", name: "ls", toolCallId: "c1", partialResult: "a" }],
-    ["tool", { phase: "result", name: "ls", toolCallId: "c1", isError: false, result: "a\nb" }],
+    [
+      "tool",
+      {
+        phase: "result",
+        name: "ls",
+        toolCallId: "c1",
+        meta: ".",
+        isError: false,
+        result: { content: [{ type: "text", text: "a\nb" }] },
+      },
+    ],
+    [
+      "tool",
+      {
+        isError: true,
+        result: {
+          content: [
+            { type: "text", text: "blurred" },
+            { type: "image", mimeType: "image/png", bytes: 12, omitted: true },
+          ],
+        },
+      },
+    ],
     ["assistant", { text: "Two ", delta: "Two " }],
     ["assistant", { text: "Two files.", delta: "files." }],
     ["usage", { usage: USAGE }],

@@ -3,7 +3,7 @@ import { sentByTool } from "../../tools/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/message.ts";
 import { modelName } from "../../types/model.ts";
-import type { FileFate, Receipt } from "../../types/run.ts";
+import { type FileFate, type Receipt, toolErrorText } from "../../types/run.ts";
 import { kindNameOf } from "../../types/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
@@ -192,7 +192,13 @@ function tellRun({ at, receipt, result }: RunRecord): readonly Step[] {
   ];
 }
 
-function duringRun({ tries = [], skipped = [], tools = [], engineDegraded }: Receipt): readonly string[] {
+function duringRun({
+  tries = [],
+  skipped = [],
+  tools = [],
+  lastToolError,
+  engineDegraded,
+}: Receipt): readonly string[] {
   return [
     ...skipped.map((one) => `not asked: ${modelName(one.model)}${keyOf(one)}: ${one.why}`),
     ...tries.map((one) => {
@@ -201,6 +207,7 @@ function duringRun({ tries = [], skipped = [], tools = [], engineDegraded }: Rec
       return `asked ${modelName(one.model)}${keyOf(one)}: ${one.outcome} after ${one.durationMs} ms${words}${then}`;
     }),
     ...tools.map(({ name, calls, failed, ms }) => `tool ${name}: ${calls} calls, ${failed} failed, ${ms} ms`),
+    ...(lastToolError ? [`last tool error: ${toolErrorText(lastToolError)}`] : []),
     ...(engineDegraded === undefined ? [] : [`the context engine was not used: ${engineDegraded}`]),
   ];
 }

@@ -46,6 +46,9 @@ const receipt = z.looseObject({
   tries: z.array(tried).optional(),
   skipped: z.array(skipped).optional(),
   tools: z.array(tool).optional(),
+  lastToolError: z
+    .looseObject({ toolName: z.string(), meta: z.string().optional(), error: z.string().optional() })
+    .optional(),
   compactions: z.number().optional(),
   files: z.array(file).optional(),
   beside: z.array(z.looseObject({ what: z.string(), model, calls: z.number(), usage })).optional(),

@@ -1,4 +1,5 @@
 import { modelName } from "../../../types/model.ts";
+import { toolErrorText } from "../../../types/run.ts";
 import type { Io } from "../io.ts";
 import { dim, pairs, table } from "../table.ts";
 import { answeredBy, count, figures, showMs, timeOf } from "./run-figures.ts";
@@ -48,6 +49,7 @@ function head(io: Io, { run }: WholeRun): string {
     ["Window", windowText(receipt)],
     ["Model calls", String(calls)],
     ["Compactions", compactions === undefined ? undefined : String(compactions)],
+    ["Last tool error", receipt.lastToolError && toolErrorText(receipt.lastToolError)],
     ["Took", showMs(durationMs)],
     ["Tokens", tokensText(receipt)],
     ["Cost", figures(receipt).cost],

@@ -18,6 +18,7 @@ const OWN_EVENTS = [
   "exec.approval.resolved",
   "pairing.resolved",
   "sessions.changed",
+  "session.message",
 ];
 
 interface Parts {

@@ -6,7 +6,7 @@ import { ChatView } from "./chat-events.ts";
 import type { ServerOptions } from "./options.ts";
 import { Pace } from "./pace.ts";
 
-type WatchOptions = Pick<ServerOptions, "chat" | "events" | "log" | "clock">;
+type WatchOptions = Pick<ServerOptions, "chat" | "events" | "sessions" | "log" | "clock">;
 
 /** Brings runs, the other rooms' events and ticks to the connections until the signal aborts. */
 export function watchEvents(options: WatchOptions, hub: Hub, signal: AbortSignal): void {
@@ -14,7 +14,12 @@ export function watchEvents(options: WatchOptions, hub: Hub, signal: AbortSignal
   watchRuns(options, hub, signal).catch(report);
   relayEvents(options, hub, signal).catch(report);
   relayCompactions(options, hub, signal).catch(report);
+  relayUpdates(options, hub, signal).catch(report);
   tick(options, hub, signal);
+}
+
+async function relayUpdates({ sessions, clock }: WatchOptions, hub: Hub, signal: AbortSignal): Promise<void> {
+  for await (const update of sessions.updates(signal)) hub.tellTranscript(update, clock.now());
 }
 
 async function relayEvents(options: WatchOptions, hub: Hub, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import type {
   SessionPatch,
   SessionWindow,
   TranscriptEntry,
+  TranscriptUpdate,
 } from "../types/session.ts";
 import { patchRow } from "./row.ts";
 import type { RowStore } from "./row-store.ts";
@@ -18,6 +19,8 @@ export interface Keeper {
   /** Archives the held transcript and gives the row and the transcript of a new session id. */
   renew(key: SessionKey, row: SessionEntry): Promise<{ row: SessionEntry; transcript: Transcript }>;
   release(key: SessionKey): void;
+  /** Tells whoever watches that a transcript was written. */
+  tell(update: TranscriptUpdate): void;
 }
 
 export interface Holding {
@@ -96,6 +99,7 @@ export class HeldSession implements Session {
     if (!this.#isRecorded) await this.#record();
     const id = await transcript.append(body, options);
     this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
+    this.#keeper.tell({ key: this.key, file: transcript.path, entryId: id });
     return id;
   }
 

@@ -1,8 +1,12 @@
 import type { SessionKey } from "../types/ids.ts";
 import type { Transcript } from "./transcript.ts";
+import type { TranscriptUpdate } from "../types/session.ts";
+import { Feed } from "../utils/feed.ts";
 
 /** Transcripts in memory, at most `max` of those that nobody holds; the least recently used one goes first. */
 export class TranscriptPool {
+  /** What was written in them. */
+  readonly updates = new Feed<TranscriptUpdate>();
   readonly #max: number;
   /** In the order of their last use. */
   readonly #open = new Map<SessionKey, Transcript>();

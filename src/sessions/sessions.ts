@@ -4,7 +4,15 @@ import { makePrivateDir } from "../store/disk.ts";
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
-import type { Session, SessionEntry, SessionPatch, SessionRow, Sessions, SessionTable } from "../types/session.ts";
+import type {
+  Session,
+  SessionEntry,
+  SessionPatch,
+  SessionRow,
+  Sessions,
+  SessionTable,
+  TranscriptUpdate,
+} from "../types/session.ts";
 import { setAside } from "./archive.ts";
 import { TRANSCRIPT_VERSION } from "./entries.ts";
 import { HeldSession, type Keeper } from "./held-session.ts";
@@ -105,6 +113,7 @@ class SessionFiles implements Sessions, Keeper {
       await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
       this.rows.set(key, undefined);
       await this.rows.flush();
+      this.tell({ key, file: fileOf(row, this.#options.dir) });
       return true;
     } finally {
       unlock();
@@ -122,12 +131,21 @@ class SessionFiles implements Sessions, Keeper {
     return readHistory(path, limit);
   }
 
+  updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate> {
+    return this.#pool.updates.watch(signal);
+  }
+
+  tell(update: TranscriptUpdate): void {
+    this.#pool.updates.publish(update);
+  }
+
   flush(): Promise<void> {
     return this.rows.flush();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#pool.updates.close();
     await this.#pool.close();
     await this.rows.close();
   }
@@ -140,6 +158,7 @@ class SessionFiles implements Sessions, Keeper {
     const transcript = await this.#openTranscript(key, fresh.sessionId, fileOf(fresh, this.#options.dir));
     this.#pool.replace(key, transcript);
     await this.rows.flush();
+    this.tell({ key, file: transcript.path });
     return { row: fresh, transcript };
   }
 

@@ -163,6 +163,15 @@ export interface SessionTable {
 }
 
 /** All conversations of one state directory. */
+/** A transcript that has been written, set aside or begun anew. */
+export interface TranscriptUpdate {
+  readonly key: SessionKey;
+  /** Absolute path of the file that the key leads to; of a deleted session, the one that it led to. */
+  readonly file: string;
+  /** The entry that was appended; unset when the conversation ended or begins anew. */
+  readonly entryId?: string;
+}
+
 export interface Sessions {
   /** Opens or creates; waits while somebody else holds it. */
   acquire(key: SessionKey): Promise<Session>;
@@ -175,6 +184,8 @@ export interface Sessions {
   remove(key: SessionKey): Promise<boolean>;
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
+  /** Every write of a transcript from now on, once it is done; ends with the signal or with `close`. */
+  updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
   /** Writes what is pending, `sessions.json` too. */

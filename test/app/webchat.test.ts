@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -97,6 +97,31 @@ test("the model is told the day, for a message of the page carries no time; no s
   const today = new Intl.DateTimeFormat("sv-SE", { timeZone }).format(new Date());
   expect(first).toMatch(new RegExp(`Today is [A-Z][a-z]+day, ${today}\\.`));
   expect(second).toBe(first);
+});
+
+const messageShape = z.looseObject({ sessionKey: z.string(), sessionFile: z.string(), messageId: z.string() });
+const entryShape = z.looseObject({ type: z.string(), id: z.string() });
+
+test("a client that follows a session is told each write of its transcript", async () => {
+  model.answer(() => ({ text: "noted" }));
+  const tab = await openTab();
+  await tab.request("sessions.messages.subscribe", { key: "watched" });
+  await send(tab, "watched", "hello", "watched-1");
+  await until(tab, "watched-1", "final");
+  await send(tab, "unwatched", "hello", "unwatched-1");
+  await until(tab, "unwatched-1", "final");
+  const told = tab.frames.flatMap(({ event, payload }) =>
+    event === "session.message" ? [messageShape.parse(payload)] : [],
+  );
+  const [file, ...others] = [...new Set(told.map(({ sessionFile }) => sessionFile))];
+  expect(others).toEqual([]);
+  const lines = readFileSync(file ?? "", "utf8")
+    .trim()
+    .split("\n");
+  const written = lines.map((line) => entryShape.parse(JSON.parse(line))).filter(({ type }) => type !== "session");
+  expect(told.map(({ messageId }) => messageId)).toEqual(written.map(({ id }) => id));
+  expect(written.filter(({ type }) => type === "message")).toHaveLength(2);
+  expect(new Set(told.map(({ sessionKey }) => sessionKey)).size).toBe(1);
 });
 
 test("the session of a subagent has the short prompt of one, and no persona", async () => {

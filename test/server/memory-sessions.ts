@@ -6,7 +6,9 @@ import type {
   SessionPatch,
   Sessions,
   TranscriptEntry,
+  TranscriptUpdate,
 } from "../../src/types/session.ts";
+import { Feed } from "../../src/utils/feed.ts";
 
 interface Kept {
   entry: SessionEntry;
@@ -70,6 +72,11 @@ export class MemorySessions implements Sessions {
   async history(key: SessionKey, limit: number) {
     const all = this.#kept.get(key)?.transcript ?? [];
     return { entries: all.slice(-limit), hasMore: all.length > limit };
+  }
+
+  readonly changes = new Feed<TranscriptUpdate>();
+  updates(signal?: AbortSignal) {
+    return this.changes.watch(signal);
   }
 
   async flush() {}

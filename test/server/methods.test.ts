@@ -472,6 +472,37 @@ test("sessions.changed comes until it is unsubscribed", async () => {
   own.close();
 });
 
+test("session.message comes for the sessions that a connection follows, and no more than it may follow", async () => {
+  const own = new RawClient(gateway.url);
+  await own.connect();
+  const tell = (key: string, entryId?: string) =>
+    gateway.sessions.changes.publish({ key: sessionKey(key), file: `/s/${key}.jsonl`, ...(entryId && { entryId }) });
+  tell("followed", "e0");
+  expect(await own.request("sessions.messages.subscribe", { key: "followed" })).toMatchObject({
+    payload: { subscribed: true, key: "followed" },
+  });
+  tell("other", "e1");
+  tell("followed", "e2");
+  tell("followed");
+  const isMessage = (frame: Record<string, unknown>) => frame["event"] === "session.message";
+  await own.until((frame) => isMessage(frame) && !JSON.stringify(frame).includes("messageId"));
+  expect(own.frames.filter(isMessage).map(({ payload }) => payload)).toEqual([
+    { sessionKey: "followed", sessionFile: "/s/followed.jsonl", messageId: "e2", ts: expect.any(Number) },
+    { sessionKey: "followed", sessionFile: "/s/followed.jsonl", ts: expect.any(Number) },
+  ]);
+  expect(await own.request("sessions.messages.unsubscribe", { key: "followed" })).toMatchObject({
+    payload: { subscribed: false },
+  });
+  tell("followed", "e3");
+  for (let n = 0; n < 200; n += 1) await own.request("sessions.messages.subscribe", { key: `k${n}` });
+  expect(await own.request("sessions.messages.subscribe", { key: "one-more" })).toMatchObject({
+    ok: false,
+    error: { code: "INVALID_REQUEST", message: "one connection follows 200 sessions at most" },
+  });
+  expect(own.frames.filter(isMessage)).toHaveLength(2);
+  own.close();
+});
+
 test("a setting that nothing obeys is refused by its name, and nothing is stored", async () => {
   const refused = await client.request("sessions.patch", {
     key: "k-refused",

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import { defineMethod, type Method } from "../../types/method.ts";
+import { defineMethod, type Method, MethodError } from "../../types/method.ts";
 import type { ModelInfo } from "../../types/model.ts";
 import type { RunFacts } from "../../types/run.ts";
 import type { SessionEntry, SessionRow } from "../../types/session.ts";
-import type { Hub } from "../hub.ts";
+import { type Hub, MOST_FOLLOWED } from "../hub.ts";
 import type { ServerOptions } from "../options.ts";
 
 type Ports = Pick<
@@ -65,6 +65,7 @@ export function sessionMethods(ports: Ports, hub: Hub): readonly Method[] {
       },
     }),
     ...followMethods(hub),
+    ...followMessages(ports, hub),
   ];
 }
 
@@ -80,6 +81,21 @@ function followMethods(hub: Hub): readonly Method[] {
       },
     });
   return [follow("sessions.subscribe", true), follow("sessions.unsubscribe", false)];
+}
+
+function followMessages({ resolveSessionKey }: Ports, hub: Hub): readonly Method[] {
+  const follow = (name: string, follows: boolean) =>
+    defineMethod({
+      name,
+      scope: "operator.read",
+      params: keyParams,
+      run: async ({ key: text }, caller) => {
+        const key = resolveSessionKey(text);
+        if (hub.followMessages(caller.connId, key, follows)) return { subscribed: follows, key };
+        throw new MethodError("INVALID_REQUEST", `one connection follows ${MOST_FOLLOWED} sessions at most`);
+      },
+    });
+  return [follow("sessions.messages.subscribe", true), follow("sessions.messages.unsubscribe", false)];
 }
 
 async function resetSession(key: SessionKey, { sessions, chat, clock }: Ports, hub: Hub) {

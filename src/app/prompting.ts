@@ -10,6 +10,7 @@ import { joinParts, sizesOf, type TextPart } from "../prompt/parts.ts";
 import { systemPromptParts, wholePrompt } from "../prompt/system-prompt.ts";
 import { dayOf } from "../prompt/timestamp.ts";
 import type { Clock } from "../types/clock.ts";
+import { writesInTags } from "../providers/reasoning-tags.ts";
 import { isSubagentKey } from "../sessions/keys.ts";
 import type { AgentSettings } from "../types/settings.ts";
 import type { Log } from "../types/log.ts";
@@ -102,7 +103,7 @@ function contextFor(
     timezone: agent.timezone,
     today: dayOf(found.now, agent.timezone),
     ownerIds: found.owners,
-    reasoningTags: false,
+    reasoningTags: writesInTags(model),
     contextFiles: found.contextFiles,
     ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
     ...(peer && { inbound: inboundOf(peer) }),

@@ -1,7 +1,7 @@
 import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
 import { isBlank, isWhole, textOf } from "../history/parts.ts";
 import type { ModelHandle } from "../providers/catalog.ts";
-import { createTagStripper } from "../reply/tags.ts";
+import type { TagStripper } from "../reply/tags.ts";
 import { callTopic } from "../tools/call-topic.ts";
 import type { ResultPart } from "../types/events.ts";
 import type { AssistantMessage, ChatMessage } from "../types/model.ts";
@@ -12,7 +12,7 @@ import type { Steering } from "./steering.ts";
 import { isTold } from "../types/usage.ts";
 import { propertyOf } from "../utils/own.ts";
 import { mediaIn } from "./media-in.ts";
-import { isWordless } from "./unanswered.ts";
+import { isWordless, stripperFor } from "./unanswered.ts";
 
 export interface TranslatorParts {
   readonly log: RunLog;
@@ -35,7 +35,7 @@ export class EventTranslator {
   readonly #steering: Steering;
   readonly #started = new Map<string, { readonly at: number; readonly meta: string | undefined }>();
   readonly #progressed: () => void;
-  #stripper = createTagStripper({});
+  #stripper: TagStripper;
   #text = "";
   /** The first part of the answer that is gone on with. */
   #carried: string;
@@ -45,6 +45,7 @@ export class EventTranslator {
     this.#log = parts.log;
     this.#conversation = parts.conversation;
     this.#handle = parts.handle;
+    this.#stripper = stripperFor(parts.handle.info);
     this.#steering = parts.steering;
     this.#carried = parts.carried;
     this.#progressed = parts.progressed;
@@ -89,7 +90,7 @@ export class EventTranslator {
 
   #begin(message: AgentMessage): void {
     if (message.role !== "assistant") return;
-    this.#stripper = createTagStripper({});
+    this.#stripper = stripperFor(this.#handle.info);
     this.#text = this.#carried;
     if (this.#carried === "") this.#log.emit({ type: "message_start" });
     this.#carried = "";

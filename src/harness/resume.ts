@@ -61,7 +61,7 @@ const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(messa
 /** Tells the run's watchers what an earlier boot had said: whoever follows the run brings the whole answer. */
 export function repeat(said: readonly Said[], log: RunLog): void {
   for (const { entryId, message, before } of said) {
-    const text = withoutTags(before + textOf(message));
+    const text = withoutTags(before + textOf(message), message);
     if (text === "") continue;
     log.emit({ type: "message_start" });
     log.emit({ type: "text_delta", delta: text, text });

@@ -1,6 +1,7 @@
 import { hasCalls, isBlank, textOf } from "../history/parts.ts";
-import { createTagStripper } from "../reply/tags.ts";
-import type { AssistantMessage, ChatMessage } from "../types/model.ts";
+import { writesInTags } from "../providers/reasoning-tags.ts";
+import { createTagStripper, type TagStripper } from "../reply/tags.ts";
+import type { AssistantMessage, ChatMessage, ModelRef } from "../types/model.ts";
 import { asksForRest } from "../types/turns.ts";
 import type { RunRequest } from "./request.ts";
 
@@ -24,11 +25,15 @@ export function isUnanswered(messages: readonly ChatMessage[], { facts, tools }:
 
 /** Nothing in it can be shown, and nothing is called. */
 export const isWordless = (message: AssistantMessage): boolean =>
-  !hasCalls(message) && isBlank(withoutTags(textOf(message)));
+  !hasCalls(message) && isBlank(withoutTags(textOf(message), message));
 
-/** A text as people see it: thoughts that a model writes into it stay out. */
-export function withoutTags(text: string): string {
-  const stripper = createTagStripper({});
+/** Takes tags out of what this model writes. */
+export const stripperFor = (model: Pick<ModelRef, "provider">): TagStripper =>
+  createTagStripper({ enforceFinal: writesInTags(model) });
+
+/** A model's text as people see it: thoughts that it writes into it stay out. */
+export function withoutTags(text: string, model?: Pick<ModelRef, "provider">): string {
+  const stripper = model ? stripperFor(model) : createTagStripper();
   return stripper.push(text) + stripper.end();
 }
 

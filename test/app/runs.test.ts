@@ -27,14 +27,16 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(): Promise<void> {
+async function start(provider = "fake"): Promise<void> {
   const config = {
     gateway: { port: 0, auth: { token: TOKEN } },
     models: {
       mode: "replace",
-      providers: { fake: { baseUrl: model.url, apiKey: "k", api: "openai-completions", models: [{ id: "fake-1" }] } },
+      providers: {
+        [provider]: { baseUrl: model.url, apiKey: "k", api: "openai-completions", models: [{ id: "fake-1" }] },
+      },
     },
-    agents: { defaults: { model: "fake/fake-1" } },
+    agents: { defaults: { model: `${provider}/fake-1` } },
     logging: { level: "silent", consoleLevel: "silent" },
   };
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config));
@@ -154,4 +156,16 @@ test("with what the last failed call of a tool said", async () => {
   const id = await latest(1);
   const told = await run(["runs", "show", id], online());
   expect(told.out).toMatch(/^Last tool error +read \(no-such-file\.md\): .*no-such-file/m);
+});
+
+test.each([
+  ["google-gemini-cli", true, "only this"],
+  ["fake", false, "some preamble only this trailing"],
+])("of a model of %s, thoughts in tags are asked for: %s", async (provider, isAsked, answer) => {
+  await start(provider);
+  model.answer(() => ({ text: "<think>hm</think>some preamble <final>only this</final> trailing" }));
+  expect(await say("hello")).toMatchObject({ choices: [{ message: { content: answer } }] });
+  expect(model.calls[0]?.system.includes("## Reasoning Format")).toBe(isAsked);
+  model.answer(() => ({ text: "no tags at all" }));
+  expect(await say("hello")).toMatchObject({ choices: [{ message: { content: "no tags at all" } }] });
 });

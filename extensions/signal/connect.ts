@@ -1,17 +1,15 @@
-import { NotNow } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { download } from "./download.ts";
 import { Trouble } from "./failures.ts";
 import { Notices } from "./notices.ts";
-import { ownDaemon, versionOf } from "./own.ts";
+import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
 import { identify, receive } from "./receive.ts";
 import type { Room } from "./room.ts";
-import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
-import { findSelf } from "./self.ts";
+import { openDaemon, USUAL_URL } from "./rpc.ts";
 import { Outgoing, signs } from "./send.ts";
 import { sendFile } from "./upload.ts";
 
@@ -80,19 +78,4 @@ function speaking(room: Room): Pick<ChannelLink, "send" | "edit" | "grow" | "rem
     remove: (to, messageId) => outgoing.remove(to, messageId),
     ...signs(room, outgoing),
   };
-}
-
-/** The account's number, or the program that would serve it. Throws `OpenClawError` when the settings cannot work. */
-export async function askName(config: SignalConfig, signal: AbortSignal): Promise<string> {
-  // Two programs cannot serve one account, and the gateway's own may be running.
-  if (isOwn(config)) return `${config.account ?? "no account"}, ${await versionOf(config, signal)}`;
-  const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => config.account };
-  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
-  try {
-    await daemon.check(signal);
-    const { number, uuid } = await findSelf(daemon, config, signal);
-    return number ?? uuid ?? "an account without a number";
-  } catch (error) {
-    throw error instanceof Trouble ? new NotNow(error.message, { fix: UNREACHED_FIX, cause: error }) : error;
-  }
 }

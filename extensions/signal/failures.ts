@@ -139,5 +139,9 @@ export const unknownAccount = (message: string): OpenClawError =>
     fix: "Register the number or link a device: signal-cli link -n openclaw, then scan the code with the phone.",
   });
 
+/** As signal-cli says that it has no such account, or that Signal does not know it (any more). */
+const UNKNOWN = /not registered|specified account does not exist|authorization failed|\[40[13]\]/i;
+export const isUnknownAccount = (message: string): boolean => UNKNOWN.test(message);
+
 export const badConfig = (message: string, fix: string, cause?: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", { message, fix, cause });

@@ -39,8 +39,10 @@ export const signal: ChannelAdapter<SignalConfig> = {
         `signal-cli -a ${account} deleteLocalAccountData`,
     };
   },
+  // Java starts, and Signal is asked.
+  probeMs: 20_000,
   async probe(config, ending) {
-    const { askName } = await import("./connect.ts");
+    const { askName } = await import("./ask.ts");
     return askName(config, ending);
   },
 };

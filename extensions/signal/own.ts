@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
-import { badConfig, Trouble, unknownAccount } from "./failures.ts";
+import { badConfig, isUnknownAccount, Trouble, unknownAccount } from "./failures.ts";
 
 /** A signal-cli that the gateway starts, and starts again when it ended. */
 export interface OwnDaemon {
@@ -124,7 +124,7 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
   }
   // What it said last may still be on its way. Why it failed to start is in `child.end` already.
   await child.ended.catch(() => undefined);
-  if (/not registered|specified account does not exist/i.test(child.lastLine)) {
+  if (isUnknownAccount(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);
   }
   return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "));
@@ -179,15 +179,4 @@ function kill(pid: number, name: "SIGTERM" | "SIGKILL"): void {
     // It may have ended in between, which is what is wanted.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
-}
-
-/** The version that a program calls itself. Throws `OpenClawError` when it cannot be run. */
-export async function versionOf(config: SignalConfig, signal: AbortSignal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(config.cliPath, ["--version"], { signal, timeout: config.startupTimeoutMs }, (error, stdout) => {
-      if (!error) return resolve(stdout.trim());
-      const fix = "Install signal-cli and Java, or set channels.signal.cliPath.";
-      reject(badConfig(`${config.cliPath} cannot be run.`, fix, error));
-    });
-  });
 }

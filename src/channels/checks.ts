@@ -10,6 +10,7 @@ export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly 
   return accounts.map((account) => ({
     id: `channel.${account.adapter.id}.${account.account}`,
     title: `${account.adapter.label} (${account.account})`,
+    ...(account.adapter.probeMs !== undefined && { timeoutMs: account.adapter.probeMs }),
     run: async (signal) => [await checkAccount(account, signal)],
   }));
 }

@@ -278,4 +278,6 @@ export interface ChannelAdapter<Config = unknown> {
    * fix where more than the network may be in the way.
    */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
+  /** Milliseconds that a probe may need, where a doctor's usual two seconds are too few. */
+  readonly probeMs?: number;
 }

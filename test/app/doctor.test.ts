@@ -30,6 +30,19 @@ const examine = (input: unknown = {}) =>
 const found = (reports: readonly CheckReport[], id: string): readonly CheckResult[] =>
   reports.find((report) => report.id === `app.${id}`)?.results ?? [];
 
+it("a check may have a time of its own", async () => {
+  const slow: Check = {
+    id: "slow",
+    title: "Slow",
+    timeoutMs: 5000,
+    run: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return [{ status: "ok", message: "done" }];
+    },
+  };
+  expect((await runChecks([slow], { timeoutMs: 1 }))[0]?.results).toMatchObject([{ status: "ok" }]);
+});
+
 describe("running checks", () => {
   it("is side by side; a throw and a long silence are failures", async () => {
     const begun = performance.now();

@@ -1,7 +1,8 @@
 /**
  * `link` shows an address and is linked at once; with LINK=refused the phone says no.
  * A program that takes signal-cli's arguments (man page signal-cli(1)) and serves the fake: `-a ACCOUNT daemon --http
- * HOST:PORT …`. It says hello with its process id whenever somebody connects anew. Accounts that end in 0000 are unknown.
+ * HOST:PORT …`. `-a ACCOUNT listDevices` waits with SIGNAL_LOCK=held and
+ * fails with SIGNAL_DEVICES=network. It says hello with its process id whenever somebody connects anew. Accounts that end in 0000 are unknown.
  */
 import { SELF, startFakeSignal } from "./fake-signal.ts";
 
@@ -16,6 +17,14 @@ if (flag === "--version") {
   process.stderr.write("INFO  AccountHelper - looking\n");
   process.stderr.write(`User ${account} is not registered.\n`);
   process.exitCode = 1;
+} else if (process.argv.includes("listDevices")) {
+  if (process.env["SIGNAL_LOCK"] === "held") {
+    process.stderr.write("INFO  SignalAccount - Config file is in use by another instance, waiting…\n");
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+  }
+  const isBroken = process.env["SIGNAL_DEVICES"] === "network";
+  process.stderr.write(isBroken ? "Failed to get linked devices: Connection refused\n" : "");
+  process.exitCode = isBroken ? 3 : 0;
 } else {
   const address = process.argv[process.argv.indexOf("--http") + 1] ?? "";
   const fake = await startFakeSignal({ port: Number(address.split(":").at(-1)) });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import type { LoginStep } from "../../../src/types/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
@@ -160,6 +160,27 @@ describe("a signal-cli of our own", () => {
 
   test("doctor hears its version", async () => {
     const parsed = signal.config.parse({ account: SELF.number, cliPath });
-    expect(await signal.probe?.(parsed, AbortSignal.timeout(5000))).toBe(`${SELF.number}, signal-cli 0.13.18`);
+    const ask = async () => signal.probe?.(parsed, AbortSignal.timeout(5000));
+    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.13.18`);
+    vi.stubEnv("SIGNAL_LOCK", "held");
+    expect(await ask()).toBe(`${SELF.number}, signal-cli 0.13.18`);
+    vi.unstubAllEnvs();
+    vi.stubEnv("SIGNAL_DEVICES", "network");
+    await expect(ask()).rejects.toMatchObject({
+      name: "NotNow",
+      message: expect.stringContaining("Connection refused"),
+    });
+    vi.unstubAllEnvs();
+  });
+
+  test("doctor hears of an account that is not registered, and of none", async () => {
+    const ask = async (account?: string) =>
+      signal.probe?.(signal.config.parse({ account, cliPath }), AbortSignal.timeout(5000));
+    await expect(ask("+15550000000")).rejects.toMatchObject({
+      code: "CHANNEL_AUTH",
+      message: expect.stringContaining("+15550000000"),
+      fix: expect.stringContaining("signal-cli link"),
+    });
+    await expect(ask()).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
   });
 });

@@ -291,6 +291,14 @@ describe("who we are", () => {
     const ask = (config: object) => signal.probe?.(signal.config.parse(config), AbortSignal.timeout(5000));
     expect(await ask({ httpUrl })).toBe(SELF.number);
     await expect(ask({ httpUrl, account: "+15550000000" })).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+    fake.fail("listDevices", "unregistered");
+    await expect(ask({ httpUrl })).rejects.toMatchObject({
+      code: "CHANNEL_AUTH",
+      message: expect.stringContaining(SELF.number),
+      fix: expect.stringContaining("signal-cli link"),
+    });
+    fake.fail("listDevices", "network");
+    await expect(ask({ httpUrl })).rejects.toMatchObject({ name: "NotNow" });
     await fake.close();
     await expect(ask({ httpUrl })).rejects.toThrow("signal-cli cannot be reached");
     await expect(ask({ account: SELF.number, cliPath: "/nowhere/signal-cli" })).rejects.toMatchObject({

@@ -101,6 +101,9 @@ export class SignalAccount {
       case "sendTyping":
       case "sendReceipt":
         return { timestamp: this.now(), results: [result(params, "SUCCESS")] };
+      case "listDevices":
+        if (fault !== "unregistered") return ANSWERS[method];
+        throw new RpcError(-3, "Failed to get linked devices: [401] Authorization failed!");
       case "getAttachment":
         return this.#file(params["id"]);
       case "getSticker":

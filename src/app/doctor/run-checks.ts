@@ -14,7 +14,7 @@ export function runChecks(
   checks: readonly Check[],
   options: { timeoutMs?: number } = {},
 ): Promise<readonly CheckReport[]> {
-  return Promise.all(checks.map((check) => runCheck(check, options.timeoutMs ?? 2000)));
+  return Promise.all(checks.map((check) => runCheck(check, check.timeoutMs ?? options.timeoutMs ?? 2000)));
 }
 
 async function runCheck(check: Check, timeoutMs: number): Promise<CheckReport> {

@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { NotNow } from "openclaw/plugin-sdk";
+import { isOwn } from "./config.ts";
+import type { SignalConfig } from "./config.ts";
+import { badConfig, isUnknownAccount, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
+import type { Person } from "./people.ts";
+import { openDaemon, UNREACHED_FIX, USUAL_URL, whyNot } from "./rpc.ts";
+import type { Daemon } from "./rpc.ts";
+import { findSelf } from "./self.ts";
+
+/**
+ * The account's number, as Signal knows it: signal-cli asks Signal for the account's devices. Throws `OpenClawError` when the
+ * settings cannot work or Signal does not know the account, `NotNow` when it cannot be asked.
+ */
+export async function askName(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  try {
+    return isOwn(config) ? await askOwn(config, signal) : await askDaemon(config, signal);
+  } catch (error) {
+    throw error instanceof Trouble ? new NotNow(error.message, { fix: UNREACHED_FIX, cause: error }) : error;
+  }
+}
+
+async function askDaemon(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  let self: Person = {};
+  const account = (): string | undefined => self.number ?? self.uuid ?? config.account;
+  const options = { timeoutMs: config.timeoutSeconds * 1000, account };
+  const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
+  await daemon.check(signal);
+  self = await findSelf(daemon, config, signal);
+  const name = account() ?? "an account without a number";
+  await askSignal(daemon, name, signal);
+  return name;
+}
+
+/** A daemon lists an account of its own whatever Signal thinks of it. */
+async function askSignal(daemon: Daemon, name: string, signal: AbortSignal): Promise<void> {
+  const answer = await daemon.call("listDevices", {}, { signal });
+  if (answer.kind === "done") return;
+  if (answer.kind === "error" && answer.error.code === METHOD_NOT_FOUND) return;
+  const reason = whyNot(answer);
+  throw answer.kind === "error" ? refusal(name, reason) : new Trouble(reason);
+}
+
+/** Without a daemon of its own: two cannot serve one account, and the gateway's may be running. */
+async function askOwn(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  const { account } = config;
+  if (account === undefined) {
+    throw badConfig("channels.signal does not say which account it is.", "Set channels.signal.account to the number.");
+  }
+  const [version] = await Promise.all([versionOf(config, signal), devicesOf(config, account, signal)]);
+  return `${account}, ${version}`;
+}
+
+/** signal-cli's own word while another one has the account, which then has it registered. */
+const IN_USE = /in use by another instance/i;
+
+/** Resolves when signal-cli could ask Signal for the account's devices, or another signal-cli serves the account. */
+async function devicesOf(
+  { cliPath, startupTimeoutMs }: SignalConfig,
+  account: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { signal, timeout: startupTimeoutMs };
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const child = execFile(cliPath, ["-a", account, "listDevices"], options, (error) => {
+      if (!error || IN_USE.test(said)) resolve();
+      // That the program cannot be run is told by who asks for its version.
+      else if (error.code === "ENOENT" || error.code === "EACCES") resolve();
+      else reject(refusal(account, said.trim().split("\n").at(-1) || error.message));
+    });
+    child.stderr?.on("data", (text: string) => {
+      said += text;
+      if (IN_USE.test(said)) child.kill();
+    });
+  });
+}
+
+function refusal(account: string, reason: string): Error {
+  if (isUnknownAccount(reason)) return unknownAccount(`Signal does not know the account ${account}: ${reason}`);
+  return new NotNow(`Signal could not be asked about ${account}: ${reason}`);
+}
+
+/** The version that a program calls itself. Throws `OpenClawError` when it cannot be run. */
+async function versionOf(config: SignalConfig, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(config.cliPath, ["--version"], { signal, timeout: config.startupTimeoutMs }, (error, stdout) => {
+      if (!error) return resolve(stdout.trim());
+      const fix = "Install signal-cli and Java, or set channels.signal.cliPath.";
+      reject(badConfig(`${config.cliPath} cannot be run.`, fix, error));
+    });
+  });
+}

@@ -7,7 +7,7 @@ import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
 import { outputFor } from "./call/output.ts";
-import { refusalOn, wordsOf } from "./call/refusal.ts";
+import { refusalOn, webPageOn, wordsOf } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
 import { Size } from "./call/size.ts";
 import { Wire } from "./call/wire.ts";
@@ -75,7 +75,7 @@ class Call {
     this.#size = new Size(this.#wire);
     this.#wire.onForeignRedirect = (host) =>
       this.#fail(`The provider sends the request on to ${host}; set baseUrl to that address if it is right.`);
-    this.#wire.onBytes = () => this.#failIf(this.#size.tooManyBytes);
+    this.#wire.onBytes = () => this.#failIf(webPageOn(this.#wire) ?? this.#size.tooManyBytes);
     this.#lastEventAt = this.#clock.now();
   }
 

@@ -1,4 +1,4 @@
-import { readRefusal, readStreamRefusal, type Refusal } from "../failure/body.ts";
+import { pageTitle, readRefusal, readStreamRefusal, type Refusal } from "../failure/body.ts";
 import type { PiModel } from "../pi.ts";
 import type { Wire } from "./wire.ts";
 
@@ -8,6 +8,22 @@ export function refusalOn(wire: Wire): Refusal | undefined {
   const tail = Buffer.from(wire.tail() ?? "", "latin1").toString("utf8");
   return status >= 400 ? readRefusal(tail) : readStreamRefusal(tail);
 }
+
+/**
+ * Why an answer that is a web page cannot be one of a model: a wrong address, or a network that wants a login first. Nothing
+ * else in the page counts. Undefined when it is none; a refusal may be a page.
+ */
+export function webPageOn(wire: Wire): string | undefined {
+  const { status = 0, pieces } = wire;
+  if (status >= 400 || pieces > FIRST_PIECES) return undefined;
+  const title = pageTitle(Buffer.from(wire.tail() ?? "", "latin1").toString("utf8"));
+  if (title === undefined) return undefined;
+  const named = title === "" ? "" : ` ("${title.slice(0, 80)}")`;
+  return `The provider's address answered with a web page${named}, not with a model's answer. Check baseUrl, and whether this network asks for a login.`;
+}
+
+/** A page shows in its first line. */
+const FIRST_PIECES = 4;
 
 /** The SDKs' words for a body whose shape they do not know, and for none at all. */
 const NO_BODY = /^(\d{3}) status code \(no body\)/;

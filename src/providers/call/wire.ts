@@ -18,6 +18,8 @@ export class Wire {
   lastByteAt = 0;
   /** Bytes of the body that were read so far, decoded. */
   bytes = 0;
+  /** Pieces in which it was read. */
+  pieces = 0;
   /** Why the connection broke, with its code. */
   broke: string | undefined;
   /** Called when a request came to nothing: the refusal was read to its end, or the connection broke. */
@@ -47,6 +49,7 @@ export class Wire {
     this.headers = new Map();
     this.broke = undefined;
     this.bytes = 0;
+    this.pieces = 0;
     this.release();
   }
 
@@ -70,6 +73,7 @@ export class Wire {
     this.#kept.push(Buffer.from(chunk));
     this.#size += chunk.length;
     this.bytes += chunk.length;
+    this.pieces += 1;
     while (this.#size - (this.#kept[0]?.length ?? this.#size) >= TAIL_BYTES) {
       this.#size -= this.#kept.shift()?.length ?? 0;
       this.#hasDropped = true;

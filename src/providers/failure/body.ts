@@ -95,9 +95,17 @@ const figuresIn = (from: Shape | undefined): Record<string, number> =>
     Object.entries(from ?? {}).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),
   );
 
+/** What a web page says of itself; undefined when the text is no web page. */
+export function pageTitle(text: string): string | undefined {
+  if (!/^\s*<(?:!doctype html|html)\b/i.test(text)) return undefined;
+  return TITLE.exec(text)?.[1]?.trim() ?? "";
+}
+
+const TITLE = /<title[^>]*>([^<]{0,200})/i;
+
 function plainText(text: string): string {
   if (!/^<(?:!doctype|html|\?xml)/i.test(text)) return text;
-  const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1];
+  const title = TITLE.exec(text)?.[1];
   return title ?? text.replace(/<(?:script|style)[\s\S]*?<\/(?:script|style)>|<[^>]*>/gi, " ").trim();
 }
 

@@ -8,6 +8,8 @@ const OF_THE_REQUEST = [400, 415, 422];
  * narrow words stand above the wide ones.
  */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
+  // Our own words: what stands in the page's title says nothing of a key.
+  ["network", /address answered with a web page/i, "a wrong baseUrl, a network that asks for a login"],
   // Whole sentences of one provider, whatever status and code stand beside them.
   [
     "refusal",

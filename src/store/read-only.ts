@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../types/clock.ts";
-import type { Inbox, OutboxJournal, RunLedger, Texts } from "../types/journal.ts";
+import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../types/journal.ts";
 import { Commits } from "./commits.ts";
 import { readVersion } from "./database.ts";
 import { createInbox } from "./inbox.ts";
@@ -8,6 +8,7 @@ import { openJournal } from "./journal.ts";
 import { createLedger } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
+import { createPairing } from "./pairing.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 import { createTexts } from "./texts.ts";
 
@@ -24,11 +25,18 @@ export interface MessageSource extends RunSource {
   readonly messages: MessageLook;
 }
 
+/** What can be read about strangers. */
+export interface StrangerSource {
+  readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
+}
+
 /**
  * Opens a journal that is there, for reading alone: nothing in it changes, but one of an older version is brought up to
  * this one first. Throws `OpenClawError` as `openJournal` does.
  */
-export async function openJournalToRead(path: string): Promise<MessageSource & { close(): Promise<void> }> {
+export async function openJournalToRead(
+  path: string,
+): Promise<MessageSource & StrangerSource & { close(): Promise<void> }> {
   const db = openCurrent(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const commits = new Commits(db, path);
@@ -39,6 +47,7 @@ export async function openJournalToRead(path: string): Promise<MessageSource & {
     outbox: createOutbox(commits, clock),
     texts: createTexts(commits, clock),
     messages: createMessageLook(commits),
+    pairing: createPairing(commits, clock),
     async close() {
       db.close();
     },

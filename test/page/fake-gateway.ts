@@ -29,6 +29,7 @@ export class FakeGateway {
   readonly sent = new Map<string, string>();
   readonly approvals: Json[] = [];
   pairings: Json[] = [];
+  turnedAway: Json[] = [];
   problems: Json[] = [];
   /** What readiness tells, beside the config's problems. */
   waits: string[] = [];
@@ -174,7 +175,7 @@ export class FakeGateway {
       case "exec.approval.list":
         return { approvals: this.approvals };
       case "pairing.list":
-        return { requests: this.pairings };
+        return { requests: this.pairings, turnedAway: this.turnedAway };
       case "status":
         return {
           config: { problems: this.problems },

@@ -180,6 +180,20 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     await expect.poll(() => banners.count()).toBe(1);
   });
 
+  test("says that people were turned away, until nobody is", async () => {
+    gateway.turnedAway = [
+      { channel: "telegram", senderId: "7" },
+      { channel: "telegram", senderId: "8" },
+    ];
+    await open();
+    const line = page.getByText("2 people wrote and have no pairing code");
+    await line.waitFor();
+    await shoot("desktop-turned-away");
+    gateway.turnedAway = [];
+    gateway.emit("pairing.resolved", {});
+    await line.waitFor({ state: "detached" });
+  });
+
   test("shows tool calls folded, with arguments, result and failure", async () => {
     await open();
     const runId = await ask("list the files");

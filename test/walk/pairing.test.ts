@@ -68,6 +68,9 @@ describe.concurrent("a stranger", () => {
     expect(world.telegram.shown(3004)).toEqual([]);
     const codes = await Promise.all([3001, 3002, 3003].map((id) => codeFor(world, id)));
     expect(new Set(codes).size).toBe(3);
+    const told = /3 people wait to be let in, one person was turned away without a code: openclaw pairing list/;
+    expect((await home.run(["status"])).stdout).toMatch(told);
+    expect((await home.run(["doctor"])).stdout).toMatch(told);
   });
 
   test("is ignored by an allowlist, whose members are answered", async ({ world, expect }) => {

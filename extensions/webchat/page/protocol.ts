@@ -229,6 +229,11 @@ export function readApprovals(value: unknown): readonly Approval[] {
   return items.flatMap((item) => readApproval(item) ?? []);
 }
 
+/** How many people the answer of `pairing.list` names who wrote and have no code. */
+export function readTurnedAway(value: unknown): number {
+  return list(fields(value)["turnedAway"]).length;
+}
+
 /** Reads the answer of `pairing.list`; requests without a code are left out. */
 export function readPairings(value: unknown): readonly Pairing[] {
   return list(fields(value)["requests"]).flatMap((item) => {

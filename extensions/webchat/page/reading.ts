@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { fields, text } from "./json.ts";
-import { readApprovals, readModels, readPairings, readSessions, readStatus } from "./protocol.ts";
+import { readApprovals, readModels, readPairings, readSessions, readStatus, readTurnedAway } from "./protocol.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";
@@ -104,6 +104,6 @@ export class Reading {
   /** The strangers who ask to be let in. */
   async pairings(): Promise<void> {
     const answer = await this.#connection.request("pairing.list", {});
-    this.#store.dispatch({ type: "pairings", pairings: readPairings(answer) });
+    this.#store.dispatch({ type: "pairings", pairings: readPairings(answer), turnedAway: readTurnedAway(answer) });
   }
 }

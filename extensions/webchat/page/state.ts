@@ -35,6 +35,8 @@ export interface State {
   readonly models: readonly ModelRow[];
   readonly approvals: readonly Approval[];
   readonly pairings: readonly Pairing[];
+  /** People who wrote and have no pairing code. */
+  readonly turnedAway: number;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
   /** A token that a link brought, and that nobody asked to use yet. */
@@ -65,7 +67,7 @@ export type Action =
   | { readonly type: "approvals"; readonly approvals: readonly Approval[] }
   | { readonly type: "approval"; readonly approval: Approval }
   | { readonly type: "resolved"; readonly id: string }
-  | { readonly type: "pairings"; readonly pairings: readonly Pairing[] }
+  | { readonly type: "pairings"; readonly pairings: readonly Pairing[]; readonly turnedAway: number }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
       readonly type: "sent";
@@ -93,6 +95,7 @@ export function initialState(sessionKey: string): State {
     models: [],
     approvals: [],
     pairings: [],
+    turnedAway: 0,
     status: { problems: [], model: { id: "", provider: "", demo: false } },
   };
 }
@@ -130,7 +133,7 @@ export function reduce(state: State, action: Action): State {
     case "offered":
       return { ...state, offered: action.token };
     case "pairings":
-      return { ...state, pairings: action.pairings };
+      return { ...state, pairings: action.pairings, turnedAway: action.turnedAway };
     case "sessions":
       return afterSessions(state, action);
     case "history":

@@ -1,6 +1,6 @@
 import type { Check } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
-import type { StatePaths } from "../config/paths.ts";
+import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import { bindingsCheck } from "./bindings-check.ts";
 import { configCheck } from "./config-check.ts";
@@ -11,6 +11,7 @@ import { ownerCheck } from "./owner-check.ts";
 import { permissionCheck } from "./permission-check.ts";
 import { policyCheck } from "./policy-check.ts";
 import { promptCheck } from "./prompt-check.ts";
+import { strangersCheck } from "./strangers-check.ts";
 
 /** The checks that belong to no room. Those that need a valid config are left out without one. */
 export function appChecks(options: {
@@ -25,6 +26,7 @@ export function appChecks(options: {
     configCheck(load),
     permissionCheck(paths),
     lockCheck(paths),
+    strangersCheck(journalPath(paths)),
   ];
   if (!config) return always;
   const bound = config.bindings.length > 0 ? [bindingsCheck(config)] : [];

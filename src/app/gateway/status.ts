@@ -7,7 +7,13 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
   const ref = await defaultModel(parts);
   const found = await core.models.find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
-  const [journal, day] = await Promise.all([core.journal.stats(), core.journal.runs.totals(since)]);
+  const { pairing } = core.journal;
+  const [journal, day, requests, turnedAway] = await Promise.all([
+    core.journal.stats(),
+    core.journal.runs.totals(since),
+    pairing.list(),
+    pairing.turnedAway(),
+  ]);
   return {
     stateDir: live.paths.stateDir,
     config: {
@@ -23,6 +29,7 @@ export async function statusOf(parts: Parts): Promise<Record<string, unknown>> {
       ...("missing" in found && { problem: found.missing }),
     },
     channels: channels.status(),
+    strangers: { waiting: requests.length, turnedAway: turnedAway.length },
     journal,
     lastDay: day,
     waiting: core.dispatch.lanes.waiting,

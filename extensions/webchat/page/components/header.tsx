@@ -60,6 +60,14 @@ export function Banners(props: { state: State; chat: Chat }): VNode {
           </p>
         </div>
       ))}
+      {state.turnedAway > 0 && (
+        <div class="banner warning" role="status">
+          <Icon name="warning" />
+          <p>
+            {turnedAwayText(state.turnedAway)} <code>openclaw pairing list</code>
+          </p>
+        </div>
+      )}
       {state.notice !== undefined && (
         <div class="banner warning" role="alert">
           <p>{state.notice}</p>
@@ -71,3 +79,6 @@ export function Banners(props: { state: State; chat: Chat }): VNode {
     </div>
   );
 }
+
+const turnedAwayText = (count: number): string =>
+  `${count === 1 ? "One person wrote and has" : `${count} people wrote and have`} no pairing code, since others were waiting.`;

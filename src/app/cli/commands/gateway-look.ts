@@ -30,6 +30,7 @@ const statusShape = z.looseObject({
       failedOutboxLastDay: z.number().optional(),
     })
     .optional(),
+  strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
   lastDay: z
     .looseObject({ runs: z.number(), failed: z.number(), input: z.number(), output: z.number(), costUsd: z.number() })
     .optional(),

@@ -3,6 +3,7 @@ import { modelName } from "../../../types/model.ts";
 import { hasGateway } from "../address.ts";
 import { withGateway } from "../call-gateway.ts";
 import { writeJson, type Io } from "../io.ts";
+import { strangersText } from "../../strangers-text.ts";
 import { readState, type State } from "../state.ts";
 import { pairs, showDuration } from "../table.ts";
 import { gatewayJson, lookAtGateway, type GatewayLook, type GatewayStatus } from "./gateway-look.ts";
@@ -70,6 +71,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayLook): Rows {
     ["Channels", channelsText(told)],
     ["Work", workText(told)],
     ["Messages", messagesText(told)],
+    ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
   ];
 }

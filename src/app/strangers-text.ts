@@ -1,0 +1,18 @@
+/** How many people want to talk to an agent and are not let in. */
+export interface Strangers {
+  /** Those who have a pairing code. */
+  readonly waiting: number;
+  /** Those of the last day who have none: three others were waiting at their account. */
+  readonly turnedAway: number;
+}
+
+/** The same in words, with the command that tells more; undefined when there is nobody. */
+export function strangersText({ waiting, turnedAway }: Strangers): string | undefined {
+  const words = [
+    waiting === 0 ? [] : `${people(waiting)} ${waiting === 1 ? "waits" : "wait"} to be let in`,
+    turnedAway === 0 ? [] : `${people(turnedAway)} ${turnedAway === 1 ? "was" : "were"} turned away without a code`,
+  ].flat();
+  return words.length === 0 ? undefined : `${words.join(", ")}: openclaw pairing list`;
+}
+
+const people = (count: number): string => (count === 1 ? "one person" : `${count} people`);

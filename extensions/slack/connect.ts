@@ -1,6 +1,7 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { Account } from "./account.ts";
+import { commandForm } from "./command-form.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./failures.ts";
 import { find } from "./find.ts";
@@ -29,6 +30,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
     typing: (to) => account.typing.show(to),
     find: (to, part, options) => find(account, to, part, options),
     download: (item) => download(account, item),
+    commandForm: (to) => commandForm(config, to, account.self()?.name),
     missedSince: async (since) => missedSince(account, await account.ready(), since),
     async close() {
       end.abort();

@@ -5,6 +5,7 @@ export type {
   ChannelHost,
   ChannelLimits,
   ChannelLink,
+  CommandForm,
   ChannelLog,
   FetchedFile,
   FetchRequest,

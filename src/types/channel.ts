@@ -95,6 +95,14 @@ export interface Growth {
   end?(): Promise<void>;
 }
 
+/** How a person writes one of the gateway's commands in a chat. */
+export interface CommandForm {
+  /** What comes before the command's name, such as `/openclaw `. */
+  readonly before: string;
+  /** A sentence for the list of commands. */
+  readonly note?: string;
+}
+
 /** A running connection of one account. A capability is there when its method is there. Only `download` and `missedSince` throw. */
 export interface ChannelLink {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
@@ -116,6 +124,8 @@ export interface ChannelLink {
    * not (it is sent once more, unlabelled), `unknown` when that cannot be told.
    */
   find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
+  /** Where the platform's own app does not send a message that begins with a slash; `/` and the name where unset. */
+  commandForm?(to: Peer): CommandForm;
   /** A command of the menu or a pressed button gets no answer: what shows that it waits for one can go. */
   unanswered?(message: InboundMessage): Promise<void>;
   /**

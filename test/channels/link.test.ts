@@ -12,6 +12,7 @@ const able: Required<ChannelLink> = {
   react: sent,
   find: sent,
   typing: async () => undefined,
+  commandForm: () => ({ before: "/" }),
   unanswered: async () => undefined,
   missedSince: async () => [],
   download: async () => ({ bytes: new Uint8Array() }),

@@ -462,6 +462,18 @@ describe("commands", () => {
     expect(hall.platform.texts).toEqual(["echo: what is up?"]);
   });
 
+  it("/help lists commands as they are written in the chat", async () => {
+    Object.assign(hall.platform, { commandForm: () => ({ before: "/claw ", note: "Only here." }) });
+    await boot.ask("/help");
+    const lines = hall.platform.texts.at(-1)?.split("\n") ?? [];
+    expect(lines).toContain("/claw new – Start a fresh conversation.");
+    expect(lines).toContain("/claw reset – The same as /claw new.");
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^\/claw model – .*\/claw model provider\/id, .*, \/claw model default/),
+    );
+    expect(lines.at(-1)).toBe("Only here.");
+  });
+
   it("/status and /help answer beside a run", async () => {
     hall.model.answer(() => "hang");
     await boot.tell("first");

@@ -186,6 +186,19 @@ describe("what comes in", () => {
     expect(said).toMatchObject({ mentionsBot: true, from: { chat: { id: "C9", kind: "group", title: "crew" } } });
   });
 
+  test("commands are written as Slack's apps send them, and so written they are commands", async () => {
+    const { host, fake, link, direct, group, topic } = await begin();
+    const forms = (of: typeof link) => [direct, group, topic].map((to) => of.commandForm?.(to).before);
+    expect(forms(link)).toEqual(["/", "@test_bot /", "@test_bot /"]);
+    expect(link.commandForm?.(direct).note).toContain("begin it with a blank");
+    fake.say("D1", " /status");
+    await host.heard("/status");
+    fake.say("C9", `<@${fake.self.userId}> /think high`);
+    await host.heard("/think high");
+    const slash = await begin({ slashCommand: { enabled: true, name: "/claw" } });
+    expect(forms(slash.link)).toEqual(["/claw ", "/claw ", "@test_bot /"]);
+  });
+
   test("people and channels that Slack does not tell are called by their ids", async () => {
     const { host, fake } = await begin();
     fake.say("C404", "who am I", { user: "UGONE" });

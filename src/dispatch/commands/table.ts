@@ -1,4 +1,5 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
+import type { CommandForm } from "../../types/channel.ts";
 import type { Session } from "../../types/session.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
@@ -25,7 +26,7 @@ export const COMMANDS: readonly Command[] = [
     aliases: ["commands", "start"],
     help: "This list.",
     at: "once",
-    run: async () => ({ text: helpText() }),
+    run: async ({ message, ports }) => ({ text: helpText(ports.link(message.from)?.commandForm?.(message.from)) }),
   },
   {
     name: "think",
@@ -63,8 +64,11 @@ export function findCommand(name: string): Command | undefined {
   return COMMANDS.find((command) => command.name === name || command.aliases?.includes(name));
 }
 
-function helpText(): string {
-  return ["Commands:", ...COMMANDS.map(({ name, help }) => `/${name} – ${help}`)].join("\n");
+/** As they are written in the chat that asks. */
+function helpText({ before, note }: CommandForm = { before: "/" }): string {
+  const written = (words: string): string => words.replaceAll(/(?<=^|\s)\/(?=[a-z])/g, () => before);
+  const lines = COMMANDS.map(({ name, help }) => written(`/${name} – ${help}`));
+  return ["Commands:", ...lines, ...(note === undefined ? [] : [note])].join("\n");
 }
 
 /** Without words of its own the agent greets; with them they are the first turn of the new conversation. */

@@ -70,6 +70,22 @@ describe("links and names", () => {
     expect(paths.map((match) => match[1] ?? "").filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  test("the tests that docs/ name as showing something are there", () => {
+    const below = (dir: string) => readdirSync(join(root, dir), { recursive: true, encoding: "utf8" });
+    const there = new Set(below("test").filter((path) => path.endsWith(".test.ts")));
+    const isTest = (name: string) => [...there].some((path) => path === name || path.endsWith(`/${name}`));
+    const pages = [
+      "docs/security.md",
+      "docs/reliability.md",
+      ...below("docs/decisions").map((name) => `docs/decisions/${name}`),
+    ];
+    const named = pages.flatMap((page) => [
+      ...read(page).matchAll(/`(?:test\/)?((?!extensions\/)[\w/-]+\.test\.ts)`/g),
+    ]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.map((match) => match[1] ?? "").filter((name) => !isTest(name))).toEqual([]);
+  });
+
   test("every page of docs/ is in its index, every decision in theirs", () => {
     const missing = ["docs", "docs/decisions"].flatMap((dir) =>
       readdirSync(join(root, dir))

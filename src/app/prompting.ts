@@ -105,6 +105,7 @@ function contextFor(
     ownerIds: found.owners,
     reasoningTags: writesInTags(model),
     contextFiles: found.contextFiles,
+    ...(agent.modelAliases && { modelAliases: agent.modelAliases }),
     ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
     ...(peer && { inbound: inboundOf(peer) }),
     ...(extra !== undefined && { extra }),

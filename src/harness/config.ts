@@ -55,6 +55,16 @@ const allowedModels = z
   .record(
     z.string(),
     z.looseObject({
+      alias: z
+        .string()
+        .regex(/^[^\s/@]{1,64}$/)
+        .optional()
+        .meta(
+          about(
+            "Alias",
+            "A short name, which `/model` takes too and the system prompt names; no blanks, slashes or `@`.",
+          ),
+        ),
       params: params.optional().meta(about("Parameters", "Parameters of this model, over those of all.")),
     }),
   )

@@ -42,6 +42,8 @@ export interface AgentSettings {
   readonly pruning?: PruneRules;
   /** Longest side of an image that a model is shown; 1,200 when unset. */
   readonly imageMaxDimensionPx?: number;
+  /** `provider/model` by the short name that the config gives it. */
+  readonly modelAliases?: Readonly<Record<string, string>>;
   /** For all models, or for `provider/model` or `provider/*`; a later row counts over an earlier one. */
   readonly params?: readonly { readonly model?: string; readonly values: ModelParams }[];
   readonly timezone: string;

@@ -1,6 +1,21 @@
 /** Another test that sets the key and shows its effect: file, title, keys. */
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/chat-prompt.test.ts",
+    "shows the model the operator's words for a chat in that chat alone",
+    ["channels.groups.topics.systemPrompt", "channels.direct.systemPrompt"],
+  ],
+  [
+    "test/app/config-effects.test.ts",
+    "with a global scope all direct chats of an agent are one, and groups are not",
+    ["session.scope"],
+  ],
+  [
+    "test/app/runs.test.ts",
+    "of a model by the alias that the config gives it, which the prompt names",
+    ["agents.defaults.models.alias"],
+  ],
+  [
     "test/app/config-effects.test.ts",
     "follows the agents' defaults for blocks",
     [
@@ -178,6 +193,7 @@ export const NOT_SHOWN: readonly string[] = [
   "agents.list.identity.name",
   "agents.list.model.fallbacks",
   "agents.list.models",
+  "agents.list.models.alias",
   "agents.list.models.params.maxTokens",
   "agents.list.models.params.temperature",
   "agents.list.models.params.topP",
@@ -242,7 +258,6 @@ export const NOT_SHOWN: readonly string[] = [
   "channels.channels.topics.systemPrompt",
   "channels.channels.users",
   "channels.defaultAccount",
-  "channels.direct.systemPrompt",
   "channels.direct.topics.systemPrompt",
   "channels.dm.allowFrom",
   "channels.dm.enabled",
@@ -256,7 +271,6 @@ export const NOT_SHOWN: readonly string[] = [
   "channels.groups.allowFrom",
   "channels.groups.enabled",
   "channels.groups.roles",
-  "channels.groups.topics.systemPrompt",
   "channels.groups.users",
   "channels.guilds.channels.allow",
   "channels.guilds.channels.allowFrom",
@@ -392,7 +406,6 @@ export const NOT_SHOWN: readonly string[] = [
   "session.resetByType.thread.atHour",
   "session.resetByType.thread.idleMinutes",
   "session.resetByType.thread.mode",
-  "session.scope",
   "session.sendPolicy.rules.action",
   "session.sendPolicy.rules.match.channel",
   "session.sendPolicy.rules.match.chatType",

@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(provider = "fake"): Promise<void> {
+async function start(provider = "fake", defaults: object = {}): Promise<void> {
   const config = {
     gateway: { port: 0, auth: { token: TOKEN } },
     models: {
@@ -36,7 +36,7 @@ async function start(provider = "fake"): Promise<void> {
         [provider]: { baseUrl: model.url, apiKey: "k", api: "openai-completions", models: [{ id: "fake-1" }] },
       },
     },
-    agents: { defaults: { model: `${provider}/fake-1` } },
+    agents: { defaults: { model: `${provider}/fake-1`, ...defaults } },
     logging: { level: "silent", consoleLevel: "silent" },
   };
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config));
@@ -168,4 +168,18 @@ test.each([
   expect(model.calls[0]?.system.includes("## Reasoning Format")).toBe(isAsked);
   model.answer(() => ({ text: "no tags at all" }));
   expect(await say("hello")).toMatchObject({ choices: [{ message: { content: "no tags at all" } }] });
+});
+
+test("of a model by the alias that the config gives it, which the prompt names", async () => {
+  await start("fake", { models: { "fake/fake-1": { alias: "quick" }, "fake/fake-2": { alias: "deep" } } });
+  model.answer(() => ({ text: "noted" }));
+  expect(await say("/model deep")).toMatchObject({
+    choices: [{ message: { content: expect.stringContaining("fake/fake-2") } }],
+  });
+  expect(await say("/model nobody")).toMatchObject({
+    choices: [{ message: { content: expect.stringContaining('I do not know a model "nobody"') } }],
+  });
+  await say("hello");
+  expect(model.calls.at(-1)?.model).toBe("fake-2");
+  expect(model.calls.at(-1)?.system).toContain("- deep: fake/fake-2\n- quick: fake/fake-1");
 });

@@ -87,9 +87,14 @@ function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: bo
   return stopped === undefined ? heartbeatOf(config, entry, places.isDefault) : { stopped };
 }
 
-function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allowedModels"> {
-  const names = Object.keys(entry.models ?? defaults.models ?? {});
-  return names.length === 0 ? {} : { allowedModels: names };
+function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allowedModels" | "modelAliases"> {
+  const models = Object.entries(entry.models ?? defaults.models ?? {});
+  if (models.length === 0) return {};
+  const aliases = models.flatMap(([name, { alias }]) => (alias === undefined ? [] : [[alias, name] as const]));
+  return {
+    allowedModels: models.map(([name]) => name),
+    ...(aliases.length > 0 && { modelAliases: Object.fromEntries(aliases) }),
+  };
 }
 
 /** A model's own parameters stand behind those of all. */

@@ -1,6 +1,7 @@
 import type { ModelRef } from "../../types/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
+import { own } from "../../utils/own.ts";
 import { mayUse } from "../turn/may-use.ts";
 
 const MOST_LISTED = 20;
@@ -52,8 +53,11 @@ async function readWord(word: string, context: CommandContext): Promise<Wish> {
   return { name: word, ...(wanted.startsWith(`${ref.provider}:`) && { unknownKey: wanted }) };
 }
 
-/** `provider/id`, or the id alone when only one provider has it. */
-async function findRef(word: string, context: CommandContext): Promise<ModelRef | string> {
+/** An alias of the config, `provider/id`, or the id alone when only one provider has it. */
+async function findRef(given: string, context: CommandContext): Promise<ModelRef | string> {
+  const settings = context.ports.settings();
+  const aliases = settings.agents.get(settings.agentOf(context.key))?.modelAliases ?? {};
+  const word = own(aliases, given) ?? given;
   const slash = word.indexOf("/");
   if (slash > 0) {
     const ref = { provider: word.slice(0, slash), id: word.slice(slash + 1) };

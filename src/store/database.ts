@@ -4,13 +4,16 @@ import { count } from "./columns.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "./sqlite.ts";
 
-/** Opens the journal's file and brings its schema up to date. Throws `OpenClawError` JOURNAL_NEWER, JOURNAL_BROKEN or a disk's. */
-export function openDatabase(path: string, sync: "full" | "normal"): DatabaseSync {
+/**
+ * Opens the journal's file and brings its schema up to date; each commit is synced before it returns. Throws `OpenClawError`
+ * JOURNAL_NEWER, JOURNAL_BROKEN or a disk's.
+ */
+export function openDatabase(path: string): DatabaseSync {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { timeout: 2000 });
     refuseNewer(db, path);
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}; PRAGMA temp_store = MEMORY`);
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     migrate(db);
     return db;
   } catch (error) {

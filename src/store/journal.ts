@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from "../types/clock.ts";
+import type { OpenClawError } from "../types/errors.ts";
 import type { InboxRow, Journal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/message.ts";
-import { Commits } from "./commits.ts";
 import { readCounts, type JournalCounts } from "./counts.ts";
-import { openDatabase, readVersion } from "./database.ts";
 import { createFile, fileSize } from "./files.ts";
 import { readHeard } from "./heard.ts";
 import { createInbox } from "./inbox.ts";
 import { createApprovals, createLedger, createReceived, createValues } from "./ledger.ts";
 import { createMessageDesk, type MessageDesk } from "./messages.ts";
+import { openCommits } from "./open-commits.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
 import { pruneJournal, type Keep } from "./prune.ts";
@@ -24,7 +24,11 @@ export interface JournalOptions {
   readonly bootId: string;
   readonly log?: Log;
   readonly clock?: Clock;
-  /** `full` (default): on disk when a promise resolves. `normal`: a power cut may take the last writes. */
+  /**
+   * For the one process that holds the state directory's lock: no sync blocks the event loop. `full`: a promise resolves
+   * when its write is on disk. `normal`: a power cut may take the last writes. Unset, for commands: on disk too, but each
+   * commit blocks until it is.
+   */
   readonly sync?: "full" | "normal";
 }
 
@@ -47,6 +51,11 @@ export interface OpenJournal extends Journal {
   stats(): Promise<JournalStats>;
   /** The same without the file's size, at once. Throws what SQLite throws. */
   counts(): JournalCounts;
+  /**
+   * Resolves, if ever, with the error of a sync that failed: nobody knows which of the last writes are on disk. Every later
+   * write fails with the same error, and the process has to end.
+   */
+  readonly lost: Promise<OpenClawError>;
 }
 
 /**
@@ -57,9 +66,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
   const { path, bootId } = options;
   const clock = options.clock ?? systemClock;
   await createFile(path);
-  const db = openDatabase(path, options.sync ?? "full");
-  const commits = new Commits(db, path);
-  options.log?.debug("journal open", { path, version: readVersion(db) });
+  const { commits, lost, closeFile } = await openCommits(options);
   return {
     inbox: createInbox(commits, { bootId, clock }),
     outbox: createOutbox(commits, clock),
@@ -79,9 +86,10 @@ export async function openJournal(options: JournalOptions): Promise<OpenJournal>
       return commits.read((sql) => ({ ...readCounts(sql, clock.now()), bytes }));
     },
     counts: () => readCounts(commits.sql, clock.now()),
+    lost,
     async close() {
-      commits.flush();
-      if (db.isOpen) db.close();
+      await commits.settle();
+      await closeFile();
     },
   };
 }

@@ -7,7 +7,8 @@ export type Row = Record<string, SQLOutputValue>;
 export type Params = readonly SQLInputValue[];
 
 // SQLite's primary result codes.
-const BUSY = 5;
+/** Another connection holds a lock. */
+export const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;

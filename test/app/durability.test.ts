@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
+import { type FileHandle, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -34,29 +33,29 @@ async function liveOf(config: Record<string, unknown>) {
 }
 
 describe("journal.fsync", () => {
-  /** How SQLite itself says that it syncs: 1 normal, 2 full. */
-  async function syncOf(config: Record<string, unknown>): Promise<unknown> {
-    const opened = vi.spyOn(DatabaseSync.prototype, "exec");
-    onTestFinished(() => opened.mockRestore());
+  /** How many syncs a value of the journal has waited for. */
+  async function syncsOf(config: Record<string, unknown>): Promise<number> {
     const { live } = await liveOf(config);
     const core = await openCore(live, log, {
       links: { link: () => undefined, limits: () => undefined },
       gate: async () => ({ kind: "drop", why: "test" }),
       statusLines: () => [],
     });
-    const at = opened.mock.calls.findIndex(([sql]) => sql.includes("synchronous"));
-    const journal: unknown = opened.mock.contexts[at];
-    const row = journal instanceof DatabaseSync ? journal.prepare("PRAGMA synchronous").get() : undefined;
-    await core.close();
-    return row?.["synchronous"];
+    onTestFinished(() => core.close());
+    const handle = await open(live.paths.configPath);
+    const synced = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "datasync");
+    onTestFinished(() => synced.mockRestore());
+    await handle.close();
+    await core.journal.values.set("a", "b");
+    return synced.mock.calls.length;
   }
 
   it("is full unless the config says otherwise", async () => {
-    expect(await syncOf({})).toBe(2);
+    expect(await syncsOf({})).toBe(1);
   });
 
   it("is normal where the config says so", async () => {
-    expect(await syncOf({ journal: { fsync: "normal" } })).toBe(1);
+    expect(await syncsOf({ journal: { fsync: "normal" } })).toBe(0);
   });
 });
 

@@ -35,8 +35,11 @@ let now: number;
 const clock: Clock = { now: () => now, after: () => () => undefined };
 const opened: OpenJournal[] = [];
 
-async function open(bootId = "boot"): Promise<OpenJournal> {
-  const journal = await openJournal({ path, bootId, clock });
+/** As the gateway opens it, or as commands do. */
+type Opener = "gateway" | "command";
+
+async function open(bootId = "boot", opener: Opener = "gateway"): Promise<OpenJournal> {
+  const journal = await openJournal({ path, bootId, clock, ...(opener === "gateway" && { sync: "full" }) });
   opened.push(journal);
   return journal;
 }
@@ -376,10 +379,12 @@ describe("the file", () => {
     expect((await stat(join(dir, "state"))).mode & 0o777).toBe(0o700);
   });
 
-  it("can be opened by two at once", async () => {
-    const [one, other] = await Promise.all([open("one"), open("two")]);
+  it("can be opened by a command while the gateway has it", async () => {
+    const [one, other] = await Promise.all([open("one"), open("two", "command")]);
     await one.inbox.accept([message("a")]);
     expect(await other.inbox.accept([message("a")])).toMatchObject([{ isNew: false }]);
+    await other.inbox.accept([message("b")]);
+    expect(await one.inbox.accept([message("b")])).toMatchObject([{ isNew: false }]);
   });
 
   it("of a newer version is refused, and doctor says so", async () => {

@@ -2,6 +2,7 @@ import { createChatPort } from "../../dispatch/clients/chat.ts";
 import { endOldQuestions } from "../../dispatch/recovery/old-questions.ts";
 import { recover } from "../../dispatch/recovery/recover.ts";
 import { startServer } from "../../server/server.ts";
+import type { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
@@ -24,6 +25,8 @@ export interface Gateway {
   readonly version: string;
   modelText(): Promise<string>;
   channelsText(): string;
+  /** Resolves, if ever, with what keeps it from going on: it is to be closed, and the process to end. */
+  readonly failed: Promise<OpenClawError>;
   /** Takes nothing new, lets runs end within `graceMs`, flushes. */
   close(graceMs: number): Promise<void>;
 }
@@ -70,6 +73,7 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     version: parts.version,
     modelText: () => describeModel(parts),
     channelsText: () => channels.text(),
+    failed: core.journal.lost,
     async close(graceMs) {
       // A change in these moments must not connect a channel that has just been left.
       reloads.abort();

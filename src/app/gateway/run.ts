@@ -24,10 +24,10 @@ export interface GatewayOptions {
 
 /** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
 const GRACE_MS = 30_000;
-/** After an uncaught exception. */
+/** After an uncaught exception, and when the journal can no longer be synced. */
 const CRASH_GRACE_MS = 5000;
 
-/** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start. */
+/** The daemon, until it is told to stop. Gives the exit code; throws `OpenClawError` when it cannot start or go on. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
@@ -83,15 +83,18 @@ async function serve(live: Live, { log, lock, options, load }: Serving): Promise
   const gateway = await Promise.race([startGateway(live, { log, load, ...options }), rejectWith(guard.crashed)]);
   await lock.note({ port: gateway.port });
   await greet(gateway, live, options.token);
-  const end = await Promise.race([signalled, guard.crashed]);
-  const isCrash = typeof end === "object";
-  const graceMs = isCrash ? CRASH_GRACE_MS : graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
-  log.info("stopping", { ...(isCrash ? { because: "uncaught exception" } : { signal: end }), graceMs });
-  await gateway.close(graceMs);
+  const end = await Promise.race([
+    signalled.then((signal) => ({ why: { signal }, graceMs: graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]) })),
+    guard.crashed.then(() => ({ why: { because: "uncaught exception" }, graceMs: CRASH_GRACE_MS, exit: 1 })),
+    gateway.failed.then((error) => ({ why: { because: error.message }, graceMs: CRASH_GRACE_MS, error })),
+  ]);
+  log.info("stopping", { ...end.why, graceMs: end.graceMs });
+  await gateway.close(end.graceMs);
   log.info("stopped");
   log.flush();
   guard.release();
-  return isCrash ? 1 : 0;
+  if ("error" in end) throw end.error;
+  return "exit" in end ? end.exit : 0;
 }
 
 async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {

@@ -1,0 +1,139 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openJournal } from "../../src/store/journal.ts";
+import { openOnDisk } from "./slow-disk.ts";
+
+let dir: string;
+let path: string;
+const closing: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "wal-"));
+  path = join(dir, "journal.sqlite");
+});
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await rm(dir, { recursive: true });
+});
+
+async function open() {
+  const opened = await openOnDisk(path);
+  closing.push(() => opened.close());
+  return opened;
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Whether a promise is settled once the loop has turned a few times. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  return settled;
+}
+
+describe("a sync that takes long", () => {
+  it("holds up what it has to make durable, and those who read it; not the event loop", async () => {
+    const { disk, set, keys } = await open();
+    const write = set("a");
+    const read = keys();
+    expect(await isSettled(write)).toBe(false);
+    expect(await isSettled(read)).toBe(false);
+    disk.syncs[0]?.resolve();
+    await write;
+    expect(await read).toEqual(["a"]);
+  });
+
+  it("is followed by one sync for all that was written meanwhile", async () => {
+    const { disk, set } = await open();
+    const first = set("first");
+    await turn();
+    const others: Promise<void>[] = [];
+    for (const key of ["a", "b", "c"]) {
+      others.push(set(key));
+      await turn();
+    }
+    disk.syncs[0]?.resolve();
+    await first;
+    expect(await isSettled(Promise.all(others))).toBe(false);
+    expect(disk.syncs).toHaveLength(2);
+    disk.syncs[1]?.resolve();
+    await Promise.all(others);
+  });
+});
+
+describe("a sync that fails", () => {
+  it.each([
+    ["EIO", "DISK_WRITE"],
+    ["ENOSPC", "DISK_FULL"],
+  ])("with %s fails what waits for it and all that comes, and says that the process has to end", async (code, told) => {
+    const { disk, wal, set } = await open();
+    disk.during = (_file, sync) => sync.reject(Object.assign(new Error(code), { code }));
+    await expect(set("a")).rejects.toMatchObject({ code: told });
+    expect(await wal.lost).toMatchObject({ code: told });
+    disk.during = (_file, sync) => sync.resolve();
+    await expect(set("b")).rejects.toMatchObject({ code: told });
+  });
+});
+
+describe("another program that holds the write lock", () => {
+  it("is waited for without a block of the event loop", async () => {
+    const { disk, set, keys } = await open();
+    disk.during = (_file, sync) => sync.resolve();
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const write = set("a");
+    const read = keys();
+    expect(await isSettled(write)).toBe(false);
+    other.exec("INSERT INTO kept (key, value) VALUES ('theirs', 'v'); COMMIT");
+    other.close();
+    await write;
+    expect(await read).toEqual(["a", "theirs"]);
+  });
+
+  it("for longer than two seconds fails the write, and a later one works", async () => {
+    const { disk, set } = await open();
+    disk.during = (_file, sync) => sync.resolve();
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(set("a")).rejects.toMatchObject({ code: "DISK_WRITE" });
+    other.exec("ROLLBACK");
+    other.close();
+    await set("b");
+  });
+});
+
+describe("the log", () => {
+  it("is copied into the database when it is long, and written from its beginning again", async () => {
+    const journal = await openJournal({ path, bootId: "b", sync: "full" });
+    const sizes: number[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      await journal.values.set(`key ${n}`, "x".repeat(400_000));
+      sizes.push((await stat(`${path}-wal`)).size);
+    }
+    expect(Math.max(...sizes)).toBeLessThan(6 * 1024 * 1024);
+    await journal.close();
+    const again = await openJournal({ path, bootId: "c", sync: "full" });
+    for (let n = 0; n < 60; n += 1) expect(await again.values.get(`key ${n}`)).toHaveLength(400_000);
+    await again.close();
+  });
+
+  it("may grow while a reader needs it, and becomes short again", async () => {
+    const journal = await openJournal({ path, bootId: "b", sync: "full" });
+    const reader = new DatabaseSync(path, { readOnly: true });
+    reader.exec("BEGIN; SELECT * FROM kept");
+    for (let n = 0; n < 50; n += 1) await journal.values.set(`key ${n}`, "x".repeat(400_000));
+    expect((await stat(`${path}-wal`)).size).toBeGreaterThan(16 * 1024 * 1024);
+    reader.exec("COMMIT");
+    reader.close();
+    for (let n = 0; n < 5; n += 1) await journal.values.set(`key ${n}`, "y".repeat(400_000));
+    expect((await stat(`${path}-wal`)).size).toBeLessThan(6 * 1024 * 1024);
+    await journal.close();
+  });
+});

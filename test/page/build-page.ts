@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
 
-export const CHROMIUM = "/usr/bin/chromium";
 export const ARGS = [
   "--no-sandbox",
   "--disable-gpu",

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,11 +7,11 @@ import { gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ARGS, buildPage, CHROMIUM } from "./build-page.ts";
+import { ARGS, buildPage } from "./build-page.ts";
+import { CHROMIUM, hasChromium } from "./chromium.ts";
 import { FakeGateway, Refusal, said, TOKEN } from "./fake-gateway.ts";
 
 const SHOTS = process.env["PAGE_SHOTS"];
-if (!existsSync(CHROMIUM)) console.log(`the page is not tested in a browser: ${CHROMIUM} is not installed`);
 
 let files: ReadonlyMap<string, { type: string; body: Uint8Array }> = new Map();
 let profile: string;
@@ -47,7 +47,7 @@ function listen(to: Page): void {
   to.on("pageerror", (error) => complaints.push(String(error)));
 }
 
-describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
+describe.skipIf(!hasChromium)("the page", () => {
   beforeAll(async () => {
     files = await buildPage();
     profile = await mkdtemp(path.join(tmpdir(), "page-"));

@@ -25,6 +25,8 @@ export async function openTdlib(): Promise<((html: string) => ParsedEntities) | 
     parse("loads");
     return parse;
   } catch (error) {
+    // `npm ci` brings the library on this platform: without it the installation is not whole.
+    if (process.env["CI"] && process.platform === "linux" && process.arch === "x64") throw error;
     console.warn(`TDLib is not installed here, its tests are left out: ${String(error)}`);
     return undefined;
   }

@@ -62,6 +62,7 @@ function findReason(): string | undefined {
 }
 
 const reason = findReason();
+if (folder !== undefined && reason !== undefined) throw new Error(reason);
 /** False, with the reason printed, where it cannot be started. */
 export const hasTwin = reason === undefined;
 if (!hasTwin) console.log(`the third-party Discord is left out: ${reason}`);

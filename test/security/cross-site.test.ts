@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server as HttpServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Secret } from "../../src/types/secret.ts";
-import { ARGS, buildPage, CHROMIUM } from "../page/build-page.ts";
+import { ARGS, buildPage } from "../page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../page/chromium.ts";
 import { connectParams, RawClient, startGateway, type TestGateway } from "../server/gateway.ts";
 
 /** As long as the gateway's own. */
@@ -28,7 +29,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve));
   const address = hostile.address();
   hostileUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
-  if (existsSync(CHROMIUM)) browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+  if (hasChromium) browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
 });
 
 afterAll(async () => {
@@ -53,7 +54,7 @@ async function isLetIn({ url }: TestGateway, token: string): Promise<boolean> {
   return answer["ok"] === true;
 }
 
-describe.skipIf(!existsSync(CHROMIUM))("a hostile site in the operator's browser", () => {
+describe.skipIf(!hasChromium)("a hostile site in the operator's browser", () => {
   test.each([
     ["a token as the gateway makes it", TOKEN],
     ["a short token", SHORT],

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ARGS, buildPage, CHROMIUM } from "../page/build-page.ts";
+import { ARGS, buildPage } from "../page/build-page.ts";
+import { CHROMIUM, hasChromium } from "../page/chromium.ts";
 import { FakeGateway, TOKEN } from "../page/fake-gateway.ts";
 
 /** What a model may be made to answer, each of which once took the page with it or takes it long to draw. */
@@ -27,7 +27,7 @@ let gateway: FakeGateway;
 let page: Page;
 const errors: string[] = [];
 
-describe.skipIf(!existsSync(CHROMIUM))("no answer blinds the page", () => {
+describe.skipIf(!hasChromium)("no answer blinds the page", () => {
   beforeAll(async () => {
     gateway = new FakeGateway(await buildPage());
     const port = await gateway.listen();

@@ -1,14 +1,13 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { z } from "zod";
+import { CHROMIUM } from "../page/chromium.ts";
 import { PATIENCE_MS } from "../walk/gateway.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
-export const hasChromium = existsSync(CHROMIUM);
 const SHOTS = process.env["PAGE_SHOTS"];
 const ARGS = [
   "--no-sandbox",
@@ -17,8 +16,6 @@ const ARGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-
-if (!hasChromium) console.log(`the page is not walked in a browser: ${CHROMIUM} is not installed`);
 
 /** What Chromium itself says when a gateway goes away; everything else on the console is a fault. */
 const GONE = /WebSocket connection to|ERR_CONNECTION|ERR_EMPTY_RESPONSE/;

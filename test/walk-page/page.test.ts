@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { startFakeModel, type FakeModel, type ModelCall } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram } from "../fakes/telegram.ts";
 import { makeHome, PATIENCE_MS, TOKEN, walkConfig, type Home } from "../walk/gateway.ts";
-import { Browser, hasChromium, type Tab } from "./browser.ts";
+import { hasChromium } from "../page/chromium.ts";
+import { Browser, type Tab } from "./browser.ts";
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP8z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==";
 

@@ -39,6 +39,14 @@ export { NotNow } from "../types/not-now.ts";
 export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
 export { accountInputs, readAccounts } from "../channels/config.ts";
+export type {
+  ChannelContribution,
+  ChannelSetup,
+  ContributionRegistry,
+  Contributor,
+  SetupFlag,
+  SetupValues,
+} from "../types/contribution.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
 export type { AgentInternalEvent } from "../types/internal-event.ts";
 export type { InputProvenance } from "../types/model.ts";

@@ -2,9 +2,11 @@ import { accountInputs } from "../channels/config.ts";
 import type { ConfiguredAccount } from "../channels/ports.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { accountId } from "../types/ids.ts";
+import type { ChannelContribution } from "../types/contribution.ts";
 import { defaultAccountOf } from "./accounts.ts";
 import { isRecord } from "./config/problem.ts";
 import type { Config } from "./config/schema.ts";
+import { contributions } from "./contributions.ts";
 import { bundledChannels, findAdapter } from "./gateway/extensions.ts";
 import { own } from "../utils/own.ts";
 
@@ -36,7 +38,7 @@ export async function findAccount(
   channel: string,
   account: string | undefined,
 ): Promise<ConfiguredAccount> {
-  if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
+  findChannel(channel);
   const wanted = account ?? defaultAccountOf(config, channel);
   const accounts = await accountsOf(config, channel);
   const found = accounts.find((one) => one.account === wanted);
@@ -49,7 +51,14 @@ export async function findAccount(
   });
 }
 
-export const unknownChannel = (channel: string): OpenClawError =>
+/** Throws `CHANNEL_MISSING` for a channel that nobody brings. */
+export function findChannel(id: string): ChannelContribution {
+  const found = contributions.channel(id);
+  if (!found) throw unknownChannel(id);
+  return found;
+}
+
+const unknownChannel = (channel: string): OpenClawError =>
   new OpenClawError("CHANNEL_MISSING", {
     message: `There is no channel "${channel}".`,
     fix: `Those that there are: ${bundledChannels.join(", ")}.`,

@@ -11,6 +11,7 @@ import type { Clock } from "../types/clock.ts";
 import type { Texts } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Sessions } from "../types/session.ts";
+import { contributions } from "./contributions.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 
@@ -41,7 +42,7 @@ export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
     hooks,
     engines,
     ports: {
-      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
+      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, ...contributions.turnKinds]),
       hooks,
       texts,
       pruned: new PruneMemory(),

@@ -9,13 +9,14 @@ import {
   sourcesOf,
 } from "../../extensions/webchat/page/channel-setup.ts";
 import { heldElsewhere, readChannels, readLogin, type ChannelAccount } from "../../extensions/webchat/page/channels.ts";
-import { setupFields } from "../../src/app/channel-setup.ts";
+import { contributions } from "../../src/app/contributions.ts";
+import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({
-  channels: ["discord", "signal", "slack", "telegram", "whatsapp"].map((channel) => ({
-    channel,
-    label: channel,
-    login: channel === "whatsapp",
+  channels: contributions.channels.map((channel) => ({
+    channel: channel.id,
+    label: channel.label,
+    login: channel.id === "whatsapp",
     fields: setupFields(channel),
   })),
 });

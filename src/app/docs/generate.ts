@@ -3,16 +3,18 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { schemaKeys } from "../config/schema-keys.ts";
 import { jsonSchema } from "../config/schema.ts";
+import { bundledList } from "./bundled-list.ts";
 import { channelKeys } from "./channel-schemas.ts";
 import { configExample } from "./config-example.ts";
 import { configTable } from "./config-table.ts";
 
-/** The files that come from the schema, by their place in the repository. */
+/** The files that come from the schema and from the folders of extensions, by their place in the repository. */
 async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
+    ["src/app/bundled.ts", bundledList(root)],
   ]);
 }
 

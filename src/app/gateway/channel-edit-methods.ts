@@ -2,7 +2,8 @@ import { z } from "zod";
 import { OpenClawError } from "../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
-import { unknownChannel } from "../channel-accounts.ts";
+import type { ChannelContribution } from "../../types/contribution.ts";
+import { findChannel } from "../channel-accounts.ts";
 import {
   isAccountName,
   putAccount,
@@ -12,8 +13,7 @@ import {
   removeAccount,
   switchAccount,
 } from "../channel-edit.ts";
-import { impliedBy, misfitOf } from "../channel-fit.ts";
-import { fieldOf, keysFrom, setupFields } from "../channel-setup.ts";
+import { fieldOf, keysFrom, misfitOf, setupFields, withImplied } from "../../channels/setup.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../config/problem.ts";
 import { resolveSecrets } from "../config/secrets.ts";
@@ -75,7 +75,7 @@ const namesOf = ({ channel, accountId }: z.output<typeof oneAccount>) => ({ chan
 async function setupOf(channel: string) {
   const adapter = await findAdapter(channel);
   const facts = { label: adapter?.label ?? channel, login: adapter?.login !== undefined };
-  return { channel, ...facts, fields: setupFields(channel) };
+  return { channel, ...facts, fields: setupFields(findChannel(channel)) };
 }
 
 /** Changes the file; gives back the account's name. */
@@ -96,16 +96,16 @@ async function editAndTell({ live, log }: Parts, did: string, { channel, work }:
 }
 
 async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<string> {
-  if (!bundledChannels.includes(channel)) throw unknownChannel(channel);
+  const contribution = findChannel(channel);
   if (accountId !== undefined && !isAccountName(accountId)) throw refused("Use letters, digits, - and _.", "accountId");
   const of = { channel, account: accountId };
   const given = Object.entries(values).flatMap(([key, value]) =>
     value.trim() === "" ? [] : [[key, value.trim()] as const],
   );
   const before = await readAccount(load, of);
-  if (before && !replace && isSetUp(channel, before)) throw taken(accountId ?? "default");
-  if (!replace) checkRequired(channel, given, useEnv);
-  const keys = await fitting(load, of, keysFrom(channel, given, useEnv));
+  if (before && !replace && isSetUp(contribution, before)) throw taken(accountId ?? "default");
+  if (!replace) checkRequired(contribution, given, useEnv);
+  const keys = await fitting(load, of, keysFrom(contribution, given, useEnv));
   await checkSecrets(load, channel, keys);
   await putAccount(load, of, keys);
   return accountId ?? "default";
@@ -121,20 +121,25 @@ async function fitting(
 ): Promise<Keys> {
   const { channel } = of;
   const before = await readAccountToBe(load, of);
-  const keys = impliedBy(channel, given, before);
-  const wrong = misfitOf(channel, keys, before);
+  const contribution = findChannel(channel);
+  const keys = withImplied(contribution, given, before);
+  const wrong = misfitOf(contribution, keys, before);
   if (!wrong) return keys;
   const { kind, message, fix, key } = wrong;
-  throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(channel, key));
+  throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(contribution, key));
 }
 
 /** An account without what it is asked for is a beginning that may be gone on with. */
-function isSetUp(channel: string, account: Readonly<Record<string, unknown>>): boolean {
+function isSetUp(channel: ChannelContribution, account: Readonly<Record<string, unknown>>): boolean {
   if (setupFields(channel).length === 0) return account["enabled"] !== false;
   return Object.keys(account).some((key) => fieldOf(channel, key) !== undefined);
 }
 
-function checkRequired(channel: string, given: readonly (readonly [string, string])[], useEnv: boolean): void {
+function checkRequired(
+  channel: ChannelContribution,
+  given: readonly (readonly [string, string])[],
+  useEnv: boolean,
+): void {
   const names = given.map(([key]) => key);
   const missing = setupFields(channel).find((field) => field.required && !names.includes(field.name));
   if (!missing || names.includes("tokenFile") || (useEnv && missing.env !== undefined)) return;
@@ -151,7 +156,7 @@ async function checkSecrets(load: LoadOptions, channel: string, keys: ReadonlyMa
   if (!problem) return;
   const key = String(problem.path[2]);
   const value = keys.get(key);
-  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(channel, key));
+  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(findChannel(channel), key));
 }
 
 const placeOf = ({ source }: Readonly<Record<string, unknown>>): string => (source === "env" ? "useEnv" : "tokenFile");
@@ -159,7 +164,7 @@ const placeOf = ({ source }: Readonly<Record<string, unknown>>): string => (sour
 function refusalOf(error: OpenClawError, channel: string): MethodError {
   const { code, message, fix } = error;
   const [problem] = error instanceof ConfigError ? error.problems : [];
-  const field = problem && fieldOf(channel, String(readPath(problem.key).at(-1)));
+  const field = problem && fieldOf(findChannel(channel), String(readPath(problem.key).at(-1)));
   if (problem && field !== undefined) return refused(sentence(problem.message), field);
   return refused(`${message} ${fix}`, undefined, code);
 }

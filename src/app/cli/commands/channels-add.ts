@@ -1,53 +1,56 @@
 import { text as readAll } from "node:stream/consumers";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { askedFlag, keysFrom, misfitError, misfitOf, withImplied } from "../../../channels/setup.ts";
+import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
-import { unknownChannel } from "../../channel-accounts.ts";
+import { findChannel } from "../../channel-accounts.ts";
 import { checkAccountName, findPlace, putAccount, rawConfig, readAccountToBe } from "../../channel-edit.ts";
-import { impliedBy, misfit, misfitOf } from "../../channel-fit.ts";
-import { askedFlag, isSecret, keysFrom, type SetupFlags } from "../../channel-setup.ts";
 import { valueAt } from "../../config/problem.ts";
 import { removeConfigValue } from "../../config/write.ts";
-import { findAdapter } from "../../gateway/extensions.ts";
 import { askHidden, canAsk, confirmed } from "../ask.ts";
 import type { Io } from "../io.ts";
 import { readState, type State } from "../state.ts";
 
-export interface AddFlags extends SetupFlags {
+/** Flags of channels by their names; which there are each channel says in its setup. */
+type SetupFlags = Readonly<Record<string, string>>;
+
+export interface AddFlags {
   readonly channel: string;
   readonly account?: string;
   readonly useEnv?: boolean;
+  readonly setup: SetupFlags;
 }
 
 /** Writes an account into the config, or changes one. Throws USAGE, and what writing the config throws. */
-export async function channelsAdd(io: Io, { channel, account, useEnv, ...given }: AddFlags): Promise<number> {
-  const adapter = await findAdapter(channel);
-  if (!adapter) throw unknownChannel(channel);
+export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup }: AddFlags): Promise<number> {
+  const channel = findChannel(id);
+  const adapter = await channel.adapter();
   checkAccountName(account);
   const state = await readState(io);
-  const isEnough = useEnv === true || (await isThere(state, channel, account));
-  const flags = await filledIn(io, channel, given, isEnough);
-  const before = await readAccountToBe(state.load, { channel, account });
+  const isEnough = useEnv === true || (await isThere(state, id, account));
+  const flags = await filledIn(io, channel, setup, isEnough);
+  const before = await readAccountToBe(state.load, { channel: id, account });
   const keys = await fitting(io, channel, keysFrom(channel, Object.entries(flags), useEnv === true), before);
   await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
-  await putAccount(state.load, { channel, account }, keys);
+  await putAccount(state.load, { channel: id, account }, keys);
   io.out(`${adapter.label} (${account ?? "default"}) is in ${state.load.path}; a running gateway starts it at once.\n`);
   const more = account === undefined ? "" : ` --account ${account}`;
-  if (adapter.login) io.out(`Link it: openclaw channels login --channel ${channel}${more}\n`);
+  if (adapter.login) io.out(`Link it: openclaw channels login --channel ${id}${more}\n`);
   return 0;
 }
 
 /** Asks at a terminal for what is missing still. Throws USAGE for an account that could not work. */
 async function fitting(
   io: Io,
-  channel: string,
+  channel: ChannelContribution,
   given: ReadonlyMap<string, unknown>,
   before: Readonly<Record<string, unknown>>,
 ): Promise<ReadonlyMap<string, unknown>> {
-  const keys = impliedBy(channel, given, before);
+  const keys = withImplied(channel, given, before);
   const wrong = misfitOf(channel, keys, before);
   if (!wrong) return keys;
-  if (wrong.kind === "shape" || !canAsk(io)) throw misfit(wrong);
+  if (wrong.kind === "shape" || !canAsk(io)) throw misfitError(wrong);
   const value = nonEmpty(await askHidden(`${wrong.message} It is: `));
   return fitting(io, channel, new Map([...keys, [wrong.key, value]]), before);
 }
@@ -77,7 +80,12 @@ async function isConfirmed(io: Io, question: string): Promise<boolean> {
 }
 
 /** `-` reads the secret from a pipe; one that is missing is asked for, unseen. */
-async function filledIn(io: Io, channel: string, flags: SetupFlags, isEnough: boolean): Promise<SetupFlags> {
+async function filledIn(
+  io: Io,
+  channel: ChannelContribution,
+  flags: SetupFlags,
+  isEnough: boolean,
+): Promise<SetupFlags> {
   const piped = Object.entries(flags).filter(([, value]) => value === "-");
   if (piped.length > 1)
     throw new OpenClawError("USAGE", { message: "Only one value can be piped.", fix: "Give the others as files." });
@@ -87,12 +95,12 @@ async function filledIn(io: Io, channel: string, flags: SetupFlags, isEnough: bo
   if (asked === undefined || isEnough || Object.keys(flags).length > 0) return flags;
   if (!canAsk(io)) {
     throw new OpenClawError("USAGE", {
-      message: `The token of ${channel} is missing.`,
+      message: `The token of ${channel.id} is missing.`,
       fix: "Give --token - and pipe it in, --token-file <path>, or --use-env.",
     });
   }
-  const what = isSecret(channel, asked) ? "Token" : "Value";
-  return { [asked]: nonEmpty(await askHidden(`${what} of ${channel}: `)) };
+  const what = asked.secret ? "Token" : "Value";
+  return { [asked.name]: nonEmpty(await askHidden(`${what} of ${channel.id}: `)) };
 }
 
 function nonEmpty(text: string): string {

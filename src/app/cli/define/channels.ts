@@ -4,6 +4,7 @@ import type { AddFlags, RemoveFlags } from "../commands/channels-add.ts";
 import type { LoginFlags } from "../commands/channels-login.ts";
 import type { StatusFlags } from "../commands/channels.ts";
 import type { SendFlags } from "../commands/message.ts";
+import { contributions } from "../../contributions.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 interface Json {
@@ -64,26 +65,19 @@ function defineLooks(channels: Command, act: Act): void {
 }
 
 function defineEdits(channels: Command, act: Act): void {
-  channels
+  const add = channels
     .command("add")
     .description("add an account to the config, or change one")
     .requiredOption("--channel <name>", "the platform")
     .option("--account <id>", "a name for it, when there are several")
-    .option("--token <token>", "the bot's token; - reads it from a pipe")
-    .option("--token-file <path>", "a file that holds the token")
-    .option("--bot-token <token>", "the same as --token; Slack: xoxb-…")
-    .option("--app-token <token>", "Slack: xapp-…, for Socket Mode")
-    .option("--secret <secret>", "Slack: the signing secret, for the Events API")
-    .option("--signal-number <e164>", "Signal: the number of the account")
-    .option("--http-url <url>", "Signal: address of a signal-cli that runs already")
-    .option("--cli-path <path>", "Signal: the signal-cli program")
-    .option(
-      "--use-env",
-      "the token stays in TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, SLACK_BOT_TOKEN and SLACK_APP_TOKEN",
-    )
+    .option("--use-env", `the token stays in ${environmentNames().join(", ")}`)
     .action(
-      act(async (io, options: AddFlags) => (await import("../commands/channels-add.ts")).channelsAdd(io, options)),
+      act(async (io, { channel, account, useEnv, ...setup }: Omit<AddFlags, "setup"> & Record<string, string>) => {
+        const { channelsAdd } = await import("../commands/channels-add.ts");
+        return channelsAdd(io, { channel, setup, ...(account !== undefined && { account }), useEnv: useEnv === true });
+      }),
     );
+  for (const [usage, about] of setupOptions()) add.option(usage, about);
   channels
     .command("remove")
     .description("take an account out of the config")
@@ -96,6 +90,24 @@ function defineEdits(channels: Command, act: Act): void {
       ),
     );
 }
+
+/** The flags of all channels; one that several have is explained by the first. */
+function setupOptions(): ReadonlyMap<string, string> {
+  const options = new Map<string, string>();
+  for (const { label, setup } of contributions.channels) {
+    for (const { usage, about } of setup.flags) {
+      const isShared = contributions.channels.some(
+        (other) => other.label !== label && other.setup.flags.some((flag) => flag.usage === usage),
+      );
+      if (!options.has(usage)) options.set(usage, isShared ? about : `${label}: ${about}`);
+    }
+  }
+  return options;
+}
+
+const environmentNames = (): readonly string[] => [
+  ...new Set(contributions.channels.flatMap(({ setup }) => setup.flags.flatMap(({ secret }) => secret?.env ?? []))),
+];
 
 function defineLogins(channels: Command, act: Act): void {
   channels

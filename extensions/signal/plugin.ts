@@ -1,0 +1,38 @@
+import type { Contributor } from "openclaw/plugin-sdk";
+
+/** Registers Signal. */
+export const contributor: Contributor = {
+  id: "signal",
+  register: (registry) =>
+    registry.addChannel({
+      id: "signal",
+      label: "Signal",
+      config: async () => (await import("./config.ts")).signalConfig,
+      adapter: async () => (await import("./index.ts")).signal,
+      setup: {
+        flags: [
+          {
+            name: "signalNumber",
+            usage: "--signal-number <e164>",
+            about: "the number of the account",
+            key: "account",
+            label: "Phone number, as +49301234567",
+          },
+          {
+            name: "httpUrl",
+            usage: "--http-url <url>",
+            about: "address of a signal-cli that runs already",
+            key: "httpUrl",
+            label: "Address of a signal-cli that runs already (optional)",
+          },
+          {
+            name: "cliPath",
+            usage: "--cli-path <path>",
+            about: "the signal-cli program",
+            key: "cliPath",
+            label: "The signal-cli program (optional)",
+          },
+        ],
+      },
+    }),
+};

@@ -1,0 +1,14 @@
+import type { Contributor } from "openclaw/plugin-sdk";
+
+/** Registers WhatsApp. An account has no keys of its own: it is linked afterwards. */
+export const contributor: Contributor = {
+  id: "whatsapp",
+  register: (registry) =>
+    registry.addChannel({
+      id: "whatsapp",
+      label: "WhatsApp",
+      config: async () => (await import("./config.ts")).whatsappConfig,
+      adapter: async () => (await import("./index.ts")).whatsapp,
+      setup: { flags: [] },
+    }),
+};

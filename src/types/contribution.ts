@@ -1,0 +1,74 @@
+import type { z } from "zod";
+import type { ChannelAdapter } from "./channel.ts";
+import type { TurnKind } from "./turn-kind.ts";
+
+/** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
+export interface Contributor {
+  readonly id: string;
+  /** Called once, before anything that it adds is used. It must not load what costs much: each part is loaded when it is needed. */
+  register(registry: ContributionRegistry): void;
+}
+
+/** What can be added. Each call throws when another contributor has taken the name. */
+export interface ContributionRegistry {
+  addChannel(channel: ChannelContribution): void;
+  addTurnKind(kind: TurnKind): void;
+}
+
+/** A channel. Neither part loads the platform's SDK: a channel that is off costs nothing. */
+export interface ChannelContribution {
+  /** As in `channels.<id>`. */
+  readonly id: string;
+  /** Its name for people. */
+  readonly label: string;
+  /** Schema of an account, for checking the config file. */
+  config(): Promise<z.ZodType>;
+  adapter(): Promise<ChannelAdapter>;
+  readonly setup: ChannelSetup;
+}
+
+/** How an account is set up: by `channels add` and by the page's form. */
+export interface ChannelSetup {
+  readonly flags: readonly SetupFlag[];
+  /** Keys that an account gets because of others that it is given. */
+  implied?(account: SetupValues): SetupValues;
+  /** The first value that the account cannot work without. */
+  missing?(account: SetupValues): MissingValue | undefined;
+}
+
+export type SetupValues = Readonly<Record<string, unknown>>;
+
+/** A flag of `channels add`, and a field of the form. */
+export interface SetupFlag {
+  /** In camel case, as the command line gives it: `botToken` of `--bot-token`. */
+  readonly name: string;
+  /** As commander takes it: `--bot-token <token>`. */
+  readonly usage: string;
+  readonly about: string;
+  /** The account's key that it becomes. */
+  readonly key: string;
+  /** What the form calls it. Not part of the form when unset. */
+  readonly label?: string;
+  /** Must not be shown anywhere; with the environment variable that `--use-env` takes instead. */
+  readonly secret?: { readonly env?: string };
+  /** Asked for at the terminal when nothing is given, and required by the form. */
+  readonly isRequired?: boolean;
+  /** The value is a path, and the key becomes a reference to that file. */
+  readonly isFile?: boolean;
+  /** What a value must look like. Values in files and variables are not looked at. */
+  readonly shape?: ValueShape;
+}
+
+export interface ValueShape {
+  readonly pattern: RegExp;
+  /** A sentence without its full stop. */
+  readonly what: string;
+  /** Where a person finds the right value. */
+  readonly fix: string;
+}
+
+export interface MissingValue {
+  readonly key: string;
+  readonly message: string;
+  readonly fix: string;
+}

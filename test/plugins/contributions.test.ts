@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { keysFrom, misfitOf, setupFields } from "../../src/channels/setup.ts";
+import { MESSAGE, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
+import { Contributions } from "../../src/plugins/contributions.ts";
+import type { ChannelContribution, Contributor } from "../../src/types/contribution.ts";
+
+const MATRIX: ChannelContribution = {
+  id: "matrix",
+  label: "Matrix",
+  config: async () => z.object({}),
+  adapter: () => Promise.reject(new Error("not connected here")),
+  setup: {
+    flags: [
+      {
+        name: "accessToken",
+        usage: "--access-token <token>",
+        about: "the bot's token",
+        key: "accessToken",
+        label: "Access token",
+        secret: { env: "MATRIX_TOKEN" },
+        isRequired: true,
+        shape: { pattern: /^syt_/, what: "Matrix's token begins with syt_", fix: "Element shows it." },
+      },
+    ],
+    missing: ({ homeserver }) =>
+      homeserver ? undefined : { key: "homeserver", message: "Matrix needs a homeserver.", fix: "Add it." },
+  },
+};
+
+const matrix: Contributor = {
+  id: "matrix",
+  register(registry) {
+    registry.addChannel(MATRIX);
+    registry.addTurnKind({ ...MESSAGE, name: "matrix-invite" });
+  },
+};
+
+it("one registration adds a channel with its flags and form, and a kind of turn", () => {
+  const added = new Contributions([matrix]);
+  expect(added.channels.map(({ id }) => id)).toEqual(["matrix"]);
+  expect(turnKinds(added.turnKinds).isKnown({ options: { kind: "matrix-invite" } })).toBe(true);
+  const field = { name: "accessToken", label: "Access token", secret: true, required: true, env: "MATRIX_TOKEN" };
+  expect(setupFields(MATRIX)).toEqual([field]);
+  expect([...keysFrom(MATRIX, [], true)]).toEqual([["accessToken", { source: "env", id: "MATRIX_TOKEN" }]]);
+  expect(misfitOf(MATRIX, new Map([["accessToken", "x"]]), {})?.message).toContain("begins with syt_");
+  expect(misfitOf(MATRIX, new Map([["accessToken", "syt_1"]]), {})?.key).toBe("homeserver");
+  expect(() => keysFrom(MATRIX, [["botToken", "x"]], false)).toThrow("matrix has no use for --bot-token");
+});
+
+it("two contributors cannot add a channel of one name", () => {
+  const other = { ...matrix, id: "other" };
+  expect(() => new Contributions([matrix, other])).toThrow('two contributors add the channel "matrix"');
+});

@@ -66,7 +66,8 @@ it.each([
   ["does not answer", undefined, 200, "no answer in time"],
 ])("says what is wrong with a server that %s", async (_name, body, status, problem) => {
   const { url } = await serve(body, status);
-  expect(await scanServer({ provider: "p", baseUrl: url }, 100)).toEqual({
+  // Only the one that does not answer lets the time pass: a busy machine is no reason for another problem.
+  expect(await scanServer({ provider: "p", baseUrl: url }, body === undefined ? 100 : 60_000)).toEqual({
     provider: "p",
     baseUrl: url,
     models: [],

@@ -4,14 +4,14 @@
 // without its label, or out of order, or when memory grows.
 import process from "node:process";
 import * as L from "./lib.mjs";
-import { runLoad } from "../test/faults/load.ts";
+import { runLoad } from "../test/faults/load/load.ts";
 import {
   loadedDiscord,
   loadedSignal,
   loadedSlack,
   loadedTelegram,
   loadedWhatsapp,
-} from "../test/faults/load-platforms.ts";
+} from "../test/faults/load/load-platforms.ts";
 import { isUp, makeHome } from "../test/walk/gateway.ts";
 
 const messages = +(process.argv[2] ?? 10000),

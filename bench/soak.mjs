@@ -1,12 +1,12 @@
 // node soak.mjs [TURNS (2000)]   one conversation that is far longer than its window: chats with a tool call in every third turn,
-// a long result in every tenth and forty of them in every fiftieth, through the whole gateway. The fake model judges every request (test/harness/soak-judge.ts);
+// a long result in every tenth and forty of them in every fiftieth, through the whole gateway. The fake model judges every request (test/harness/compaction/soak-judge.ts);
 // what is not as it must be ends the script with 1.
 // env: WINDOW (16000) tokens
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import * as L from "./lib.mjs";
-import { callIn, SoakJudge, soakText } from "../test/harness/soak-judge.ts";
+import { callIn, SoakJudge, soakText } from "../test/harness/compaction/soak-judge.ts";
 
 const TURNS = +(process.argv[2] ?? 2000),
   WINDOW = +(process.env.WINDOW || 16000),

@@ -1,7 +1,7 @@
 import type { APIMessage } from "discord-api-types/v10";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
-import { timeOf } from "./places.ts";
+import { timeOf } from "./inbound/places.ts";
 import { selfId } from "./room.ts";
 import type { Room } from "./room.ts";
 import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";

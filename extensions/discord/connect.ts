@@ -6,16 +6,16 @@ import { changes } from "./changes.ts";
 import type { DiscordConfig } from "./config.ts";
 import { Directs } from "./directs.ts";
 import { badToken, INTENT_FIX, isBadToken, outcomeOf, reasonOf } from "./failures.ts";
-import { Inbox } from "./inbox.ts";
-import { download } from "./media.ts";
-import { unanswered } from "./interactions.ts";
+import { Inbox } from "./inbound/inbox.ts";
+import { download } from "./inbound/media.ts";
+import { unanswered } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
-import { missedSince } from "./missed.ts";
-import { Places } from "./places.ts";
+import { missedSince } from "./inbound/missed.ts";
+import { Places } from "./inbound/places.ts";
 import { Recent } from "./recent.ts";
 import type { Room } from "./room.ts";
 import { send } from "./send.ts";
-import { Session } from "./session.ts";
+import { Session } from "./gateway/session.ts";
 
 /** Joins the gateway. Throws `OpenClawError` when there is no token or Discord does not know it. */
 export async function connect(config: DiscordConfig, host: ChannelHost): Promise<ChannelLink> {

@@ -3,7 +3,7 @@ import type { APIApplication } from "discord-api-types/v10";
 import { backoff, wait } from "openclaw/plugin-sdk";
 import type { Api } from "./api.ts";
 import { outcomeOf, reasonOf } from "./failures.ts";
-import { ARGUMENTS } from "./interactions.ts";
+import { ARGUMENTS } from "./inbound/interactions.ts";
 import type { Room } from "./room.ts";
 
 /** docs.discord.com/developers/interactions/application-commands */

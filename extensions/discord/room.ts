@@ -2,7 +2,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Api, Self } from "./api.ts";
 import type { DiscordConfig } from "./config.ts";
 import type { Directs } from "./directs.ts";
-import type { Places } from "./places.ts";
+import type { Places } from "./inbound/places.ts";
 import type { Recent } from "./recent.ts";
 
 /** A command of Discord's menu, shown as "thinking…" until its answer is put in. */

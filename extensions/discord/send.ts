@@ -11,7 +11,7 @@ import type {
   SendResult,
 } from "openclaw/plugin-sdk";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
-import { forget, takeAway } from "./interactions.ts";
+import { forget, takeAway } from "./inbound/interactions.ts";
 import type { Room, Slot } from "./room.ts";
 import { targetOf } from "./targets.ts";
 

@@ -1,17 +1,17 @@
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
-import { download } from "./download.ts";
+import { download } from "./inbound/download.ts";
 import { Trouble } from "./failures.ts";
-import { Notices } from "./notices.ts";
+import { Notices } from "./inbound/notices.ts";
 import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
-import { identify, receive } from "./receive.ts";
+import { identify, receive } from "./inbound/receive.ts";
 import type { Room } from "./room.ts";
 import { openDaemon, USUAL_URL } from "./rpc.ts";
-import { Outgoing, signs } from "./send.ts";
-import { sendFile } from "./upload.ts";
+import { Outgoing, signs } from "./outbound/send.ts";
+import { sendFile } from "./outbound/upload.ts";
 
 /** Begins to listen. Throws `OpenClawError` when signal-cli is not there or does not know the account. */
 export async function connect(config: SignalConfig, host: ChannelHost): Promise<ChannelLink> {

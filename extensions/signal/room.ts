@@ -1,6 +1,6 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
-import type { Notices } from "./notices.ts";
+import type { Notices } from "./inbound/notices.ts";
 import type { Person, Recent } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 

@@ -1,5 +1,5 @@
 import type { Peer } from "openclaw/plugin-sdk";
-import type { Slack } from "./api.ts";
+import type { Slack } from "./transport/api.ts";
 
 const MOST = 500;
 

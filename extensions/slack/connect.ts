@@ -1,16 +1,16 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
-import { Account } from "./account.ts";
-import { commandForm } from "./command-form.ts";
+import { Account } from "./transport/account.ts";
+import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
-import { authError, reasonOf } from "./failures.ts";
-import { find } from "./find.ts";
-import { grow } from "./grow.ts";
-import { download } from "./media.ts";
-import { missedSince } from "./missed.ts";
-import { receive } from "./receive.ts";
-import { changes, sendText } from "./send.ts";
-import { sendFiles } from "./upload.ts";
+import { authError, reasonOf } from "./transport/failures.ts";
+import { find } from "./outbound/find.ts";
+import { grow } from "./outbound/grow.ts";
+import { download } from "./inbound/media.ts";
+import { missedSince } from "./inbound/missed.ts";
+import { receive } from "./inbound/receive.ts";
+import { changes, sendText } from "./outbound/send.ts";
+import { sendFiles } from "./outbound/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when a token is missing or Slack does not know it. */
 export async function connect(config: SlackConfig, host: ChannelHost): Promise<ChannelLink> {

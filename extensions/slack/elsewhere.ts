@@ -1,12 +1,12 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
-import type { Slack } from "./api.ts";
+import type { Slack } from "./transport/api.ts";
 import { inTime } from "./cache.ts";
 import type { ChannelIds } from "./channel-ids.ts";
 import type { SlackConfig } from "./config.ts";
-import type { SlackCommand } from "./events.ts";
-import { reasonOf, wordOf } from "./failures.ts";
-import { isSlacks } from "./media.ts";
+import type { SlackCommand } from "./inbound/events.ts";
+import { reasonOf, wordOf } from "./transport/failures.ts";
+import { isSlacks } from "./inbound/media.ts";
 
 /** For all questions about a command: Slack wants it acknowledged within three seconds, and it has to be stored as well. */
 const WAIT_MS = 1200;

@@ -1,6 +1,6 @@
 import type { Sender } from "openclaw/plugin-sdk";
-import type { SlackMessage } from "./events.ts";
-import type { People } from "./people.ts";
+import type { SlackMessage } from "./inbound/events.ts";
+import type { People } from "./inbound/people.ts";
 
 /** Slack's times are seconds with a fraction that makes them unique. */
 export const millis = (ts: string): number => Math.round(Number(ts) * 1000);

@@ -1,8 +1,8 @@
 import { OpenClawError } from "openclaw/plugin-sdk";
-import { openSlack, revealed, whoAmI } from "./api.ts";
-import type { Self, Slack } from "./api.ts";
+import { openSlack, revealed, whoAmI } from "./transport/api.ts";
+import type { Self, Slack } from "./transport/api.ts";
 import type { SlackConfig } from "./config.ts";
-import { authError, reasonOf } from "./failures.ts";
+import { authError, reasonOf } from "./transport/failures.ts";
 
 /** Scopes of the bot token, with what fails without them (docs.slack.dev/reference/scopes). */
 const SCOPES: Readonly<Record<string, string>> = {

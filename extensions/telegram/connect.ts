@@ -2,19 +2,19 @@ import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { openBot, whoAmI } from "./api.ts";
 import type { Bot, Self } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
-import { download } from "./download.ts";
-import { Drafts } from "./drafts.ts";
-import { envelope } from "./envelope.ts";
-import { badToken, failureOf, isBadToken } from "./failures.ts";
-import { Forums } from "./forums.ts";
-import { Intake } from "./intake.ts";
-import { Moves } from "./moves.ts";
+import { download } from "./receive/download.ts";
+import { Drafts } from "./send/drafts.ts";
+import { envelope } from "./send/envelope.ts";
+import { badToken, failureOf, isBadToken } from "./send/failures.ts";
+import { Forums } from "./receive/forums.ts";
+import { Intake } from "./receive/intake.ts";
+import { Moves } from "./receive/moves.ts";
 import { OwnMessages } from "./own-messages.ts";
-import { Posts } from "./posts.ts";
-import { openWay, receive } from "./receive.ts";
+import { Posts } from "./receive/posts.ts";
+import { openWay, receive } from "./receive/receive.ts";
 import type { Room } from "./room.ts";
-import { changes, sendText } from "./send.ts";
-import { Uploads } from "./upload.ts";
+import { changes, sendText } from "./send/send.ts";
+import { Uploads } from "./send/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {

@@ -1,7 +1,7 @@
 import type { ChannelAdapter } from "openclaw/plugin-sdk";
 import { TELEGRAM, telegramConfig } from "./config.ts";
 import type { TelegramConfig } from "./config.ts";
-import { CAPTION_UNITS, sortOf } from "./shapes.ts";
+import { CAPTION_UNITS, sortOf } from "./send/shapes.ts";
 
 export { telegramAccounts, telegramConfig } from "./config.ts";
 export type { TelegramConfig } from "./config.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { wait } from "openclaw/plugin-sdk";
-import { failureOf } from "./failures.ts";
+import { failureOf } from "./send/failures.ts";
 import type { Room } from "./room.ts";
 
 /** core.telegram.org/bots/api#setmycommands and #botcommand */

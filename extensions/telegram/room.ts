@@ -1,10 +1,10 @@
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
-import type { Forums } from "./forums.ts";
-import type { Moves } from "./moves.ts";
+import type { Forums } from "./receive/forums.ts";
+import type { Moves } from "./receive/moves.ts";
 import type { OwnMessages } from "./own-messages.ts";
-import type { Posts } from "./posts.ts";
+import type { Posts } from "./receive/posts.ts";
 
 /** What the parts of one account share. */
 export interface Room {

@@ -1,10 +1,10 @@
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
-import { openAuth } from "./auth.ts";
-import { loadBaileys } from "./baileys.ts";
+import { openAuth } from "./link/auth.ts";
+import { loadBaileys } from "./link/baileys.ts";
 import type { WhatsAppConfig } from "./config.ts";
-import { Connection } from "./connection.ts";
-import { download } from "./media.ts";
+import { Connection } from "./link/connection.ts";
+import { download } from "./inbound/media.ts";
 import { sender } from "./send.ts";
 
 /** Connects a linked account. Throws `OpenClawError` when it is not linked, or WhatsApp has ended the link. */

@@ -24,11 +24,11 @@ export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
     return connect(config, host);
   },
   async login(config, desk) {
-    const { login } = await import("./login.ts");
+    const { login } = await import("./link/login.ts");
     return login(config, desk);
   },
   async logout(config, desk) {
-    const { logout } = await import("./login.ts");
+    const { logout } = await import("./link/login.ts");
     return logout(config, desk);
   },
 };

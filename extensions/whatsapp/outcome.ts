@@ -1,7 +1,7 @@
 import type { SendResult } from "openclaw/plugin-sdk";
-import { codeOf } from "./connection.ts";
-import { NoAnswer } from "./port.ts";
-import type { Answer } from "./port.ts";
+import { codeOf } from "./link/connection.ts";
+import { NoAnswer } from "./link/port.ts";
+import type { Answer } from "./link/port.ts";
 
 /** Makes one call that sends something. Never rejects. */
 export async function attempt(messageId: string, call: () => Promise<Answer>): Promise<SendResult> {

@@ -9,11 +9,11 @@ import type {
   SendResult,
 } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "./config.ts";
-import type { Connection } from "./connection.ts";
-import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./jid.ts";
-import { namesSomebody, withMentions } from "./mentions.ts";
+import type { Connection } from "./link/connection.ts";
+import { addressOf, isGroup, isOwnId, ownId, readMessageId } from "./inbound/jid.ts";
+import { namesSomebody, withMentions } from "./inbound/mentions.ts";
 import { attempt } from "./outcome.ts";
-import type { WaSocket } from "./port.ts";
+import type { WaSocket } from "./link/port.ts";
 import { fileContent } from "./upload.ts";
 
 /** How long a send waits for a connection that is being made again. */

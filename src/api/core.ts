@@ -1,6 +1,6 @@
 /** What a context engine may import: `openclaw/plugin-sdk/core`. */
 import { pluginHost } from "../plugins/host-slot.ts";
-import type { CompactParams, CompactResult } from "../types/context-engine.ts";
+import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
 export type {
   AfterTurnParams,
@@ -33,9 +33,9 @@ export type {
   SubagentSpawnPreparation,
   TranscriptRewrite,
   TranscriptRewriteResult,
-} from "../types/context-engine.ts";
-export type { AgentInternalEvent } from "../types/internal-event.ts";
-export type { InputProvenance } from "../types/model.ts";
+} from "../types/engine/context-engine.ts";
+export type { AgentInternalEvent } from "../types/engine/internal-event.ts";
+export type { InputProvenance } from "../types/run/model.ts";
 
 /**
  * The built-in compaction for an engine that does not own compaction: hand on what `compact` was called with. A session

@@ -19,7 +19,7 @@ export type {
   SendResult,
   WebhookAnswer,
   WebhookRequest,
-} from "../types/channel.ts";
+} from "../types/chat/channel.ts";
 export type {
   InboundMessage,
   MediaItem,
@@ -28,10 +28,17 @@ export type {
   QuotedMessage,
   ReactionFacts,
   Sender,
-} from "../types/message.ts";
-export type { OutboundFiles, OutboundPart, OutboundText, ReplyButton, TextFormat, TextStyle } from "../types/reply.ts";
-export { webEventKey } from "../types/web-room.ts";
-export type { WebMessage, WebNote, WebRoom } from "../types/web-room.ts";
+} from "../types/chat/message.ts";
+export type {
+  OutboundFiles,
+  OutboundPart,
+  OutboundText,
+  ReplyButton,
+  TextFormat,
+  TextStyle,
+} from "../types/chat/reply.ts";
+export { webEventKey } from "../types/chat/web-room.ts";
+export type { WebMessage, WebNote, WebRoom } from "../types/chat/web-room.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";
@@ -48,8 +55,8 @@ export type {
   SetupValues,
 } from "../types/contribution.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
-export type { AgentInternalEvent } from "../types/internal-event.ts";
-export type { InputProvenance } from "../types/model.ts";
+export type { AgentInternalEvent } from "../types/engine/internal-event.ts";
+export type { InputProvenance } from "../types/run/model.ts";
 export type {
   AssembleParams,
   AssembleResult,
@@ -59,9 +66,9 @@ export type {
   ContextEngineFactory,
   ContextEngineInfo,
   ContextEngineRuntimeContext,
-} from "../types/context-engine.ts";
-export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/outcome.ts";
-export type { RefusedCall } from "../channels/outcome.ts";
+} from "../types/engine/context-engine.ts";
+export { answeredOutcome, isPassingStatus, retryAfterMs, thrownOutcome } from "../channels/connection/outcome.ts";
+export type { RefusedCall } from "../channels/connection/outcome.ts";
 export { backoff, wait } from "../utils/backoff.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";

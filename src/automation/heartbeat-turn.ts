@@ -1,8 +1,8 @@
-import { progressOf } from "../harness/resume.ts";
+import { progressOf } from "../harness/run/resume.ts";
 import { stripHeartbeatToken } from "../reply/heartbeat-token.ts";
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session, SessionEntry } from "../types/session.ts";
-import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../types/turn-kind.ts";
+import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../types/run/turn-kind.ts";
 
 /** The same words again within this time are no news. */
 const SAME_NEWS_MS = 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@ import { DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts"
 import type { Clock } from "../types/clock.ts";
 import type { Inbox, InboxRow } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { InboundMessage, Peer } from "../types/message.ts";
+import type { InboundMessage, Peer } from "../types/chat/message.ts";
 import type { AgentSettings, HeartbeatSettings } from "../types/settings.ts";
 import { asksForSomething } from "./checklist.ts";
 import { isActive, restUntil, slotAt } from "./schedule.ts";

@@ -1,5 +1,5 @@
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../types/ids.ts";
-import type { HeartbeatTurn, InboundMessage, Peer } from "../types/message.ts";
+import type { HeartbeatTurn, InboundMessage, Peer } from "../types/chat/message.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
 
 /** What began a heartbeat: its time, somebody who asked for one, or news that should not wait for a message. */

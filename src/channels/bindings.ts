@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
 import { about, idList } from "../utils/config.ts";
 
 const match = z.strictObject({

@@ -1,12 +1,12 @@
-import type { ChannelLimits, ChannelLink, Notice } from "../types/channel.ts";
+import type { ChannelLimits, ChannelLink, Notice } from "../types/chat/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
-import type { Unasked } from "./catch-up.ts";
-import { Supervisor } from "./supervisor.ts";
-import type { Lifecycle } from "./supervisor.ts";
+import type { Unasked } from "./connection/catch-up.ts";
+import { Supervisor } from "./connection/supervisor.ts";
+import type { Lifecycle } from "./connection/supervisor.ts";
 
-export { problemText } from "./problem-text.ts";
+export { problemText } from "./connection/problem-text.ts";
 
 /** One account as `channels.status` tells it. Times are epoch milliseconds, null when there was none. */
 export interface ChannelStatus {

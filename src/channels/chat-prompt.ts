@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
 import { own } from "../utils/own.ts";
 import type { AccountConfig } from "./config.ts";
 

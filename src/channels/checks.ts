@@ -1,7 +1,7 @@
 import type { Check, CheckResult } from "../types/check.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { NotNow } from "../types/not-now.ts";
-import { errorText } from "../utils/error-text.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import { ownKeys } from "./own-keys.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 

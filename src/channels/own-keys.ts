@@ -1,4 +1,4 @@
-import type { LoginStep } from "../types/channel.ts";
+import type { LoginStep } from "../types/chat/channel.ts";
 import { OpenClawError } from "../types/errors.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 

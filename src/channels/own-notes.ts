@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ChannelHost } from "../types/channel.ts";
+import type { ChannelHost } from "../types/chat/channel.ts";
 
 /**
  * A note of this adapter's own, or undefined when there is none. One that cannot be understood is told, kept as

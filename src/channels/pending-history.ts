@@ -1,4 +1,4 @@
-import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/message.ts";
+import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/chat/message.ts";
 
 /** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
 const MAX_CHATS = 500;

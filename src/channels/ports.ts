@@ -1,9 +1,9 @@
-import type { ChannelAdapter, MenuCommand, WebhookAnswer, WebhookRequest } from "../types/channel.ts";
+import type { ChannelAdapter, MenuCommand, WebhookAnswer, WebhookRequest } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { KeyValue, MediaStore } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
 
 /** An account as it is to run; `config` is what the adapter's schema gave. */
 export interface ConfiguredAccount {

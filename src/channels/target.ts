@@ -1,4 +1,4 @@
-import type { Peer } from "../types/message.ts";
+import type { Peer } from "../types/chat/message.ts";
 import { own } from "../utils/own.ts";
 
 /** A chat as a person names it. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Log } from "../types/log.ts";
-import type { MediaKind } from "../types/message.ts";
-import { errorText } from "../utils/error-text.ts";
+import type { MediaKind } from "../types/chat/message.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import type { Transcription } from "./audio-config.ts";
 
 /** A recording that lies in the media store. */

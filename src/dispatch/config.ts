@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
-import { compilePattern } from "../utils/pattern.ts";
+import { compilePattern } from "../utils/text/pattern.ts";
 
 const isPattern = makes(compilePattern);
 

@@ -1,10 +1,10 @@
-import type { Compacted } from "../harness/compact.ts";
+import type { Compacted } from "../harness/compaction/compact.ts";
 import { isDiskError } from "../store/disk.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
-import type { InboundMessage } from "../types/message.ts";
+import type { InboundMessage } from "../types/chat/message.ts";
 import type { Session } from "../types/session.ts";
-import { kindNameOf } from "../types/turn-kind.ts";
+import { kindNameOf } from "../types/run/turn-kind.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { refusalOf } from "./commands/access.ts";

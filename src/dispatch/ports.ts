@@ -1,22 +1,22 @@
-import type { RunLog } from "../harness/log.ts";
+import type { RunLog } from "../harness/log/log.ts";
 import type { RunDeps, RunRequest, SystemPrompt } from "../harness/request.ts";
 import type { Outbox } from "../outbox/deliver.ts";
 import type { Models } from "../providers/catalog.ts";
-import type { ChannelLink } from "../types/channel.ts";
+import type { ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
-import type { AgentInternalEvent } from "../types/internal-event.ts";
+import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Journal, MediaStore, PairingRequest } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/message.ts";
-import type { ModelInfo, ModelRef } from "../types/model.ts";
-import type { Acting } from "../types/principal.ts";
-import type { ChatScene } from "../types/send.ts";
+import type { HistoryLine, InboundMessage, MediaKind, Peer } from "../types/chat/message.ts";
+import type { ModelInfo, ModelRef } from "../types/run/model.ts";
+import type { Acting } from "../types/run/principal.ts";
+import type { ChatScene } from "../types/chat/send.ts";
 import type { Session, Sessions } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { Tool } from "../types/tool.ts";
-import type { TurnKinds } from "../types/turn-kind.ts";
+import type { Tool } from "../types/run/tool.ts";
+import type { TurnKinds } from "../types/run/turn-kind.ts";
 
 export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
 

@@ -1,10 +1,10 @@
-import type { RunLog } from "../harness/log.ts";
-import { NOTICE_TYPE } from "../sessions/history.ts";
+import type { RunLog } from "../harness/log/log.ts";
+import { NOTICE_TYPE } from "../sessions/transcript/history.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow, Outcome, OutboxRow, Refusal } from "../types/journal.ts";
-import type { Peer } from "../types/message.ts";
-import type { ReplyButton, NoticeCause } from "../types/reply.ts";
-import type { RunResult } from "../types/run.ts";
+import type { Peer } from "../types/chat/message.ts";
+import type { ReplyButton, NoticeCause } from "../types/chat/reply.ts";
+import type { RunResult } from "../types/run/run.ts";
 import type { Session } from "../types/session.ts";
 import { Acks } from "./signals/acks.ts";
 import { abandonTurn } from "./recovery/unanswered-turns.ts";

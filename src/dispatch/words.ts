@@ -1,6 +1,6 @@
 import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
-import type { Failure, FailureKind, RunResult } from "../types/run.ts";
+import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
 
 /** What a user is told when no model could answer; the operator's log has the provider's own words. */
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {

@@ -4,9 +4,9 @@ import { historyDefaultsShape } from "../history/config.ts";
 import { promptDefaultsShape } from "../prompt/config.ts";
 import { ownHumanDelayConfig, replyDefaultsShape } from "../reply/config.ts";
 import { agentToolsConfig } from "../tools/config.ts";
-import { THINK_LEVELS } from "../types/model.ts";
+import { THINK_LEVELS } from "../types/run/model.ts";
 import { about, makes } from "../utils/config.ts";
-import { compilePattern } from "../utils/pattern.ts";
+import { compilePattern } from "../utils/text/pattern.ts";
 
 const isPattern = makes(compilePattern);
 

@@ -3,16 +3,16 @@ import type { PruneMemory } from "../history/prune-memory.ts";
 import type { Models } from "../providers/catalog.ts";
 import type { ProfileWish } from "../types/auth.ts";
 import type { Clock } from "../types/clock.ts";
-import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine-turn.ts";
-import type { RunHooks } from "../types/hooks.ts";
+import type { EngineCompacted, EngineCompaction, EngineTurn } from "../types/engine/engine-turn.ts";
+import type { RunHooks } from "../types/run/hooks.ts";
 import type { Texts } from "../types/journal.ts";
-import type { AgentInternalEvent } from "../types/internal-event.ts";
+import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 import type { Log } from "../types/log.ts";
-import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/model.ts";
-import type { PromptPart, RunFacts, SideCost } from "../types/run.ts";
+import type { ImageContent, InputProvenance, ModelInfo, ModelRef, ThinkLevel } from "../types/run/model.ts";
+import type { PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
 import type { Session } from "../types/session.ts";
 import type { AgentSettings } from "../types/settings.ts";
-import type { ApprovalDesk, Tool } from "../types/tool.ts";
+import type { ApprovalDesk, Tool } from "../types/run/tool.ts";
 
 /** What a run needs of a session; a one-shot request brings one that lives in memory. */
 export type Conversation = Pick<Session, "window" | "after" | "append" | "leafId">;

@@ -1,4 +1,4 @@
-import type { ChatMessage, UserMessage } from "../types/model.ts";
+import type { ChatMessage, UserMessage } from "../types/run/model.ts";
 import type { SessionWindow } from "../types/session.ts";
 import { partsOf } from "./parts.ts";
 import { applyPasses } from "./passes.ts";

@@ -1,5 +1,5 @@
 import type { TranscriptPolicy } from "../providers/quirks.ts";
-import type { ChatMessage } from "../types/model.ts";
+import type { ChatMessage } from "../types/run/model.ts";
 import { hasCalls } from "./parts.ts";
 
 /**

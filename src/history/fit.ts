@@ -1,8 +1,8 @@
-import { estimateTokens } from "../sessions/tokens.ts";
-import type { ChatMessage, ToolResultMessage, UserMessage } from "../types/model.ts";
-import type { Fit } from "../types/run.ts";
-import { asksForRest, beginsTurn } from "../types/turns.ts";
-import { shorten } from "../utils/shorten.ts";
+import { estimateTokens } from "../sessions/transcript/tokens.ts";
+import type { ChatMessage, ToolResultMessage, UserMessage } from "../types/run/model.ts";
+import type { Fit } from "../types/run/run.ts";
+import { asksForRest, beginsTurn } from "../types/run/turns.ts";
+import { shorten } from "../utils/text/shorten.ts";
 import { isSummaryTurn } from "./assemble.ts";
 import { once } from "./once.ts";
 import { callsOf, mapSame, partsOf, textOf } from "./parts.ts";

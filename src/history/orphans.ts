@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../types/model.ts";
+import type { ChatMessage } from "../types/run/model.ts";
 import type { TranscriptEntry } from "../types/session.ts";
 
 /** How the run ended that was to answer; `none` when there was no run. */

@@ -6,7 +6,7 @@ import type {
   ToolCallContent,
   ToolResultMessage,
   UserMessage,
-} from "../types/model.ts";
+} from "../types/run/model.ts";
 
 export type AnswerPart = AssistantMessage["content"][number];
 

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../types/model.ts";
+import type { ChatMessage } from "../types/run/model.ts";
 import { dropBroken } from "./passes/broken.ts";
 import { mapCallIds } from "./passes/call-ids.ts";
 import { mendCalls } from "./passes/call-inputs.ts";

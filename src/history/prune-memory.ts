@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../types/model.ts";
+import type { ChatMessage } from "../types/run/model.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { forgetOldest } from "../utils/forget-oldest.ts";
 import { prune, type Pruned } from "./prune.ts";

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, TextContent, ToolResultMessage } from "../types/model.ts";
+import type { AssistantMessage, ChatMessage, TextContent, ToolResultMessage } from "../types/run/model.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { mapSame } from "./parts.ts";
 

@@ -1,8 +1,8 @@
 import { policyFor, type TranscriptPolicy } from "../providers/quirks.ts";
-import { messageOf } from "../sessions/entries.ts";
-import { estimateAll, estimateTextTokens } from "../sessions/tokens.ts";
-import type { ChatMessage, ModelRef } from "../types/model.ts";
-import type { PromptRecord } from "../types/run.ts";
+import { messageOf } from "../sessions/transcript/entries.ts";
+import { estimateAll, estimateTextTokens } from "../sessions/transcript/tokens.ts";
+import type { ChatMessage, ModelRef } from "../types/run/model.ts";
+import type { PromptRecord } from "../types/run/run.ts";
 import type { SessionWindow, TranscriptEntry } from "../types/session.ts";
 import type { PruneRules } from "../types/settings.ts";
 import { assemble } from "./assemble.ts";

@@ -1,6 +1,6 @@
-import { estimateTextTokens, estimateTokens } from "../sessions/tokens.ts";
-import type { ChatMessage, ToolResultMessage } from "../types/model.ts";
-import { shorten } from "../utils/shorten.ts";
+import { estimateTextTokens, estimateTokens } from "../sessions/transcript/tokens.ts";
+import type { ChatMessage, ToolResultMessage } from "../types/run/model.ts";
+import { shorten } from "../utils/text/shorten.ts";
 import { mapSame } from "./parts.ts";
 
 /** The part of a window that one tool result may take. */

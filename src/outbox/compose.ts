@@ -1,6 +1,6 @@
-import type { AlbumLimits, ChannelLimits } from "../types/channel.ts";
-import type { MediaItem } from "../types/message.ts";
-import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/reply.ts";
+import type { AlbumLimits, ChannelLimits } from "../types/chat/channel.ts";
+import type { MediaItem } from "../types/chat/message.ts";
+import type { OutboundFiles, OutboundPart, OutboundText, ReplyBlock } from "../types/chat/reply.ts";
 import { renderText } from "./render.ts";
 
 /** What keeps the blocks of a reply apart. */

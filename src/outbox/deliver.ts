@@ -1,9 +1,9 @@
-import { BY_OPERATOR } from "../store/counts.ts";
-import type { ChannelLimits } from "../types/channel.ts";
+import { BY_OPERATOR } from "../store/journal/counts.ts";
+import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { OutboxRow } from "../types/journal.ts";
-import type { Peer } from "../types/message.ts";
-import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/reply.ts";
+import type { Peer } from "../types/chat/message.ts";
+import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/chat/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { composeReply } from "./compose.ts";
 import { gapKey, gapsOf } from "./gaps.ts";

@@ -1,6 +1,6 @@
-import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/channel.ts";
-import type { Peer } from "../types/message.ts";
-import type { OutboundText } from "../types/reply.ts";
+import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/chat/channel.ts";
+import type { Peer } from "../types/chat/message.ts";
+import type { OutboundText } from "../types/chat/reply.ts";
 import type { Pace } from "./pace.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../types/clock.ts";
-import type { Peer } from "../types/message.ts";
+import type { Peer } from "../types/chat/message.ts";
 import { pause } from "../utils/pause.ts";
 
 /** Messages a second that the operator allows; as many as the platform takes when unset. */

@@ -1,9 +1,9 @@
-import type { ChannelLimits, ChannelLink } from "../types/channel.ts";
+import type { ChannelLimits, ChannelLink } from "../types/chat/channel.ts";
 import type { Clock } from "../types/clock.ts";
 import type { OpenClawError } from "../types/errors.ts";
 import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { Peer } from "../types/message.ts";
+import type { Peer } from "../types/chat/message.ts";
 import type { Gap } from "./gaps.ts";
 import type { PaceRules } from "./pace.ts";
 

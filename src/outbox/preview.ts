@@ -1,4 +1,4 @@
-import type { SendResult } from "../types/channel.ts";
+import type { SendResult } from "../types/chat/channel.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Growing, type GrowingDeps } from "./growing.ts";
 import type { OutboxDeps } from "./ports.ts";

@@ -1,5 +1,5 @@
-import type { ChannelLimits } from "../types/channel.ts";
-import type { OutboundPart, OutboundText } from "../types/reply.ts";
+import type { ChannelLimits } from "../types/chat/channel.ts";
+import type { OutboundPart, OutboundText } from "../types/chat/reply.ts";
 
 /** Markdown as the platform's own text, cut to its limit; never empty chunks. What renders it is loaded with the first one. */
 export async function renderText(markdown: string, limits: ChannelLimits): Promise<readonly OutboundText[]> {

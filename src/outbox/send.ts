@@ -1,6 +1,6 @@
-import type { ChannelLink, SendOptions, SendResult } from "../types/channel.ts";
+import type { ChannelLink, SendOptions, SendResult } from "../types/chat/channel.ts";
 import type { GapCause, OutboxRow } from "../types/journal.ts";
-import type { Peer } from "../types/message.ts";
+import type { Peer } from "../types/chat/message.ts";
 import { isGapLine } from "./gaps.ts";
 import type { Pace } from "./pace.ts";
 import { pause } from "../utils/pause.ts";

@@ -1,5 +1,5 @@
 import type { ChannelContribution, ContributionRegistry, Contributor } from "../types/contribution.ts";
-import type { TurnKind } from "../types/turn-kind.ts";
+import type { TurnKind } from "../types/run/turn-kind.ts";
 
 /** Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. */
 export class Contributions implements ContributionRegistry {

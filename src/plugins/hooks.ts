@@ -1,4 +1,4 @@
-import type { AgentEnd, HookContext, PromptAdditions, RunHooks } from "../types/hooks.ts";
+import type { AgentEnd, HookContext, PromptAdditions, RunHooks } from "../types/run/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";

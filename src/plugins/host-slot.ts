@@ -1,4 +1,4 @@
-import type { CompactParams, CompactResult } from "../types/context-engine.ts";
+import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
 
 export interface MemoryPromptRequest {
   readonly availableTools: ReadonlySet<string>;

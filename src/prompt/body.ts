@@ -1,4 +1,4 @@
-import type { ThinkLevel } from "../types/model.ts";
+import type { ThinkLevel } from "../types/run/model.ts";
 import { draftText, type BodyContext, type BodyDraft, type BodyStage } from "./draft.ts";
 import { BUILT_IN, type TextPart } from "./parts.ts";
 import { abortHint } from "./stages/abort-hint.ts";

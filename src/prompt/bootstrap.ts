@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CONTEXT_FILES } from "../types/context-files.ts";
+import { CONTEXT_FILES } from "../types/engine/context-files.ts";
 import { errorCode } from "../utils/missing.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";

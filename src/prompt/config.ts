@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about, makes } from "../utils/config.ts";
-import { SKILL_LIMITS } from "./skills.ts";
+import { SKILL_LIMITS } from "./skills/skills.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 

@@ -1,5 +1,5 @@
-import type { HistoryLine, InboundMessage, MediaKind } from "../types/message.ts";
-import type { ThinkLevel } from "../types/model.ts";
+import type { HistoryLine, InboundMessage, MediaKind } from "../types/chat/message.ts";
+import type { ThinkLevel } from "../types/run/model.ts";
 
 /** A file that lies beside the turn, as the model may be told about it. */
 export interface AttachedFile {

@@ -1,5 +1,5 @@
-import type { AgentInternalEvent } from "../types/internal-event.ts";
-import type { InputProvenance } from "../types/model.ts";
+import type { AgentInternalEvent } from "../types/engine/internal-event.ts";
+import type { InputProvenance } from "../types/run/model.ts";
 
 const BEGIN = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>";
 const END = "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>";

@@ -1,5 +1,5 @@
-import { estimateTextTokens } from "../sessions/tokens.ts";
-import type { PromptPart } from "../types/run.ts";
+import { estimateTextTokens } from "../sessions/transcript/tokens.ts";
+import type { PromptPart } from "../types/run/run.ts";
 
 /** A named piece of what the model reads, with where it comes from: a file, a config key, a room. */
 export interface TextPart {

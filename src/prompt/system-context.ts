@@ -1,5 +1,5 @@
 import type { TextPart } from "./parts.ts";
-import type { SkillSummary } from "./skill-file.ts";
+import type { SkillSummary } from "./skills/skill-file.ts";
 
 /** `full` for an agent, `minimal` in the session of a subagent, `none` for the first line alone. */
 export type PromptMode = "full" | "minimal" | "none";

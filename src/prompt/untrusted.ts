@@ -1,4 +1,4 @@
-import { foldLooks, type Folded } from "../utils/invisible.ts";
+import { foldLooks, type Folded } from "../utils/text/invisible.ts";
 
 /** A change of the original: what stands from `from` to `to` becomes `text`. */
 interface Edit {

@@ -1,5 +1,5 @@
 import type { Api } from "@mariozechner/pi-ai";
-import type { ModelInfo, ModelRef } from "../types/model.ts";
+import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { Secret } from "../types/secret.ts";
 import { DEMO_MODEL } from "./demo.ts";
 import { loadPi, type PiModel } from "./pi.ts";

@@ -1,8 +1,8 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
-import type { AssistantMessage } from "../types/model.ts";
+import type { AssistantMessage } from "../types/run/model.ts";
 import { Secret } from "../types/secret.ts";
-import { errorText } from "../utils/error-text.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";

@@ -1,9 +1,9 @@
 import type { AuthProfile, Keyring } from "../types/auth.ts";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
-import type { ModelInfo, ModelRef } from "../types/model.ts";
-import { modelName } from "../types/model.ts";
-import type { FailureKind } from "../types/run.ts";
+import type { ModelInfo, ModelRef } from "../types/run/model.ts";
+import { modelName } from "../types/run/model.ts";
+import type { FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, spotOf } from "./auth/keyring.ts";

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolCallContent } from "../types/model.ts";
+import type { AssistantMessage, ToolCallContent } from "../types/run/model.ts";
 import { emptyMessage } from "./call/message.ts";
 import type { loadPi, PiContext, PiModel, PiStream, PiStreamOptions, StreamModel } from "./pi.ts";
 import { background } from "../utils/background.ts";

@@ -1,4 +1,4 @@
-import type { Failure, FailureKind } from "../types/run.ts";
+import type { Failure, FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import { durationMs } from "./call/waits.ts";
 import type { Refusal } from "./failure/body.ts";

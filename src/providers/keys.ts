@@ -1,4 +1,4 @@
-import type { ModelRef } from "../types/model.ts";
+import type { ModelRef } from "../types/run/model.ts";
 
 /** Providers that are found by their environment variable, in the order in which they are preferred, with the model that is then chosen. */
 export const KEYED_PROVIDERS: readonly { provider: string; variables: readonly string[]; model: string }[] = [

@@ -1,4 +1,4 @@
-import type { ModelRef } from "../types/model.ts";
+import type { ModelRef } from "../types/run/model.ts";
 
 /** OpenAI-compatible servers people run on their own machine, at their usual loopback ports. */
 export const LOCAL_SERVERS = [

@@ -1,4 +1,4 @@
-import type { ModelRef } from "../types/model.ts";
+import type { ModelRef } from "../types/run/model.ts";
 
 /**
  * Providers, by the name that the config gives them, whose models are asked to put their thoughts into `<think>` and their

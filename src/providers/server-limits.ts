@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
-import { modelName, type ModelRef } from "../types/model.ts";
-import type { Failure } from "../types/run.ts";
+import { modelName, type ModelRef } from "../types/run/model.ts";
+import type { Failure } from "../types/run/run.ts";
 import type { PiModel } from "./pi.ts";
 
 /** Where a model's server is, and how it is asked. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about, milliseconds, secretField } from "../utils/config.ts";
-import { isNetwork } from "./peer.ts";
+import { isNetwork } from "./transport/peer.ts";
 
 const rateLimit = z.strictObject({
   maxAttempts: z.int().min(1).default(10).meta(about("Attempts", "Wrong tokens from one address until it is locked.")),

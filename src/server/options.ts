@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ChatPort } from "../types/chat.ts";
+import type { ChatPort } from "../types/chat/chat.ts";
 import type { Clock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { MediaStore, Paired, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { GatewayEvent, Method } from "../types/method.ts";
-import type { ModelInfo } from "../types/model.ts";
+import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { Sessions } from "../types/session.ts";
 
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./transport/peer.ts";
 
 /** A piece of the daily log file, from a byte position on. */
 export interface LogTail {

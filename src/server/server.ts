@@ -1,20 +1,20 @@
 import fastify, { type FastifyInstance } from "fastify";
 import type { WebSocketServer } from "ws";
 import { OpenClawError } from "../types/errors.ts";
-import { Gate } from "./auth.ts";
-import { Calls } from "./calls.ts";
-import { POLICY } from "./frames.ts";
+import { Gate } from "./transport/auth.ts";
+import { Calls } from "./transport/calls.ts";
+import { POLICY } from "./transport/frames.ts";
 import { watchEventLoop } from "./event-loop.ts";
-import { greeter } from "./hello.ts";
-import { serveBasics } from "./http.ts";
-import { Hub } from "./hub.ts";
+import { greeter } from "./transport/hello.ts";
+import { serveBasics } from "./transport/http.ts";
+import { Hub } from "./transport/hub.ts";
 import { serverMethods } from "./methods/table.ts";
 import { serveOpenAi } from "./openai/routes.ts";
 import type { Server, ServerOptions } from "./options.ts";
-import { Presence } from "./presence.ts";
+import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
-import { watchEvents } from "./watch.ts";
-import { acceptSockets } from "./upgrade.ts";
+import { watchEvents } from "./events/watch.ts";
+import { acceptSockets } from "./transport/upgrade.ts";
 
 /** Milliseconds that a whole request may take to arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;

@@ -4,16 +4,16 @@ import { setMode } from "../store/disk.ts";
 import type { Check, CheckResult } from "../types/check.ts";
 import { DEFAULT_AGENT } from "../types/ids.ts";
 import type { SessionRow } from "../types/session.ts";
-import { errorText } from "../utils/error-text.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
-import { BackReader } from "./back-reader.ts";
-import { BranchWalk } from "./branch-walk.ts";
-import { TRANSCRIPT_VERSION } from "./entries.ts";
-import { openOrMissing, readHeader } from "./prepare.ts";
-import { readLine } from "./read-line.ts";
-import { fileOf } from "./row.ts";
-import { readRows, type RowPlaces } from "./read-rows.ts";
-import { readRowsFile, rowsPath } from "./rows-file.ts";
+import { BackReader } from "./transcript/back-reader.ts";
+import { BranchWalk } from "./transcript/branch-walk.ts";
+import { TRANSCRIPT_VERSION } from "./transcript/entries.ts";
+import { openOrMissing, readHeader } from "./transcript/prepare.ts";
+import { readLine } from "./transcript/read-line.ts";
+import { fileOf } from "./rows/row.ts";
+import { readRows, type RowPlaces } from "./rows/read-rows.ts";
+import { readRowsFile, rowsPath } from "./rows/rows-file.ts";
 
 // The newest ones; more would not fit into the two seconds of a check.
 const MAX_TRANSCRIPTS = 200;

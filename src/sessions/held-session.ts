@@ -8,9 +8,9 @@ import type {
   TranscriptEntry,
   TranscriptUpdate,
 } from "../types/session.ts";
-import { patchRow } from "./row.ts";
-import type { RowStore } from "./row-store.ts";
-import type { AppendOptions, Transcript } from "./transcript.ts";
+import { patchRow } from "./rows/row.ts";
+import type { RowStore } from "./rows/row-store.ts";
+import type { AppendOptions, Transcript } from "./transcript/transcript.ts";
 
 /** What a held session needs of the store of all sessions. */
 export interface Keeper {

@@ -1,5 +1,5 @@
 import { type AgentId, agentId, DEFAULT_AGENT, type SessionKey, sessionKey } from "../types/ids.ts";
-import type { Peer, Sender } from "../types/message.ts";
+import type { Peer, Sender } from "../types/chat/message.ts";
 
 export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
 

@@ -1,5 +1,5 @@
 import type { SessionKey } from "../types/ids.ts";
-import type { Transcript } from "./transcript.ts";
+import type { Transcript } from "./transcript/transcript.ts";
 import type { TranscriptUpdate } from "../types/session.ts";
 import { Feed } from "../utils/feed.ts";
 

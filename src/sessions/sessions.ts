@@ -13,17 +13,17 @@ import type {
   SessionTable,
   TranscriptUpdate,
 } from "../types/session.ts";
-import { setAside } from "./archive.ts";
-import { TRANSCRIPT_VERSION } from "./entries.ts";
+import { setAside } from "./transcript/archive.ts";
+import { TRANSCRIPT_VERSION } from "./transcript/entries.ts";
 import { HeldSession, type Keeper } from "./held-session.ts";
-import { type HistoryPage, readHistory } from "./history.ts";
+import { type HistoryPage, readHistory } from "./transcript/history.ts";
 import { KeyLocks } from "./key-locks.ts";
 import { agentOf, canonicalKey } from "./keys.ts";
 import { TranscriptPool } from "./pool.ts";
-import { readHeader } from "./prepare.ts";
-import { RowStore } from "./row-store.ts";
-import { fileOf, patchRow, renewRow } from "./row.ts";
-import { Transcript } from "./transcript.ts";
+import { readHeader } from "./transcript/prepare.ts";
+import { RowStore } from "./rows/row-store.ts";
+import { fileOf, patchRow, renewRow } from "./rows/row.ts";
+import { Transcript } from "./transcript/transcript.ts";
 
 const MAX_OPEN = 64;
 

@@ -1,12 +1,12 @@
 import { statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Check, CheckResult } from "../types/check.ts";
-import { errorText } from "../utils/error-text.ts";
-import { readCounts, type JournalCounts } from "./counts.ts";
-import { readVersion } from "./database.ts";
+import { errorText } from "../utils/text/error-text.ts";
+import { readCounts, type JournalCounts } from "./journal/counts.ts";
+import { readVersion } from "./journal/database.ts";
 import { fileSize } from "./files.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
-import { isBroken, Statements } from "./sqlite.ts";
+import { SCHEMA_VERSION } from "./journal/schema.ts";
+import { isBroken, Statements } from "./journal/sqlite.ts";
 
 export interface StorePaths {
   readonly stateDir: string;

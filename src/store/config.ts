@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { about } from "../utils/config.ts";
-import { LEAST_KEYS_DAYS } from "./prune.ts";
+import { LEAST_KEYS_DAYS } from "./journal/prune.ts";
 
 const days = z.int().min(1).max(36_500);
 const mebibytes = z.int().min(1).max(1_000_000);

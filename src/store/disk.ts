@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OpenClawError } from "../types/errors.ts";
-import { errorText } from "../utils/error-text.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import { errorCode } from "../utils/missing.ts";
 
 const FULL = new Set(["ENOSPC", "EDQUOT"]);

@@ -1,7 +1,7 @@
 import type { OpenClawError } from "../types/errors.ts";
 import type { Log } from "../types/log.ts";
-import { Commits } from "./commits.ts";
-import { openDatabase, readVersion } from "./database.ts";
+import { Commits } from "./journal/commits.ts";
+import { openDatabase, readVersion } from "./journal/database.ts";
 import { openWal } from "./wal.ts";
 
 interface FileOptions {

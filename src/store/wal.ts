@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import type { OpenClawError } from "../types/errors.ts";
 import { diskError } from "./disk.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
-import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./sqlite.ts";
+import { SCHEMA_VERSION } from "./journal/schema.ts";
+import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./journal/sqlite.ts";
 import { openWalFiles, type WalFiles } from "./wal-files.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { shorten } from "../utils/shorten.ts";
+import { shorten } from "../utils/text/shorten.ts";
 
 /** UTF-16 units: a line of a chat or a table. */
 const MOST = 160;

@@ -1,5 +1,5 @@
-import type { TextContent } from "../types/model.ts";
-import type { Tool, ToolResult } from "../types/tool.ts";
+import type { TextContent } from "../types/run/model.ts";
+import type { Tool, ToolResult } from "../types/run/tool.ts";
 
 /**
  * Makes a tool for a table of tools of many inputs: it checks its input itself, so `run` may be given anything.

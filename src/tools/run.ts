@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
-import type { ImageContent, TextContent } from "../types/model.ts";
-import type { Tool, ToolContext, ToolResult } from "../types/tool.ts";
-import { shorten } from "../utils/shorten.ts";
+import type { ImageContent, TextContent } from "../types/run/model.ts";
+import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
+import { shorten } from "../utils/text/shorten.ts";
 import { headBytes, MAX_BYTES } from "./cap.ts";
 import { errorResult } from "./define.ts";
 

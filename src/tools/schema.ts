@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Tool } from "../types/tool.ts";
+import type { Tool } from "../types/run/tool.ts";
 
 /** JSON Schema of an object, as models take it. */
 export type ToolSchema = Readonly<Record<string, unknown>>;

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import type { AgentSettings } from "../types/settings.ts";
-import type { Tool } from "../types/tool.ts";
-import { editTool } from "./edit.ts";
-import { execTool, type Allowances } from "./exec.ts";
-import { findTool } from "./find.ts";
-import { grepTool } from "./grep.ts";
-import { lsTool } from "./ls.ts";
-import { FileAccess, type GuestRules } from "./paths.ts";
+import type { Tool } from "../types/run/tool.ts";
+import { editTool } from "./files/edit.ts";
+import { execTool, type Allowances } from "./exec/exec.ts";
+import { findTool } from "./files/find.ts";
+import { grepTool } from "./files/grep.ts";
+import { lsTool } from "./files/ls.ts";
+import { FileAccess, type GuestRules } from "./files/paths.ts";
 import { isToolAllowed } from "./policy.ts";
-import { readTool } from "./read.ts";
-import { writeTool } from "./write.ts";
+import { readTool } from "./files/read.ts";
+import { writeTool } from "./files/write.ts";
 
 export interface ToolOptions {
   readonly settings: Pick<AgentSettings, "workspace" | "tools" | "exec">;

@@ -1,5 +1,5 @@
-import type { Failure, FailureKind } from "./run.ts";
-import type { ModelRef } from "./model.ts";
+import type { Failure, FailureKind } from "./run/run.ts";
+import type { ModelRef } from "./run/model.ts";
 
 /** `api_key`, a `token` that is sent as it is, `oauth` (refreshed here), `aws-sdk` (AWS finds its own), `none`. */
 export type AuthMode = "api_key" | "token" | "oauth" | "aws-sdk" | "none";

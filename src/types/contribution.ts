@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { ChannelAdapter } from "./channel.ts";
-import type { TurnKind } from "./turn-kind.ts";
+import type { ChannelAdapter } from "./chat/channel.ts";
+import type { TurnKind } from "./run/turn-kind.ts";
 
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
 export interface Contributor {

@@ -1,7 +1,7 @@
 import type { MediaId, RunId, SessionKey } from "./ids.ts";
-import type { InboundMessage, Peer } from "./message.ts";
-import type { ReplyButton, OutboundPart } from "./reply.ts";
-import type { Receipt } from "./run.ts";
+import type { InboundMessage, Peer } from "./chat/message.ts";
+import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
+import type { Receipt } from "./run/run.ts";
 import type { SessionTable } from "./session.ts";
 
 /** The one visible end of an accepted message. */

@@ -1,1 +1,1 @@
-export { MASK, Secret } from "../utils/secret.ts";
+export { MASK, Secret } from "../utils/secrets/secret.ts";

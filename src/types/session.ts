@@ -1,5 +1,5 @@
 import type { AgentId, SessionKey } from "./ids.ts";
-import type { ChatMessage, ThinkLevel } from "./model.ts";
+import type { ChatMessage, ThinkLevel } from "./run/model.ts";
 
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
 export interface SessionEntry {

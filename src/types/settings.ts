@@ -1,5 +1,5 @@
 import type { AgentId } from "./ids.ts";
-import type { ModelRef, ThinkLevel } from "./model.ts";
+import type { ModelRef, ThinkLevel } from "./run/model.ts";
 
 export interface ChunkLimits {
   readonly minChars: number;

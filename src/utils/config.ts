@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Secret } from "./secret.ts";
+import { Secret } from "./secrets/secret.ts";
 
 type About = { title: string; description: string; example?: unknown };
 

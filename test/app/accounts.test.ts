@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { accountFolder, defaultAccountOf, lowerLimits } from "../../src/app/accounts.ts";
+import { accountFolder, defaultAccountOf, lowerLimits } from "../../src/app/accounts/accounts.ts";
 import { configSchema } from "../../src/app/config/schema.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 

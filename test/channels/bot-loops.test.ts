@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { BotLoops } from "../../src/channels/bot-loops.ts";
+import { BotLoops } from "../../src/channels/access/bot-loops.ts";
 import { accountConfig } from "../../src/channels/config.ts";
-import { policyOf } from "../../src/channels/policy.ts";
+import { policyOf } from "../../src/channels/access/policy.ts";
 import { message } from "./messages.ts";
 
 const RULES = { most: 3, windowMs: 1000, restMs: 5000 };

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { startChannels } from "../../src/channels/channels.ts";
 import type { Channels } from "../../src/channels/channels.ts";
 import type { KeyValue } from "../../src/types/journal.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { memoryValues, message } from "./messages.ts";
 import { silent, TestClock, Toy } from "./toy.ts";
 

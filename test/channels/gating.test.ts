@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { accountConfig } from "../../src/channels/config.ts";
-import { gate } from "../../src/channels/gating.ts";
-import type { SenderFacts } from "../../src/channels/gating.ts";
-import { isListed } from "../../src/channels/listed.ts";
-import { mentionPatterns } from "../../src/channels/mention-pattern.ts";
-import { policyOf } from "../../src/channels/policy.ts";
+import { gate } from "../../src/channels/access/gating.ts";
+import type { SenderFacts } from "../../src/channels/access/gating.ts";
+import { isListed } from "../../src/channels/access/listed.ts";
+import { mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
+import { policyOf } from "../../src/channels/access/policy.ts";
 import { channelId } from "../../src/types/ids.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { message } from "./messages.ts";
 
 const STRANGER: SenderFacts = { paired: false, isOwner: false };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { watchedLink } from "../../src/channels/link.ts";
-import type { ChannelLink, SendResult } from "../../src/types/channel.ts";
+import { watchedLink } from "../../src/channels/connection/link.ts";
+import type { ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
 import { peer } from "../outbox/stage.ts";
 
 const sent = async () => ({ kind: "sent", messageId: "1" }) as const;

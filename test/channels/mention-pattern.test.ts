@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MentionPattern, mentionPatterns } from "../../src/channels/mention-pattern.ts";
+import { MentionPattern, mentionPatterns } from "../../src/channels/access/mention-pattern.ts";
 
 const ENDLESS = ["(a+)+$", "(a|aa)+$", "([a-z]+\\s?)*!$", "^(\\w+\\s*)+\\.$", "(.*a){12}$", "((a+)\\2?)+$"];
 const ATTACK = `${"a".repeat(60)}\n?`;

@@ -1,6 +1,6 @@
 import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { KeyValue } from "../../src/types/journal.ts";
-import type { InboundMessage, Peer, Sender } from "../../src/types/message.ts";
+import type { InboundMessage, Peer, Sender } from "../../src/types/chat/message.ts";
 
 /** A plain direct message with the given differences. */
 export function message(

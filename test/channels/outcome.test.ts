@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answeredOutcome, retryAfterMs, thrownOutcome } from "../../src/channels/outcome.ts";
+import { answeredOutcome, retryAfterMs, thrownOutcome } from "../../src/channels/connection/outcome.ts";
 
 test.each([
   [429, "3", { kind: "retry", reason: "no", afterMs: 3000, rateLimited: true }],

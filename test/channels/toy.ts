@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ConfiguredAccount } from "../../src/channels/ports.ts";
-import type { ChannelAdapter, ChannelHost, ChannelLink } from "../../src/types/channel.ts";
+import type { ChannelAdapter, ChannelHost, ChannelLink } from "../../src/types/chat/channel.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { channelId, DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";

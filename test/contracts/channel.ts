@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChannelAdapter, SendResult } from "../../src/types/channel.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { ChannelAdapter, SendResult } from "../../src/types/chat/channel.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
 import { gating } from "./gating.ts";
 import { growing } from "./growing.ts";

@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { withTurn } from "../../src/history/engines/coverage.ts";
-import { readAnswer } from "../../src/history/engines/read-answer.ts";
-import { readMessage } from "../../src/history/engines/read-message.ts";
-import { estimateTokens } from "../../src/sessions/tokens.ts";
-import type { AgentMessage, AssembleParams, AssembleResult, ContextEngine } from "../../src/types/context-engine.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
+import { withTurn } from "../../src/history/engines/turn/coverage.ts";
+import { readAnswer } from "../../src/history/engines/turn/read-answer.ts";
+import { readMessage } from "../../src/history/engines/turn/read-message.ts";
+import { estimateTokens } from "../../src/sessions/transcript/tokens.ts";
+import type {
+  AgentMessage,
+  AssembleParams,
+  AssembleResult,
+  ContextEngine,
+} from "../../src/types/engine/context-engine.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
 import { answer, result, stage, textOf, turns, user } from "../history/engines/stage.ts";
 
 export interface EngineUnderTest {

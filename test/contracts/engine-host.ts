@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { prepareSubagentSpawn, tellSubagentEnded } from "../../src/history/engines/subagents.ts";
-import type { ContextEngine } from "../../src/types/context-engine.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
-import type { EngineCompacted } from "../../src/types/engine-turn.ts";
+import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
+import type { EngineCompacted } from "../../src/types/engine/engine-turn.ts";
 import { frozen } from "../history/transcripts.ts";
 import {
   answer,

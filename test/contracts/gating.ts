@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { accountConfig } from "../../src/channels/config.ts";
-import { gate, type Gate } from "../../src/channels/gating.ts";
-import { policyOf } from "../../src/channels/policy.ts";
-import type { InboundMessage, Peer } from "../../src/types/message.ts";
+import { gate, type Gate } from "../../src/channels/access/gating.ts";
+import { policyOf } from "../../src/channels/access/policy.ts";
+import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { KEY, start, text } from "./running.ts";
 

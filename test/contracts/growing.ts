@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ChannelLink, Growth } from "../../src/types/channel.ts";
+import type { ChannelLink, Growth } from "../../src/types/chat/channel.ts";
 import type { AnyPlatform } from "./platform.ts";
 import { start, text } from "./running.ts";
 

@@ -1,5 +1,5 @@
-import type { ChannelAdapter } from "../../src/types/channel.ts";
-import type { MediaKind, Peer } from "../../src/types/message.ts";
+import type { ChannelAdapter } from "../../src/types/chat/channel.ts";
+import type { MediaKind, Peer } from "../../src/types/chat/message.ts";
 
 /** The platform's side of one adapter, at its fake. */
 export interface Platform {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { telegram } from "../../extensions/telegram/index.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/message.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
 import { startFakeTelegram } from "../fakes/telegram.ts";
 import type { FakeTelegram, Fault, TelegramCall } from "../fakes/telegram.ts";
 import type { Platform, PlatformFile } from "./platform.ts";

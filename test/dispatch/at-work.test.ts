@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Acks } from "../../src/dispatch/signals/acks.ts";
 import { startTyping } from "../../src/dispatch/signals/typing.ts";
-import { RunLog } from "../../src/harness/log.ts";
-import type { SendResult } from "../../src/types/channel.ts";
+import { RunLog } from "../../src/harness/log/log.ts";
+import type { SendResult } from "../../src/types/chat/channel.ts";
 import { runId } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { done, makeTool, settingsFor } from "../harness/stage.ts";

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { RunRegistry } from "../../src/dispatch/clients/run-registry.ts";
-import { RunLog } from "../../src/harness/log.ts";
-import type { RunEvent } from "../../src/types/events.ts";
+import { RunLog } from "../../src/harness/log/log.ts";
+import type { RunEvent } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 import { answered } from "../fakes/messages.ts";
 import { until } from "../outbox/stage.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { fetchMedia } from "../../src/dispatch/media/media.ts";
-import type { FetchedFile } from "../../src/types/channel.ts";
+import type { FetchedFile } from "../../src/types/chat/channel.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
-import type { MediaItem } from "../../src/types/message.ts";
+import type { MediaItem } from "../../src/types/chat/message.ts";
 import { NotNow } from "../../src/types/not-now.ts";
 import { PNG } from "../contracts/media.ts";
 import { until } from "../outbox/stage.ts";

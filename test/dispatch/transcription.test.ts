@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { audioConfig } from "../../src/channels/audio-config.ts";
 import { createTranscriber } from "../../src/channels/transcribe.ts";
-import type { MediaItem } from "../../src/types/message.ts";
+import type { MediaItem } from "../../src/types/chat/message.ts";
 import { type Boot, type Hall, message, openHall } from "./stage.ts";
 
 let hall: Hall;

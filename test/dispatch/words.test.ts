@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noticeFor } from "../../src/dispatch/words.ts";
-import { FAILURE_KINDS, type Failure } from "../../src/types/run.ts";
+import { FAILURE_KINDS, type Failure } from "../../src/types/run/run.ts";
 
 const told = (failure: Failure) => noticeFor({ kind: "failed", failure }) ?? "";
 

@@ -1,5 +1,5 @@
-import type { AssistantMessage, ToolResultMessage, UserMessage } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import type { AssistantMessage, ToolResultMessage, UserMessage } from "../../src/types/run/model.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 
 const part = (text: string) => ({ type: "text" as const, text });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { complete } from "../../src/harness/complete.ts";
-import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/context-engine.ts";
-import type { SideCost } from "../../src/types/run.ts";
+import { complete } from "../../src/harness/run/complete.ts";
+import type { ContextEngine, ContextEngineRuntimeContext } from "../../src/types/engine/context-engine.ts";
+import type { SideCost } from "../../src/types/run/run.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { eventsOf, MODEL, modelsAt, openStage, type Stage } from "./stage.ts";
 import { TIMEOUTS } from "../history/engines/stage.ts";

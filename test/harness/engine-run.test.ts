@@ -1,8 +1,13 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CompactionDesk } from "../../src/history/engines/compaction-desk.ts";
+import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
 import type { EngineTurnOptions } from "../../src/history/engines/options.ts";
-import type { AfterTurnParams, AgentMessage, CompactParams, ContextEngine } from "../../src/types/context-engine.ts";
+import type {
+  AfterTurnParams,
+  AgentMessage,
+  CompactParams,
+  ContextEngine,
+} from "../../src/types/engine/context-engine.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
 import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RunLog } from "../../src/harness/log.ts";
-import { RunText } from "../../src/server/runs.ts";
-import type { RunEvent, RunEventBody } from "../../src/types/events.ts";
+import { RunLog } from "../../src/harness/log/log.ts";
+import { RunText } from "../../src/server/events/runs.ts";
+import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 import { answered } from "../fakes/messages.ts";
 
 const FACTS = {

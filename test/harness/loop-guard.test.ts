@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { LoopGuard } from "../../src/harness/loop-guard.ts";
+import { LoopGuard } from "../../src/harness/tools/loop-guard.ts";
 import type { ModelReply } from "../fakes/model.ts";
 import { done, eventsOf, makeTool, openStage, type Stage } from "./stage.ts";
 

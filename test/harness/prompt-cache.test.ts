@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ThinkLevel } from "../../src/types/model.ts";
+import type { ThinkLevel } from "../../src/types/run/model.ts";
 import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
-import { thoughtful } from "./thinking-voices.ts";
-import { APIS, REFS, skippingClock, wire, type Sent, type WireApi } from "./wires.ts";
+import { thoughtful } from "./wire/thinking-voices.ts";
+import { APIS, REFS, skippingClock, wire, type Sent, type WireApi } from "./wire/wires.ts";
 
 let stage: Stage;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RunEvent } from "../../src/types/events.ts";
+import type { RunEvent } from "../../src/types/run/events.ts";
 import { handClock, type HandClock } from "../outbox/stage.ts";
 import { done, eventsOf, makeTool, MODEL, openStage, SPARE, type Stage, turn } from "./stage.ts";
 

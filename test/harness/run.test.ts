@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createModels } from "../../src/providers/catalog.ts";
-import type { ApprovalDecision } from "../../src/types/tool.ts";
+import type { ApprovalDecision } from "../../src/types/run/tool.ts";
 import { systemClock } from "../../src/types/clock.ts";
 import { handClock, until } from "../outbox/stage.ts";
 import { done, eventsOf, makeTool, MODEL, openedByPi, openStage, SPARE, turn, type Stage } from "./stage.ts";
-import type { AssistantMessage } from "../../src/types/model.ts";
+import type { AssistantMessage } from "../../src/types/run/model.ts";
 import { answered, asked, called, given } from "../fakes/messages.ts";
 
 let stage: Stage;

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { z } from "zod";
-import type { RunLog } from "../../src/harness/log.ts";
+import type { RunLog } from "../../src/harness/log/log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../../src/harness/request.ts";
 import { startRun, type Run } from "../../src/harness/run.ts";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import type { Clock } from "../../src/types/clock.ts";
-import type { RunEvent, RunStream } from "../../src/types/events.ts";
+import type { RunEvent, RunStream } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
-import type { ModelRef } from "../../src/types/model.ts";
+import type { ModelRef } from "../../src/types/run/model.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type { ApprovalDesk, Tool } from "../../src/types/tool.ts";
+import type { ApprovalDesk, Tool } from "../../src/types/run/tool.ts";
 import { tableOf } from "../fakes/session-table.ts";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { listen, type Lines } from "../outbox/stage.ts";
@@ -37,7 +37,7 @@ export function modelsAt(url: string): Models {
   });
 }
 
-/** The longest pause before another try that `src/harness/policy.ts` makes of its own: what is longer is a time limit. */
+/** The longest pause before another try that `src/harness/failover/policy.ts` makes of its own: what is longer is a time limit. */
 const LONGEST_PAUSE_MS = 15_000;
 
 /**

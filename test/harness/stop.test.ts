@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BuiltInTurn } from "../../src/history/engines/built-in-turn.ts";
-import type { ContextEngine } from "../../src/types/context-engine.ts";
-import type { EngineTurn } from "../../src/types/engine-turn.ts";
+import { BuiltInTurn } from "../../src/history/engines/turn/built-in-turn.ts";
+import type { ContextEngine } from "../../src/types/engine/context-engine.ts";
+import type { EngineTurn } from "../../src/types/engine/engine-turn.ts";
 import { TIMEOUTS } from "../history/engines/stage.ts";
 import { handClock } from "../outbox/stage.ts";
 import { MODEL, modelsAt, openStage, type Stage } from "./stage.ts";

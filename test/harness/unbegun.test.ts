@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ApprovalDecision } from "../../src/types/tool.ts";
+import type { ApprovalDecision } from "../../src/types/run/tool.ts";
 import { done, eventsOf, makeTool, openStage, type Stage } from "./stage.ts";
 
 let stage: Stage;

@@ -7,8 +7,8 @@ import { readFilesIn } from "../../src/history/compaction/reads.ts";
 import { shortenResult, textIn } from "../../src/history/compaction/render.ts";
 import { summarise, type SummaryPrompt } from "../../src/history/compaction/summarise.ts";
 import { callsOf } from "../../src/history/parts.ts";
-import { estimateTextTokens } from "../../src/sessions/tokens.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
+import { estimateTextTokens } from "../../src/sessions/transcript/tokens.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
 import { answered, asked, called, given } from "../fakes/messages.ts";
 
 const call = (id: string) => answered([called(id)]);

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { summaryTurn } from "../../src/history/assemble.ts";
 import { applyFit, fitFor, requestTokens, WHOLE } from "../../src/history/fit.ts";
 import { applyPasses } from "../../src/history/passes.ts";
-import { askForRest } from "../../src/harness/continuation.ts";
+import { askForRest } from "../../src/harness/failover/continuation.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
 import { answer, result, textOf, turns, user } from "./engines/stage.ts";
 
 const ASKED = "please read all of them";

@@ -5,7 +5,7 @@ import { callsOf } from "../../src/history/parts.ts";
 import { applyPasses } from "../../src/history/passes.ts";
 import { limitTurns } from "../../src/history/passes/limit.ts";
 import { policyFor } from "../../src/providers/quirks.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
 import { png } from "./images/pictures.ts";
 import { answered, called, given } from "../fakes/messages.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyCuts, PRUNE_DEFAULTS, prune, type Pruned } from "../../src/history/prune.ts";
 import { PruneMemory } from "../../src/history/prune-memory.ts";
-import type { ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
+import type { ChatMessage, ToolResultMessage } from "../../src/types/run/model.ts";
 import type { PruneRules } from "../../src/types/settings.ts";
 import { answered, asked, called, given } from "../fakes/messages.ts";
 

@@ -10,7 +10,7 @@ import type {
   ImageContent,
   ToolResultMessage,
   UserMessage,
-} from "../../src/types/model.ts";
+} from "../../src/types/run/model.ts";
 import { HEADS, png } from "./images/pictures.ts";
 import { answered, asked, called, given } from "../fakes/messages.ts";
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { canThink } from "../../src/history/can-think.ts";
 import { applyPasses, HISTORY_PASSES } from "../../src/history/passes.ts";
 import { policyFor, policyWithTools } from "../../src/providers/quirks.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 import { ending, frozen, transcript } from "./transcripts.ts";
 import { requestOf, WIRES } from "./wire.ts";
 

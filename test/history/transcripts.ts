@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../src/types/model.ts";
-import { emptyUsage } from "../../src/types/usage.ts";
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../src/types/run/model.ts";
+import { emptyUsage } from "../../src/types/run/usage.ts";
 import { WIRES } from "./wire.ts";
 
 /** Whole files begin like these. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { truncateResults } from "../../src/history/truncate-results.ts";
-import { estimateTokens } from "../../src/sessions/tokens.ts";
-import type { ChatMessage, ImageContent, TextContent } from "../../src/types/model.ts";
+import { estimateTokens } from "../../src/sessions/transcript/tokens.ts";
+import type { ChatMessage, ImageContent, TextContent } from "../../src/types/run/model.ts";
 
 const result = (content: (TextContent | ImageContent)[]): ChatMessage => ({
   role: "toolResult",

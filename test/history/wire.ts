@@ -1,7 +1,7 @@
 import { type Api, type Context, type Model, type ThinkingLevel, type Tool, Type } from "@mariozechner/pi-ai";
 import { Worker } from "node:worker_threads";
 import type { Captured, Order } from "./capture.ts";
-import type { ChatMessage } from "../../src/types/model.ts";
+import type { ChatMessage } from "../../src/types/run/model.ts";
 import { bedrockFaults } from "./validators/bedrock.ts";
 import { mistralFaults } from "./validators/mistral.ts";
 import { anthropicFaults } from "./validators/anthropic.ts";

@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import * as fc from "fast-check";
 import { composeReply } from "../../src/outbox/compose.ts";
 import { partWords } from "../../src/outbox/render.ts";
-import type { ChannelLimits } from "../../src/types/channel.ts";
+import type { ChannelLimits } from "../../src/types/chat/channel.ts";
 import { mediaId } from "../../src/types/ids.ts";
-import type { MediaItem, MediaKind } from "../../src/types/message.ts";
-import type { OutboundPart, ReplyBlock } from "../../src/types/reply.ts";
+import type { MediaItem, MediaKind } from "../../src/types/chat/message.ts";
+import type { OutboundPart, ReplyBlock } from "../../src/types/chat/reply.ts";
 
 const LIMITS: ChannelLimits = {
   text: 100,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
-import type { OpenJournal } from "../../src/store/journal.ts";
-import type { ChannelLink, Growth, GrowOptions, SendResult } from "../../src/types/channel.ts";
+import type { OpenJournal } from "../../src/store/journal/journal.ts";
+import type { ChannelLink, Growth, GrowOptions, SendResult } from "../../src/types/chat/channel.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until, type HandClock } from "./stage.ts";
 
 let journal: OpenJournal;

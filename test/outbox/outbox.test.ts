@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
-import type { OpenJournal } from "../../src/store/journal.ts";
-import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
+import type { OpenJournal } from "../../src/store/journal/journal.ts";
+import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
 import { mediaId } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/message.ts";
-import type { OutboundPart } from "../../src/types/reply.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
+import type { OutboundPart } from "../../src/types/chat/reply.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
 
 let clock: ReturnType<typeof handClock>;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import { Pace, type PaceRules } from "../../src/outbox/pace.ts";
 import { renderText } from "../../src/outbox/render.ts";
-import type { OpenJournal } from "../../src/store/journal.ts";
+import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import { accountId } from "../../src/types/ids.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { labelled, renderText } from "../../src/outbox/render.ts";
-import type { ChannelLimits } from "../../src/types/channel.ts";
-import type { TextFormat } from "../../src/types/reply.ts";
+import type { ChannelLimits } from "../../src/types/chat/channel.ts";
+import type { TextFormat } from "../../src/types/chat/reply.ts";
 
 const limits = (format: TextFormat, more: Partial<ChannelLimits> = {}): ChannelLimits => ({
   text: 200,

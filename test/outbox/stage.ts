@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
-import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/channel.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
+import type { ChannelLimits, ChannelLink, SendResult } from "../../src/types/chat/channel.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/message.ts";
-import type { OutboundPart } from "../../src/types/reply.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
+import type { OutboundPart } from "../../src/types/chat/reply.ts";
 import { listen, type Lines } from "../fakes/log.ts";
 
 export { listen, type Lines };

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { libraryUrl, type LibraryStore } from "../../src/app/libraries.ts";
+import { libraryUrl, type LibraryStore } from "../../src/app/compose/libraries.ts";
 import { Registry, type Published } from "./registry.ts";
 
 let home: string;

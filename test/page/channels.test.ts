@@ -1,15 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { letterProblem, sendLetter } from "../../extensions/webchat/page/channel-send.ts";
+import { letterProblem, sendLetter } from "../../extensions/webchat/page/channels/channel-send.ts";
 import {
   fieldsFor,
   problemOf,
   readSetups,
   setupParams,
   sourcesOf,
-} from "../../extensions/webchat/page/channel-setup.ts";
-import { heldElsewhere, readChannels, readLogin, type ChannelAccount } from "../../extensions/webchat/page/channels.ts";
-import { contributions } from "../../src/app/contributions.ts";
+} from "../../extensions/webchat/page/channels/channel-setup.ts";
+import {
+  heldElsewhere,
+  readChannels,
+  readLogin,
+  type ChannelAccount,
+} from "../../extensions/webchat/page/channels/channels.ts";
+import { contributions } from "../../src/app/compose/contributions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { grown } from "../../extensions/webchat/page/exchanges.ts";
+import { grown } from "../../extensions/webchat/page/protocol/exchanges.ts";
 import { plainKey, sessionTitle, titleOf } from "../../extensions/webchat/page/format.ts";
-import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol.ts";
-import type { Hello } from "../../extensions/webchat/page/protocol.ts";
+import { readApprovals, readFrame, readSessions } from "../../extensions/webchat/page/protocol/protocol.ts";
+import type { Hello } from "../../extensions/webchat/page/protocol/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/state.ts";
 import type { Action, State } from "../../extensions/webchat/page/state.ts";
 import { readTurns } from "../../extensions/webchat/page/transcript.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { discord } from "../../extensions/discord/index.ts";
-import type { ChannelLink } from "../../src/types/channel.ts";
-import type { Peer } from "../../src/types/message.ts";
+import type { ChannelLink } from "../../src/types/chat/channel.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { Host } from "../contracts/host.ts";
 import { KEY, textAs } from "../contracts/running.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { BODY_STAGES, buildBody } from "../../src/prompt/body.ts";
 import type { BodyContext } from "../../src/prompt/draft.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 
 function message(patch: Partial<InboundMessage> = {}): InboundMessage {
   return {

@@ -5,7 +5,7 @@ import {
   formatTaskCompletionEvent,
   shouldSuppressAgentPromptPersistence,
 } from "../../src/prompt/internal-events.ts";
-import type { AgentInternalEvent } from "../../src/types/internal-event.ts";
+import type { AgentInternalEvent } from "../../src/types/engine/internal-event.ts";
 
 const EVENT: AgentInternalEvent = {
   type: "task_completion",

@@ -2,8 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { BadSkill } from "../../src/prompt/skill-file.ts";
-import { loadSkills, SKILL_LIMITS } from "../../src/prompt/skills.ts";
+import type { BadSkill } from "../../src/prompt/skills/skill-file.ts";
+import { loadSkills, SKILL_LIMITS } from "../../src/prompt/skills/skills.ts";
 
 let root: string;
 beforeEach(async () => {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadContextFiles, seedWorkspace, truncateMiddle } from "../../src/prompt/bootstrap.ts";
-import { parseFrontmatter } from "../../src/prompt/frontmatter.ts";
+import { parseFrontmatter } from "../../src/prompt/skills/frontmatter.ts";
 import { joinParts } from "../../src/prompt/parts.ts";
-import type { BadSkill } from "../../src/prompt/skill-file.ts";
-import { loadSkills, skillParts } from "../../src/prompt/skills.ts";
+import type { BadSkill } from "../../src/prompt/skills/skill-file.ts";
+import { loadSkills, skillParts } from "../../src/prompt/skills/skills.ts";
 
 let root: string;
 beforeEach(async () => {

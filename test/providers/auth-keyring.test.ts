@@ -8,7 +8,7 @@ import type { Credential } from "../../src/providers/auth/credential.ts";
 import { createModels, type ModelOptions, type Models } from "../../src/providers/catalog.ts";
 import { authConfig } from "../../src/providers/config.ts";
 import type { ProfileWish } from "../../src/types/auth.ts";
-import type { ModelRef } from "../../src/types/model.ts";
+import type { ModelRef } from "../../src/types/run/model.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openRests, readRests } from "../../src/providers/auth/rests-file.ts";
 import { PROBE_LEASE_MS, Rests, type Spot } from "../../src/providers/auth/rests.ts";
 import { authConfig } from "../../src/providers/config.ts";
-import { FAILURE_KINDS, type FailureKind } from "../../src/types/run.ts";
+import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
 
 const MINUTE = 60_000;

@@ -4,7 +4,7 @@ import { callModel, type CallFacts, type CallOptions } from "../../src/providers
 import { createModels, type ModelHandle } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";
-import type { AssistantMessage } from "../../src/types/model.ts";
+import type { AssistantMessage } from "../../src/types/run/model.ts";
 import { startFakeModel, type FakeModel, type ModelReply } from "../fakes/model.ts";
 
 let fake: FakeModel;

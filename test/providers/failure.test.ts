@@ -2,7 +2,7 @@ import { getOverflowPatterns } from "@mariozechner/pi-ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyFailure, parseImageSize } from "../../src/providers/failure.ts";
-import { FAILURE_KINDS, type FailureKind } from "../../src/types/run.ts";
+import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { Secret } from "../../src/types/secret.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */

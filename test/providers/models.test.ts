@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createModels, type ModelHandle, type Models } from "../../src/providers/catalog.ts";
 import { KEYED_PROVIDERS } from "../../src/providers/keys.ts";
 import { findLocalModel } from "../../src/providers/local.ts";
-import type { AssistantMessage, ChatMessage, ModelRef } from "../../src/types/model.ts";
+import type { AssistantMessage, ChatMessage, ModelRef } from "../../src/types/run/model.ts";
 import { Secret } from "../../src/types/secret.ts";
 
 const quietly = (env: Record<string, string>, providers = {}) => createModels({ providers, env, probeLocal: false });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { schemaKeys } from "../../src/app/config/schema-keys.ts";
+import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
 import { connectGateway } from "../../src/app/cli/client.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { type Home, TOKEN } from "../walk/gateway.ts";

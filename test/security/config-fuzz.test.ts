@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, loadConfigText } from "../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { ConfigError } from "../../src/app/config/problem.ts";
-import { schemaKeys } from "../../src/app/config/schema-keys.ts";
-import { writeConfigValue } from "../../src/app/config/write.ts";
-import { channelSchemas } from "../../src/app/gateway/extensions.ts";
+import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
+import { writeConfigValue } from "../../src/app/config/edit/write.ts";
+import { channelSchemas } from "../../src/app/compose/extensions.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
-import { Live } from "../../src/app/live.ts";
+import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { until } from "../outbox/stage.ts";
 

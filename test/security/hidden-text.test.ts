@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { whyUnreadable } from "../../src/tools/hidden.ts";
+import { whyUnreadable } from "../../src/tools/exec/hidden.ts";
 
 /** A character of a class, picked among all code points. */
 function charactersOf(property: RegExp): readonly string[] {

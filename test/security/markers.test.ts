@@ -4,8 +4,8 @@ import { buildBody } from "../../src/prompt/body.ts";
 import type { BodyContext } from "../../src/prompt/draft.ts";
 import { neutralise } from "../../src/prompt/untrusted.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
-import { foldLooks } from "../../src/utils/invisible.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
+import { foldLooks } from "../../src/utils/text/invisible.ts";
 
 function context(patch: Partial<InboundMessage> = {}): BodyContext {
   const message: InboundMessage = {

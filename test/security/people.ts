@@ -1,12 +1,12 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { openTools } from "../../src/app/agent-tools.ts";
-import { openChatTools } from "../../src/app/chat-acts.ts";
+import { openTools } from "../../src/app/compose/agent-tools.ts";
+import { openChatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
-import { Live } from "../../src/app/live.ts";
+import { Live } from "../../src/app/compose/live.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import { heard, openHall, type Boot, type Hall } from "../dispatch/stage.ts";
 import { peer, until } from "../outbox/stage.ts";

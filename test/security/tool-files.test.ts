@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
-import type { ToolResult } from "../../src/types/tool.ts";
+import type { ToolResult } from "../../src/types/run/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "../tools/context.ts";
 
 const CANARY = "CANARY-4711";

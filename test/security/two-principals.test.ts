@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CONTEXT_FILES } from "../../src/types/context-files.ts";
-import type { InboundMessage, MediaItem } from "../../src/types/message.ts";
+import { CONTEXT_FILES } from "../../src/types/engine/context-files.ts";
+import type { InboundMessage, MediaItem } from "../../src/types/chat/message.ts";
 import { openPlace, type Call, type Place } from "./people.ts";
 
 let place: Place;

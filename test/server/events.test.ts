@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { START, advance, ChatView, toGatewayEvents } from "../../src/server/chat-events.ts";
-import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/deltas.ts";
-import { Pace } from "../../src/server/pace.ts";
-import type { RunEvent, RunEventBody } from "../../src/types/events.ts";
+import { START, advance, ChatView, toGatewayEvents } from "../../src/server/events/chat-events.ts";
+import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/events/deltas.ts";
+import { Pace } from "../../src/server/events/pace.ts";
+import type { RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import type { GatewayEvent } from "../../src/types/method.ts";
 import { assistant, ends, facts, says, USAGE } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/types/clock.ts";
 import { DEFAULT_AGENT, agentId, mediaId, sessionKey } from "../../src/types/ids.ts";
 import type { Log } from "../../src/types/log.ts";
 import type { GatewayEvent } from "../../src/types/method.ts";
-import type { ModelInfo } from "../../src/types/model.ts";
+import type { ModelInfo } from "../../src/types/run/model.ts";
 import { Secret } from "../../src/types/secret.ts";
 import { Feed } from "../../src/utils/feed.ts";
 import { MemorySessions } from "./memory-sessions.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { defineMethod, MethodError } from "../../src/types/method.ts";
-import { CONTINUE } from "../../src/types/turns.ts";
+import { CONTINUE } from "../../src/types/run/turns.ts";
 import { RawClient, startGateway, type TestGateway } from "./gateway.ts";
 import { assistant, ends, facts, says, USAGE } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";

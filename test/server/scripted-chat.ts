@@ -1,9 +1,9 @@
-import type { ChatPort, ChatRequest, CompactionNews, OneShotRequest } from "../../src/types/chat.ts";
-import type { RunEvent, RunEventBody, RunStream } from "../../src/types/events.ts";
+import type { ChatPort, ChatRequest, CompactionNews, OneShotRequest } from "../../src/types/chat/chat.ts";
+import type { RunEvent, RunEventBody, RunStream } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../src/types/ids.ts";
-import type { AssistantMessage, Usage } from "../../src/types/model.ts";
-import type { Receipt, RunFacts, RunResult } from "../../src/types/run.ts";
-import type { Approval, ApprovalDecision } from "../../src/types/tool.ts";
+import type { AssistantMessage, Usage } from "../../src/types/run/model.ts";
+import type { Receipt, RunFacts, RunResult } from "../../src/types/run/run.ts";
+import type { Approval, ApprovalDecision } from "../../src/types/run/tool.ts";
 import { Feed } from "../../src/utils/feed.ts";
 
 export const USAGE: Usage = {

@@ -4,7 +4,7 @@ import { buildBody } from "../../src/prompt/body.ts";
 import type { BodyContext } from "../../src/prompt/draft.ts";
 import { shownText } from "../../src/server/methods/shown-text.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { InboundMessage } from "../../src/types/message.ts";
+import type { InboundMessage } from "../../src/types/chat/message.ts";
 
 const message = (text: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
   id: "7",

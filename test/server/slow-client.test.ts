@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Connection, type FrameSocket } from "../../src/server/connection.ts";
-import { encodeEvent } from "../../src/server/deltas.ts";
+import { Connection, type FrameSocket } from "../../src/server/transport/connection.ts";
+import { encodeEvent } from "../../src/server/events/deltas.ts";
 import { RawClient, startGateway } from "./gateway.ts";
 
 /** A wire whose other end reads when the test says so. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Strangers } from "../../src/server/strangers.ts";
+import { Strangers } from "../../src/server/transport/strangers.ts";
 
 /** Opens silent sockets; the returned set has the numbers of those that were ended. */
 function open(strangers: Strangers, count: number, peer: (at: number) => string) {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checks } from "../../src/sessions/checks.ts";
-import { readHistory } from "../../src/sessions/history.ts";
-import { readBackTo } from "../../src/sessions/read-back.ts";
+import { readHistory } from "../../src/sessions/transcript/history.ts";
+import { readBackTo } from "../../src/sessions/transcript/read-back.ts";
 import type { TranscriptEntry } from "../../src/types/session.ts";
 import { ALL, answer, listen, openFile, say, scratch, texts } from "./kit.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sessionConfig } from "../../src/sessions/config.ts";
-import { isOver, resetRuleFor } from "../../src/sessions/expiry.ts";
+import { isOver, resetRuleFor } from "../../src/sessions/rows/expiry.ts";
 
 const at = (day: number, hour: number, minute = 0) => new Date(2026, 4, day, hour, minute).getTime();
 

@@ -11,7 +11,7 @@ import {
   resolveAlias,
 } from "../../src/sessions/keys.ts";
 import { accountId, agentId, channelId, sessionKey } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/message.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
 
 const rules = { agentId: agentId("main"), dmScope: "per-channel-peer" } as const;
 const direct: Peer = {

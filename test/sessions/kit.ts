@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Transcript } from "../../src/sessions/transcript.ts";
+import { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import type { Log } from "../../src/types/log.ts";
-import type { AssistantMessage } from "../../src/types/model.ts";
+import type { AssistantMessage } from "../../src/types/run/model.ts";
 import type { EntryBody, SessionWindow } from "../../src/types/session.ts";
 import { listen } from "../fakes/log.ts";
 import { answered, asked } from "../fakes/messages.ts";

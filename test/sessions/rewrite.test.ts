@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { rewriteEntries } from "../../src/sessions/rewrite.ts";
+import { rewriteEntries } from "../../src/sessions/transcript/rewrite.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
 import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";

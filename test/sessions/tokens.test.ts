@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { estimateTextTokens, estimateTokens } from "../../src/sessions/tokens.ts";
+import { estimateTextTokens, estimateTokens } from "../../src/sessions/transcript/tokens.ts";
 import { assistant, user } from "./kit.ts";
 
 describe("the token estimate", () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Transcript } from "../../src/sessions/transcript.ts";
+import type { Transcript } from "../../src/sessions/transcript/transcript.ts";
 import { ALL, answer, assistant, listen, openFile, say, scratch, texts, user } from "./kit.ts";
 
 let dir: string;

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { Outcome } from "../../src/types/journal.ts";
-import type { Peer } from "../../src/types/message.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
 import { message } from "../channels/messages.ts";
 
 let dir: string;

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Commits } from "../../src/store/commits.ts";
+import { Commits } from "../../src/store/journal/commits.ts";
 import { checks } from "../../src/store/checks.ts";
-import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
-import { openJournalToRead } from "../../src/store/read-only.ts";
-import { MIGRATIONS } from "../../src/store/schema.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
+import { openJournalToRead } from "../../src/store/journal/read-only.ts";
+import { MIGRATIONS } from "../../src/store/journal/schema.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
-import type { InboundMessage, Peer } from "../../src/types/message.ts";
+import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 
 const peer: Peer = {
   channel: channelId("telegram"),

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock.ts";
-import { processStart } from "../../src/store/process-start.ts";
+import { acquireStateLock, lockPath, readStateLock } from "../../src/store/lock/lock.ts";
+import { processStart } from "../../src/store/lock/process-start.ts";
 
 let dir: string;
 let other: ChildProcess;

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checks } from "../../src/store/checks.ts";
-import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import type { Clock } from "../../src/types/clock.ts";
 import { accountId, channelId, runId, sessionKey } from "../../src/types/ids.ts";
-import type { InboundMessage, Peer } from "../../src/types/message.ts";
+import type { InboundMessage, Peer } from "../../src/types/chat/message.ts";
 
 const DAY = 86_400_000;
 const peer = (channel: string): Peer => ({

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import { Commits } from "../../src/store/commits.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { Commits } from "../../src/store/journal/commits.ts";
+import { openDatabase } from "../../src/store/journal/database.ts";
 import { createFile } from "../../src/store/files.ts";
 import { openWalFiles, type WalFiles } from "../../src/store/wal-files.ts";
 import { Wal } from "../../src/store/wal.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openJournal, type OpenJournal } from "../../src/store/journal.ts";
+import { openJournal, type OpenJournal } from "../../src/store/journal/journal.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 
 const key = sessionKey("agent:main:telegram:direct:1");

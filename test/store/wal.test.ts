@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openJournal } from "../../src/store/journal.ts";
+import { openJournal } from "../../src/store/journal/journal.ts";
 import { openOnDisk } from "./slow-disk.ts";
 
 let dir: string;

@@ -1,7 +1,7 @@
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
-import type { Allowances } from "../../src/tools/exec.ts";
+import type { Allowances } from "../../src/tools/exec/exec.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
-import type { ApprovalDecision, ToolContext, ToolResult } from "../../src/types/tool.ts";
+import type { ApprovalDecision, ToolContext, ToolResult } from "../../src/types/run/tool.ts";
 
 /** A tool context; `updates` and `asked` gather what the tool says. */
 export function toolContext(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { allowanceTexts, decideExec } from "../../src/tools/exec-policy.ts";
-import { splitCommand } from "../../src/tools/shell-words.ts";
+import { allowanceTexts, decideExec } from "../../src/tools/exec/exec-policy.ts";
+import { splitCommand } from "../../src/tools/exec/shell-words.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 
 const settings = (patch: Partial<ExecSettings> = {}): ExecSettings => ({

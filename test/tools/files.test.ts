@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { applyEdits } from "../../src/tools/edit.ts";
+import { applyEdits } from "../../src/tools/files/edit.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { createTools } from "../../src/tools/tools.ts";
 import type { ToolPolicySettings } from "../../src/types/settings.ts";
-import type { ToolResult } from "../../src/types/tool.ts";
+import type { ToolResult } from "../../src/types/run/tool.ts";
 import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
 
 let root: string;

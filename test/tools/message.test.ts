@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { messageTool } from "../../src/tools/message.ts";
+import { messageTool } from "../../src/tools/message/message.ts";
 import { runTool } from "../../src/tools/run.ts";
 import { toolSchema } from "../../src/tools/schema.ts";
 import { accountId, channelId } from "../../src/types/ids.ts";
-import type { Peer } from "../../src/types/message.ts";
-import type { ChatActs, ChatPost, ChatScene, Posted } from "../../src/types/send.ts";
+import type { Peer } from "../../src/types/chat/message.ts";
+import type { ChatActs, ChatPost, ChatScene, Posted } from "../../src/types/chat/send.ts";
 import type { MessageToolSettings } from "../../src/types/settings.ts";
 import { textOf, toolContext } from "./context.ts";
 

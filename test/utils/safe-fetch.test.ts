@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { isPublicAddress } from "../../src/utils/addresses.ts";
-import { FetchRefused, safeFetch, type SafeFetchOptions } from "../../src/utils/safe-fetch.ts";
+import { isPublicAddress } from "../../src/utils/net/addresses.ts";
+import { FetchRefused, safeFetch, type SafeFetchOptions } from "../../src/utils/net/safe-fetch.ts";
 
 const open: (() => void)[] = [];
 afterEach(() => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/types/secret.ts";
-import { KnownSecrets } from "../../src/utils/known-secrets.ts";
-import { isSecretName } from "../../src/utils/secret-name.ts";
+import { KnownSecrets } from "../../src/utils/secrets/known-secrets.ts";
+import { isSecretName } from "../../src/utils/secrets/secret-name.ts";
 
 const known = (...values: readonly string[]) => {
   const secrets = new KnownSecrets();

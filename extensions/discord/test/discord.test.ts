@@ -4,7 +4,7 @@ import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/chann
 import { mediaId } from "../../../src/types/ids.ts";
 import { discordAccounts, discordConfig } from "../config.ts";
 import { discord } from "../index.ts";
-import { idAt } from "../places.ts";
+import { idAt } from "../inbound/places.ts";
 import { nonceOf, rowsOf } from "../send.ts";
 import { objectsIn, textIn } from "./json.ts";
 import { discordPlatform } from "./platform.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import type { LoginStep } from "../../../src/types/channel.ts";
+import type { LoginStep } from "../../../src/types/chat/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { signal } from "../index.ts";
 import { SELF, startFakeSignal } from "./fake-signal.ts";

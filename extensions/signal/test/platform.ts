@@ -1,6 +1,6 @@
 import type { Platform, PlatformFile } from "../../../test/contracts/platform.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/message.ts";
+import type { Peer } from "../../../src/types/chat/message.ts";
 import { signal } from "../index.ts";
 import { ADA, SELF, startFakeSignal } from "./fake-signal.ts";
 import type { FakeOptions, FakeSignal, Fault } from "./fake-signal.ts";

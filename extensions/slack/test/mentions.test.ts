@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { closeLater } from "../../../test/contracts/running.ts";
-import type { InboundMessage } from "../../../src/types/message.ts";
-import { Account } from "../account.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
+import { Account } from "../transport/account.ts";
 import { slackConfig } from "../config.ts";
-import { Intake } from "../intake.ts";
+import { Intake } from "../inbound/intake.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 

@@ -1,7 +1,7 @@
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/message.ts";
+import type { Peer } from "../../../src/types/chat/message.ts";
 import type { Platform } from "../../../test/contracts/platform.ts";
-import { emojiOf, nameOf } from "../emoji.ts";
+import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slack } from "../index.ts";
 import { ADA, startFakeSlack, TOPIC } from "./fake-slack.ts";
 import type { FakeMessage, FakeSlack } from "./fake-slack.ts";

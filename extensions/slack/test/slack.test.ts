@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { OutboundPart } from "../../../src/types/reply.ts";
+import type { OutboundPart } from "../../../src/types/chat/reply.ts";
 import { slackAccounts } from "../config.ts";
 import { slack } from "../index.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";

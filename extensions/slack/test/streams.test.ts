@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
-import type { Growth } from "../../../src/types/channel.ts";
+import type { Growth } from "../../../src/types/chat/channel.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 

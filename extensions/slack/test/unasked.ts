@@ -1,4 +1,4 @@
-import type { View } from "../view.ts";
+import type { View } from "../inbound/view.ts";
 
 const threads: View["threads"] = {
   read: async () => undefined,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
-import type { WebhookAnswer } from "../../../src/types/channel.ts";
+import type { WebhookAnswer } from "../../../src/types/chat/channel.ts";
 import { ADA } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 

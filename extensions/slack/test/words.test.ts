@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import { emojiOf, nameOf } from "../emoji.ts";
+import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slackConfig } from "../config.ts";
-import { readDelivery } from "../inbound.ts";
-import { escapeText, isNamed, readable } from "../words.ts";
+import { readDelivery } from "../inbound/inbound.ts";
+import { escapeText, isNamed, readable } from "../inbound/words.ts";
 import { UNASKED } from "./unasked.ts";
 
 const nobody = { user: async () => undefined, channel: async () => undefined };

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
-import type { InboundMessage } from "../../../src/types/message.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { accountId, channelId } from "../../../src/types/ids.ts";
-import { close, NO_ALBUMS, sort } from "../albums.ts";
-import type { Incoming } from "../albums.ts";
+import { close, NO_ALBUMS, sort } from "../receive/albums.ts";
+import type { Incoming } from "../receive/albums.ts";
 
 afterEach(stopAll);
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { start, stopAll } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
-import type { OutboundText } from "../../../src/types/reply.ts";
+import type { OutboundText } from "../../../src/types/chat/reply.ts";
 
 afterEach(stopAll);
 

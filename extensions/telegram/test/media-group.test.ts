@@ -2,8 +2,8 @@ import { afterEach, expect, test } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { MediaItem } from "../../../src/types/message.ts";
-import { sortOf } from "../shapes.ts";
+import type { MediaItem } from "../../../src/types/chat/message.ts";
+import { sortOf } from "../send/shapes.ts";
 
 afterEach(stopAll);
 const html = textAs("telegram-html");

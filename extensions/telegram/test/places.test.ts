@@ -8,8 +8,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import type { MediaKind } from "../../../src/types/message.ts";
-import type { OutboundPart } from "../../../src/types/reply.ts";
+import type { MediaKind } from "../../../src/types/chat/message.ts";
+import type { OutboundPart } from "../../../src/types/chat/reply.ts";
 import { telegram } from "../index.ts";
 
 afterEach(stopAll);
@@ -312,7 +312,7 @@ describe("files", () => {
   });
 
   test("above what a bot may send are refused with the limit", async () => {
-    const { mostBytes } = await import("../shapes.ts");
+    const { mostBytes } = await import("../send/shapes.ts");
     expect(mostBytes({ apiRoot: "https://api.telegram.org" })).toBe(50 * 1_048_576);
     expect(mostBytes({ apiRoot: "http://127.0.0.1:8081" })).toBe(2000 * 1_048_576);
   });

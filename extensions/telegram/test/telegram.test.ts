@@ -7,7 +7,7 @@ import { Host, KEY, start, stopAll, textAs } from "../../../test/contracts/chann
 import { telegramPlatform } from "../../../test/contracts/telegram-platform.ts";
 import { mediaId } from "../../../src/types/ids.ts";
 import { telegramAccounts } from "../config.ts";
-import { failureOf } from "../failures.ts";
+import { failureOf } from "../send/failures.ts";
 import { probe, telegram } from "../index.ts";
 
 afterEach(stopAll);

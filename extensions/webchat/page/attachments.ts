@@ -1,6 +1,6 @@
-import type { Picture } from "./exchanges.ts";
+import type { Picture } from "./protocol/exchanges.ts";
 import { size } from "./format.ts";
-import type { Limits } from "./protocol.ts";
+import type { Limits } from "./protocol/protocol.ts";
 
 const LONGEST_SIDE = 2048;
 const QUALITY = 0.85;

@@ -1,10 +1,10 @@
-import { addressSession, forgetToken, keepToken, noteTried, wasTried } from "./address.ts";
-import { Connection, LostError, RefusedError } from "./connection.ts";
-import type { Exchange, Picture, Sent } from "./exchanges.ts";
+import { addressSession, forgetToken, keepToken, noteTried, wasTried } from "./protocol/address.ts";
+import { Connection, LostError, RefusedError } from "./protocol/connection.ts";
+import type { Exchange, Picture, Sent } from "./protocol/exchanges.ts";
 import { plainKey, size, titleOf } from "./format.ts";
-import { fields } from "./json.ts";
-import { hearEvent } from "./hearing.ts";
-import type { Decision, Hello, Pairing } from "./protocol.ts";
+import { fields } from "./protocol/json.ts";
+import { hearEvent } from "./protocol/hearing.ts";
+import type { Decision, Hello, Pairing } from "./protocol/protocol.ts";
 import { Reading } from "./reading.ts";
 import { isOpen, openRow } from "./state.ts";
 import type { Store } from "./store.ts";

@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { addressedSession, takeTokens } from "./address.ts";
+import { addressedSession, takeTokens } from "./protocol/address.ts";
 import { Chat } from "./chat.ts";
 import { App } from "./components/app.tsx";
 import { createStore } from "./store.ts";

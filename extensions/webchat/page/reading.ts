@@ -1,6 +1,13 @@
-import type { Connection } from "./connection.ts";
-import { fields, text } from "./json.ts";
-import { readApprovals, readModels, readPairings, readSessions, readStatus, readTurnedAway } from "./protocol.ts";
+import type { Connection } from "./protocol/connection.ts";
+import { fields, text } from "./protocol/json.ts";
+import {
+  readApprovals,
+  readModels,
+  readPairings,
+  readSessions,
+  readStatus,
+  readTurnedAway,
+} from "./protocol/protocol.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";

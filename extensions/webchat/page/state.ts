@@ -1,8 +1,8 @@
-import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
-import type { Exchange, Sent } from "./exchanges.ts";
+import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./protocol/exchanges.ts";
+import type { Exchange, Sent } from "./protocol/exchanges.ts";
 import { plainKey } from "./format.ts";
-import { fields, text } from "./json.ts";
-import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
+import { fields, text } from "./protocol/json.ts";
+import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol/protocol.ts";
 import type { Turn } from "./transcript.ts";
 import { isUnbegun, isWritten, withRuns } from "./view.ts";
 

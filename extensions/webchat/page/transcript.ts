@@ -1,6 +1,6 @@
-import { fields, list, moment, number, text, word } from "./json.ts";
-import { readUsage } from "./protocol.ts";
-import type { Usage } from "./protocol.ts";
+import { fields, list, moment, number, text, word } from "./protocol/json.ts";
+import { readUsage } from "./protocol/protocol.ts";
+import type { Usage } from "./protocol/protocol.ts";
 
 /** A tool call with what came of it. */
 export interface ToolPart {

@@ -1,5 +1,5 @@
-import { ended } from "./exchanges.ts";
-import type { Exchange } from "./exchanges.ts";
+import { ended } from "./protocol/exchanges.ts";
+import type { Exchange } from "./protocol/exchanges.ts";
 import type { Part, Turn } from "./transcript.ts";
 
 /** A turn on the screen: from the transcript, or still on its way. */

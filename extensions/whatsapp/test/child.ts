@@ -4,7 +4,7 @@ import { accountId } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage, Peer } from "openclaw/plugin-sdk";
 import { WebSocket } from "ws";
 import { whatsapp, whatsappConfig } from "../index.ts";
-import { GROUP } from "./stanzas.ts";
+import { GROUP } from "./fake/stanzas.ts";
 
 export interface Orders {
   readonly url: string;

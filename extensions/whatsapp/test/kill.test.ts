@@ -5,11 +5,11 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { hushSignal } from "../quiet.ts";
+import { hushSignal } from "../link/quiet.ts";
 import type { Orders } from "./child.ts";
-import { startFakeWhatsapp } from "./fake-whatsapp.ts";
-import type { FakeWhatsApp } from "./fake-whatsapp.ts";
-import { GROUP } from "./stanzas.ts";
+import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
+import { GROUP } from "./fake/stanzas.ts";
 
 const here = import.meta.dirname;
 const PATIENCE = { timeout: 10_000, interval: 2 };

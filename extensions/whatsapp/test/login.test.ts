@@ -3,11 +3,11 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { LoginDesk, LoginStep } from "../../../src/types/channel.ts";
+import type { LoginDesk, LoginStep } from "../../../src/types/chat/channel.ts";
 import { Host } from "../../../test/contracts/channel.ts";
 import { whatsapp, whatsappConfig } from "../index.ts";
-import { DEVICE, startFakeWhatsapp } from "./fake-whatsapp.ts";
-import type { FakeWhatsApp } from "./fake-whatsapp.ts";
+import { DEVICE, startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
 
 let fake: FakeWhatsApp;
 let folder: string;

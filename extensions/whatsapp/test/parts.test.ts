@@ -6,14 +6,14 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import * as baileys from "@whiskeysockets/baileys";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { MediaItem } from "../../../src/types/message.ts";
+import type { MediaItem } from "../../../src/types/chat/message.ts";
 import { Host } from "../../../test/contracts/channel.ts";
-import { openAuth } from "../auth.ts";
+import { openAuth } from "../link/auth.ts";
 import { whatsappConfig } from "../index.ts";
-import { download } from "../media.ts";
-import { hushSignal } from "../quiet.ts";
-import { startFakeWhatsapp } from "./fake-whatsapp.ts";
-import type { FakeWhatsApp } from "./fake-whatsapp.ts";
+import { download } from "../inbound/media.ts";
+import { hushSignal } from "../link/quiet.ts";
+import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
+import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
 
 describe("files", () => {
   let fake: FakeWhatsApp;

@@ -4,13 +4,13 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import type { Host, Platform } from "../../../test/contracts/channel.ts";
-import type { ChannelAdapter, ChannelHost } from "../../../src/types/channel.ts";
+import type { ChannelAdapter, ChannelHost } from "../../../src/types/chat/channel.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { Peer } from "../../../src/types/message.ts";
+import type { Peer } from "../../../src/types/chat/message.ts";
 import { whatsapp } from "../index.ts";
-import { userOf } from "../jid.ts";
-import { DEVICE, GROUP, startFakeWhatsapp } from "./fake-whatsapp.ts";
-import type { Fault, FakeWhatsApp, Saying, Shown } from "./fake-whatsapp.ts";
+import { userOf } from "../inbound/jid.ts";
+import { DEVICE, GROUP, startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
+import type { Fault, FakeWhatsApp, Saying, Shown } from "./fake/fake-whatsapp.ts";
 
 const FAULTS: Readonly<Record<Parameters<Platform["failSends"]>[0], Fault>> = {
   limited: { kind: "refuse", code: 429 },

@@ -6,9 +6,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { text } from "../../../test/contracts/running.ts";
 import { mediaId } from "../../../src/types/ids.ts";
-import { isOwnId, ownId } from "../jid.ts";
-import { GROUP } from "./fake-whatsapp.ts";
-import { Person } from "./person.ts";
+import { isOwnId, ownId } from "../inbound/jid.ts";
+import { GROUP } from "./fake/fake-whatsapp.ts";
+import { Person } from "./fake/person.ts";
 import { whatsappPlatform } from "./platform.ts";
 
 afterEach(async () => {

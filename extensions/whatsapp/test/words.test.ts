@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { endingOf } from "../endings.ts";
-import { addressOf, isOwnId, messageId, ownId, readMessageId } from "../jid.ts";
-import { Recent } from "../recent.ts";
+import { endingOf } from "../link/endings.ts";
+import { addressOf, isOwnId, messageId, ownId, readMessageId } from "../inbound/jid.ts";
+import { Recent } from "../inbound/recent.ts";
 import { whatsappAccounts, whatsappConfig } from "../index.ts";
 
 describe("ids", () => {

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { hasGateway } from "./address.ts";
 import { callOnce } from "./call-gateway.ts";
-import { channelsShape, unaskedText } from "./commands/channels.ts";
+import { channelsShape, unaskedText } from "./commands/channels/channels.ts";
 import type { Io } from "./io.ts";
 import { readState } from "./state.ts";
 import { showDuration } from "./table.ts";

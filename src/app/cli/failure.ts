@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import type { Command, CommanderError } from "commander";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/error-text.ts";
-import { nearest } from "../config/nearest.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { nearest } from "../config/keys/nearest.ts";
 import { cleanText, type Io } from "./io.ts";
 
 /** Tells an error to a person. Returns the exit code that goes with it. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Secret } from "../../types/secret.ts";
 import { about, makes, secretText } from "../../utils/config.ts";
 import { redactPattern } from "../log/redact.ts";
-import { isSecretLike, isSecretName } from "../../utils/secret-name.ts";
+import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 
 const LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as const;
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { accountConfig, accountInputs } from "../../channels/config.ts";
-import { doubtfulAccount } from "./channel-doubts.ts";
-import { foreignBelow } from "./channel-keys.ts";
-import { fieldKeysBelow, isFieldKey, strangersBelow } from "./known-keys.ts";
-import { nearest } from "./nearest.ts";
+import { doubtfulAccount } from "./keys/channel-doubts.ts";
+import { foreignBelow } from "./keys/channel-keys.ts";
+import { fieldKeysBelow, isFieldKey, strangersBelow } from "./keys/known-keys.ts";
+import { nearest } from "./keys/nearest.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./problem.ts";
-import { schemaKeys, schemaKeysBelow } from "./schema-keys.ts";
+import { schemaKeys, schemaKeysBelow } from "./keys/schema-keys.ts";
 import { configSchema, type Config } from "./schema.ts";
 import { describeIssue } from "./words.ts";
 import { own } from "../../utils/own.ts";

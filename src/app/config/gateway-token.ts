@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema.ts";

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { isRoute } from "../../channels/bindings.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
 import { checkConfig, type ChannelSchemas } from "./check.ts";
-import { stopNotes, stopsOf, type Stop } from "./narrowing.ts";
+import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
 import { configSchema, type Config } from "./schema.ts";
-import { doubtfulTools } from "./tool-doubts.ts";
+import { doubtfulTools } from "./keys/tool-doubts.ts";
 import { readConfigFile } from "./read-file.ts";
 import { resolveSecrets, type Env } from "./secrets.ts";
 

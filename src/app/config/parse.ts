@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { parse, type DocumentNode, type MemberNode, type ValueNode } from "@humanwhocodes/momoa";
 import JSON5 from "json5";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath, type RawNote } from "./problem.ts";
 
 /** Objects and lists inside each other; a config of the field has fewer than twenty. */

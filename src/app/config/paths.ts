@@ -1,9 +1,9 @@
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { lockPath } from "../../store/lock.ts";
+import { lockPath } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { expandHome, type Env } from "./secrets.ts";
 
 /** Where everything lies; absolute paths. */

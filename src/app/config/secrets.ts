@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
-import { secretsOfAddress } from "../../utils/secret-forms.ts";
-import { isSecretName } from "../../utils/secret-name.ts";
+import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
+import { isSecretName } from "../../utils/secrets/secret-name.ts";
 import { isRecord, type KeyPath, type RawNote } from "./problem.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import { identifiersOf } from "../../history/compaction/config.ts";
 import type { AgentToolsConfig, ToolsConfig } from "../../tools/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
-import type { ModelRef, ThinkLevel } from "../../types/model.ts";
+import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type {
   AgentSettings,
   CompactionSettings,
@@ -13,7 +13,7 @@ import type {
   ToolPolicySettings,
 } from "../../types/settings.ts";
 import { heartbeatOf } from "./heartbeat.ts";
-import { agentStop, type Stop } from "./narrowing.ts";
+import { agentStop, type Stop } from "./keys/narrowing.ts";
 import type { Config } from "./schema.ts";
 
 type Defaults = Config["agents"]["defaults"];

@@ -1,8 +1,8 @@
 import { watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
-import { errorText } from "../../utils/error-text.ts";
-import { compareConfigs, type ConfigChanges } from "./changes.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { compareConfigs, type ConfigChanges } from "./edit/changes.ts";
 import { hashOf, readConfigText, type LoadedConfig } from "./load.ts";
 
 export type ConfigEvent =

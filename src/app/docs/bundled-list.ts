@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** `src/app/bundled.ts`: the contributors among `extensions/`, each folder with a `plugin.ts`. */
+/** `src/app/compose/bundled.ts`: the contributors among `extensions/`, each folder with a `plugin.ts`. */
 export function bundledList(root: string): string {
   const ids = readdirSync(join(root, "extensions"))
     .filter((id) => existsSync(join(root, "extensions", id, "plugin.ts")))
     .toSorted();
-  const imports = ids.map((id) => `import { contributor as ${id} } from "../../extensions/${id}/plugin.ts";`);
+  const imports = ids.map((id) => `import { contributor as ${id} } from "../../../extensions/${id}/plugin.ts";`);
   return `// Made by src/app/docs/generate.ts from the folders of extensions/.
 ${imports.join("\n")}
-import type { Contributor } from "../types/contribution.ts";
+import type { Contributor } from "../../types/contribution.ts";
 
 /** The extensions that come with the gateway. */
 export const BUNDLED: readonly Contributor[] = [${ids.join(", ")}];

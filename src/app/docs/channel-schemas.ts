@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { accountConfig } from "../../channels/config.ts";
-import { keysBelow, type SchemaKey } from "../config/schema-keys.ts";
+import { keysBelow, type SchemaKey } from "../config/keys/schema-keys.ts";
 import { describeSchema } from "../config/schema.ts";
 
 /** The keys that a bundled adapter adds below `channels.<name>`: every `<name>Config` of `extensions/<name>/config.ts`. */

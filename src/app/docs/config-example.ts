@@ -1,4 +1,4 @@
-import type { SchemaKey } from "../config/schema-keys.ts";
+import type { SchemaKey } from "../config/keys/schema-keys.ts";
 import { isSection, textOf } from "./schema-words.ts";
 
 const HEAD = `// Copy this to ~/.openclaw/openclaw.json and take the slashes away before what you want to change.

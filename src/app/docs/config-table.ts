@@ -1,4 +1,4 @@
-import type { SchemaKey } from "../config/schema-keys.ts";
+import type { SchemaKey } from "../config/keys/schema-keys.ts";
 import { isInsideSecret, isSection, showKey, showType, textOf } from "./schema-words.ts";
 
 const HEAD = `# Configuration

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { schemaKeys } from "../config/schema-keys.ts";
+import { schemaKeys } from "../config/keys/schema-keys.ts";
 import { jsonSchema } from "../config/schema.ts";
 import { bundledList } from "./bundled-list.ts";
 import { channelKeys } from "./channel-schemas.ts";
@@ -14,7 +14,7 @@ async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>
     ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
-    ["src/app/bundled.ts", bundledList(root)],
+    ["src/app/compose/bundled.ts", bundledList(root)],
   ]);
 }
 

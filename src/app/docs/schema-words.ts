@@ -1,5 +1,5 @@
 import { isRecord } from "../config/problem.ts";
-import type { SchemaKey } from "../config/schema-keys.ts";
+import type { SchemaKey } from "../config/keys/schema-keys.ts";
 
 type Node = SchemaKey["node"];
 

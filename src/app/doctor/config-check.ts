@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
-import { STOP_FIX } from "../config/narrowing.ts";
+import { STOP_FIX } from "../config/keys/narrowing.ts";
 import { ConfigError, type ConfigNote } from "../config/problem.ts";
 
 const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>

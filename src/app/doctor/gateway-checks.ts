@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { findPortOwner } from "../../server/port-owner.ts";
-import { readStateLock } from "../../store/lock.ts";
+import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { readGatewayToken, TOKEN_CHARS, TOKEN_FIX } from "../config/gateway-token.ts";
 import type { StatePaths } from "../config/paths.ts";

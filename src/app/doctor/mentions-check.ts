@@ -1,4 +1,4 @@
-import { MentionPattern } from "../../channels/mention-pattern.ts";
+import { MentionPattern } from "../../channels/access/mention-pattern.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 

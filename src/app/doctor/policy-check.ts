@@ -1,7 +1,7 @@
 import { channelAccounts } from "../../channels/config.ts";
-import { sendersOf } from "../../channels/gating.ts";
-import { hasEverybody, namesUsername } from "../../channels/listed.ts";
-import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/policy.ts";
+import { sendersOf } from "../../channels/access/gating.ts";
+import { hasEverybody, namesUsername } from "../../channels/access/listed.ts";
+import { type ChannelPolicy, type GroupPolicy, policyOf } from "../../channels/access/policy.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Config } from "../config/schema.ts";
 

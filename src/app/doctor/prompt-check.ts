@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { homedir } from "node:os";
-import { loadSkills } from "../../prompt/skills.ts";
+import { loadSkills } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
 import type { Env } from "../config/secrets.ts";
 import { resolveAgents } from "../config/settings.ts";
-import { filesOf } from "../prompting.ts";
-import { skillSources } from "../skill-sources.ts";
+import { filesOf } from "../compose/prompting.ts";
+import { skillSources } from "../compose/skill-sources.ts";
 
 interface Places {
   readonly config: Config;

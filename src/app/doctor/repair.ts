@@ -1,4 +1,4 @@
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import type { CheckReport } from "./run-checks.ts";
 
 export interface RepairOptions {

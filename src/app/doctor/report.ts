@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { Secret } from "../../types/secret.ts";
-import { maskStrings } from "../../utils/mask-strings.ts";
+import { maskStrings } from "../../utils/secrets/mask-strings.ts";
 import { worst, type CheckReport, type Status } from "./run-checks.ts";
 
 const MARKS: Readonly<Record<Status, { text: string; style: "green" | "yellow" | "red" | "dim" }>> = {

@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from "../../types/check.ts";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 
 /** What one check found. */
 export interface CheckReport {

@@ -1,4 +1,4 @@
-import { openJournalToRead } from "../../store/read-only.ts";
+import { openJournalToRead } from "../../store/journal/read-only.ts";
 import type { Check } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { type Strangers, strangersText } from "../strangers-text.ts";

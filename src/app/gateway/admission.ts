@@ -1,19 +1,19 @@
-import { BotLoops } from "../../channels/bot-loops.ts";
-import { gate } from "../../channels/gating.ts";
+import { BotLoops } from "../../channels/access/bot-loops.ts";
+import { gate } from "../../channels/access/gating.ts";
 import { PendingHistory } from "../../channels/pending-history.ts";
-import { type MentionPattern, mentionPatterns } from "../../channels/mention-pattern.ts";
-import { policyOf, type ChannelPolicy } from "../../channels/policy.ts";
+import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
+import { policyOf, type ChannelPolicy } from "../../channels/access/policy.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
 import type { Heard, Verdict } from "../../dispatch/ports.ts";
-import type { OpenJournal } from "../../store/journal.ts";
+import type { OpenJournal } from "../../store/journal/journal.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
-import type { InboundMessage, Peer } from "../../types/message.ts";
-import { accountOf, placeOf } from "../accounts.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import { accountOf, placeOf } from "../accounts/accounts.ts";
 import type { Config } from "../config/schema.ts";
-import type { Core } from "../core.ts";
-import type { Live } from "../live.ts";
-import { mentionPatternsFor } from "../rules.ts";
+import type { Core } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
+import { mentionPatternsFor } from "../compose/rules.ts";
 
 /** A week: as long as the journal keeps what was not let in, unless told otherwise. */
 const KEEP_MS = 7 * 24 * 60 * 60_000;

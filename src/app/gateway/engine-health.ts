@@ -1,4 +1,4 @@
-import { LATEST_RUNS, passedBy } from "../../history/engines/passed-by.ts";
+import { LATEST_RUNS, passedBy } from "../../history/engines/turn/passed-by.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
 import type { Parts } from "./parts.ts";
 

@@ -6,18 +6,18 @@ import type { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, PairingRequest } from "../../types/journal.ts";
 import type { GatewayEvent } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
-import { openCore } from "../core.ts";
-import type { Live } from "../live.ts";
+import { openCore } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
 import { packageVersion } from "../package-root.ts";
 import { ChannelRoom } from "./channel-room.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
-import { createHeartbeats } from "./heartbeats.ts";
-import { followConfig } from "./reload.ts";
+import { createHeartbeats } from "./methods/heartbeats.ts";
+import { followConfig } from "./lifecycle/reload.ts";
 import { serverOptions } from "./server-options.ts";
 import { WebClients } from "./web-clients.ts";
-import { startBackgroundTasks } from "./background-tasks.ts";
-import { closeGateway } from "./close.ts";
+import { startBackgroundTasks } from "./lifecycle/background-tasks.ts";
+import { closeGateway } from "./lifecycle/close.ts";
 
 /** A gateway at work. */
 export interface Gateway {

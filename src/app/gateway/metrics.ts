@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { JournalCounts } from "../../store/counts.ts";
+import type { JournalCounts } from "../../store/journal/counts.ts";
 import { formatMetrics, type MetricRow } from "../../server/metrics.ts";
 import type { Parts } from "./parts.ts";
 

@@ -1,5 +1,5 @@
-import type { ModelRef } from "../../types/model.ts";
-import { modelName } from "../../types/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import { modelName } from "../../types/run/model.ts";
 import type { Parts } from "./parts.ts";
 
 /** The model that a new conversation of the default agent gets. */

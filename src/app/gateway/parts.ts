@@ -1,10 +1,10 @@
 import type { Heartbeats } from "../../automation/heartbeat.ts";
 import type { GatewayEvent } from "../../types/method.ts";
-import type { ModelInfo } from "../../types/model.ts";
+import type { ModelInfo } from "../../types/run/model.ts";
 import type { Feed } from "../../utils/feed.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Core } from "../core.ts";
-import type { Live } from "../live.ts";
+import type { Core } from "../compose/core.ts";
+import type { Live } from "../compose/live.ts";
 import type { OpenLog } from "../log/log.ts";
 import type { ChannelRoom } from "./channel-room.ts";
 

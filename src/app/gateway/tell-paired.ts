@@ -1,7 +1,7 @@
 import type { Notified } from "../../server/options.ts";
 import type { Paired } from "../../types/journal.ts";
-import { errorText } from "../../utils/error-text.ts";
-import { blocksOf, deliverAndWait, peerOf } from "./outgoing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { blocksOf, deliverAndWait, peerOf } from "../compose/outgoing.ts";
 import type { Parts } from "./parts.ts";
 
 /** Milliseconds that the operator waits for the platform; after it the message stays in the outbox. */

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import { NOTICE_TYPE } from "../../sessions/history.ts";
+import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import { OPERATOR_KEY, resolveAlias } from "../../sessions/keys.ts";
 import { isDiskError } from "../../store/disk.ts";
-import type { SendResult } from "../../types/channel.ts";
+import type { SendResult } from "../../types/chat/channel.ts";
 import type { AgentId } from "../../types/ids.ts";
 import { MethodError, type GatewayEvent } from "../../types/method.ts";
 import type { Session, Sessions } from "../../types/session.ts";
-import type { WebMessage, WebNote, WebRoom } from "../../types/web-room.ts";
-import { errorText } from "../../utils/error-text.ts";
+import type { WebMessage, WebNote, WebRoom } from "../../types/chat/web-room.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 
 interface WebParts {
   readonly sessions: Sessions;

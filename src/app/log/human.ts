@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 
 type Verb = "debug" | "info" | "warn" | "error";
 

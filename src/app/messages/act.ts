@@ -1,6 +1,6 @@
 import type { Begun, Dropped } from "../../dispatch/clients/operator.ts";
-import { BY_OPERATOR } from "../../store/counts.ts";
-import type { MessageDesk } from "../../store/messages.ts";
+import { BY_OPERATOR } from "../../store/journal/counts.ts";
+import type { MessageDesk } from "../../store/journal/messages.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, Journal, Outcome, OutboxRow } from "../../types/journal.ts";
 import { inboxRow, outboxRow } from "./look.ts";

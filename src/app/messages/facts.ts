@@ -1,4 +1,4 @@
-import type { MessageSource } from "../../store/read-only.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 
 /** All that the journal knows of one message. */

@@ -1,7 +1,7 @@
-import type { MessageSource } from "../../store/read-only.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import { inboxRow } from "./look.ts";
 
 /** Letters of a run's id that are enough to mean it. */

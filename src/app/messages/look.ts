@@ -1,5 +1,5 @@
-import type { MessageLook, RowFilter } from "../../store/messages.ts";
-import type { MessageSource } from "../../store/read-only.ts";
+import type { MessageLook, RowFilter } from "../../store/journal/messages.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { cameIn, wentOut } from "./view.ts";

@@ -1,10 +1,10 @@
 import { TOO_MANY_STARTS } from "../../dispatch/words.ts";
-import { sentByTool } from "../../tools/message-result.ts";
+import { sentByTool } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
-import type { InboundMessage, Peer } from "../../types/message.ts";
-import { modelName } from "../../types/model.ts";
-import { type FileFate, type Receipt, toolErrorText } from "../../types/run.ts";
-import { kindNameOf } from "../../types/turn-kind.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import { modelName } from "../../types/run/model.ts";
+import { type FileFate, type Receipt, toolErrorText } from "../../types/run/run.ts";
+import { kindNameOf } from "../../types/run/turn-kind.ts";
 import { describeOutcome } from "./act.ts";
 import type { Facts } from "./facts.ts";
 

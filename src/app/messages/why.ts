@@ -1,4 +1,4 @@
-import type { MessageSource } from "../../store/read-only.ts";
+import type { MessageSource } from "../../store/journal/read-only.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import { factsOf, type Facts } from "./facts.ts";
 import { findMessages } from "./find.ts";

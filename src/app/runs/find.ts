@@ -1,4 +1,4 @@
-import type { RunSource } from "../../store/read-only.ts";
+import type { RunSource } from "../../store/journal/read-only.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { estimateTokens } from "../../sessions/tokens.ts";
-import type { ChatMessage } from "../../types/model.ts";
-import { emptyUsage } from "../../types/usage.ts";
+import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
 
 /** An image is told of by its type and size. */
 export type PromptContent =

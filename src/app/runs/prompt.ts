@@ -1,13 +1,13 @@
 import { findImagePaths } from "../../history/images/paths.ts";
 import { replay, withCuts } from "../../history/replay.ts";
 import { textsOf } from "../../prompt/parts.ts";
-import { earlierFiles, readBackTo } from "../../sessions/read-back.ts";
-import { estimateTextTokens } from "../../sessions/tokens.ts";
-import type { RunSource } from "../../store/read-only.ts";
+import { earlierFiles, readBackTo } from "../../sessions/transcript/read-back.ts";
+import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import type { RunSource } from "../../store/journal/read-only.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { RunRecord } from "../../types/journal.ts";
-import type { ChatMessage } from "../../types/model.ts";
-import type { PromptPart, PromptRecord } from "../../types/run.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import type { PromptPart, PromptRecord } from "../../types/run/run.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { PruneRules } from "../../types/settings.ts";
 import { engineMessages, showMessage, type PromptMessage } from "./message.ts";

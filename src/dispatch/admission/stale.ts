@@ -1,6 +1,6 @@
-import { STALE } from "../../store/counts.ts";
+import { STALE } from "../../store/journal/counts.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { staleKey, type Replies } from "../replies.ts";
 import { staleText } from "../words.ts";

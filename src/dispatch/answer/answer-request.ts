@@ -1,9 +1,9 @@
 import type { Clock } from "../../types/clock.ts";
-import type { RunStream } from "../../types/events.ts";
+import type { RunStream } from "../../types/run/events.ts";
 import type { MediaStore, OutboxRow } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { AnswerFilter, TurnKind } from "../../types/turn-kind.ts";
+import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
 import type { ChatStyle } from "../ports.ts";
 
 /** A run whose answer is to be brought to a chat, and what of it is there already. */

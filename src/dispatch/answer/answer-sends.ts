@@ -1,7 +1,7 @@
 import type { Outbox } from "../../outbox/deliver.ts";
 import { partWords } from "../../outbox/render.ts";
 import type { OutboxRow } from "../../types/journal.ts";
-import type { ReplyBlock } from "../../types/reply.ts";
+import type { ReplyBlock } from "../../types/chat/reply.ts";
 import type { AnswerRequest } from "./answer-request.ts";
 import { wordsOf } from "./block-feed.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";

@@ -1,5 +1,5 @@
-import type { RunEvent } from "../../types/events.ts";
-import type { ModelRef } from "../../types/model.ts";
+import type { RunEvent } from "../../types/run/events.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 
 /** Means the agent's name in brackets. */

@@ -1,8 +1,8 @@
 import { partWords } from "../../outbox/render.ts";
-import { MESSAGE_TOOL, sentBy, sentByTool } from "../../tools/message-result.ts";
-import type { RunEvent } from "../../types/events.ts";
+import { MESSAGE_TOOL, sentBy, sentByTool } from "../../tools/message/message-result.ts";
+import type { RunEvent } from "../../types/run/events.ts";
 import type { OutboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import { isSameChat } from "../queue/same-chat.ts";
 
 /** Texts and calls that are remembered; the oldest are forgotten beyond it. */

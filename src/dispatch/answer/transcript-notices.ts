@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { parseDirectives } from "../../reply/directives.ts";
-import { NOTICE_TYPE } from "../../sessions/history.ts";
+import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { attach } from "../media/attach.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { RunEnd } from "../../harness/run-end.ts";
+import type { RunEnd } from "../../harness/log/run-end.ts";
 import { noticeFor } from "../words.ts";
 
 type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {

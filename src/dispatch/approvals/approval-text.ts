@@ -1,8 +1,8 @@
-import { shownPath } from "../../tools/paths.ts";
-import type { Principal } from "../../types/principal.ts";
-import type { Approval, ApprovalDecision, BoundFile } from "../../types/tool.ts";
-import { shorten } from "../../utils/shorten.ts";
-import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/unicode.ts";
+import { shownPath } from "../../tools/files/paths.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { Approval, ApprovalDecision, BoundFile } from "../../types/run/tool.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 
 const MOST_NAME = 60;
 const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");

@@ -2,9 +2,9 @@ import { randomInt } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import type { ApprovalRules } from "../../types/journal.ts";
-import type { RunFacts } from "../../types/run.ts";
-import type { Principal } from "../../types/principal.ts";
-import type { Approval, ApprovalDecision, ApprovalDesk, ApprovalQuestion } from "../../types/tool.ts";
+import type { RunFacts } from "../../types/run/run.ts";
+import type { Principal } from "../../types/run/principal.ts";
+import type { Approval, ApprovalDecision, ApprovalDesk, ApprovalQuestion } from "../../types/run/tool.ts";
 
 export type Answer = Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">;
 

@@ -1,9 +1,9 @@
 import type { Run } from "../../harness/run.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import { addressed } from "../turn/addressed.ts";
-import type { Approval, ApprovalDecision } from "../../types/tool.ts";
+import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
-import type { TurnKind } from "../../types/turn-kind.ts";
+import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { ApprovalPrompter } from "./approvals.ts";
 import type { TurnPorts } from "../turn/ports.ts";
 

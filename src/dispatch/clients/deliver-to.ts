@@ -1,6 +1,6 @@
 import { parseKey } from "../../sessions/keys.ts";
 import { accountId, channelId, type AgentId, type SessionKey } from "../../types/ids.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import type { SessionEntry } from "../../types/session.ts";
 
 /** The chat of a channel's session, by its row, else by its key; undefined for a session that has none (web, command line). */

@@ -1,10 +1,10 @@
 import { startRun, type Run } from "../../harness/run.ts";
-import { estimateTokens } from "../../sessions/tokens.ts";
-import type { OneShotRequest } from "../../types/chat.ts";
-import type { RunStream } from "../../types/events.ts";
+import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import type { OneShotRequest } from "../../types/chat/chat.ts";
+import type { RunStream } from "../../types/run/events.ts";
 import { runId, sessionKey } from "../../types/ids.ts";
-import type { ChatMessage, UserMessage } from "../../types/model.ts";
-import { OPERATOR } from "../../types/principal.ts";
+import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
+import { OPERATOR } from "../../types/run/principal.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Dispatch } from "../dispatch.ts";

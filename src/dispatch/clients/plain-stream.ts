@@ -1,5 +1,5 @@
 import { createDirectiveFilter, parseDirectives, type DirectiveFilter } from "../../reply/directives.ts";
-import type { RunEvent, RunStream } from "../../types/events.ts";
+import type { RunEvent, RunStream } from "../../types/run/events.ts";
 
 /**
  * A run as web, RPC, HTTP and command-line clients see it: without the directives that only a channel can follow, and

@@ -1,5 +1,5 @@
-import { RunLog } from "../../harness/log.ts";
-import type { RunStream } from "../../types/events.ts";
+import { RunLog } from "../../harness/log/log.ts";
+import type { RunStream } from "../../types/run/events.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import { Feed } from "../../utils/feed.ts";

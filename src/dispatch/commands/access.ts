@@ -1,6 +1,6 @@
 import { isMainKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchSettings } from "../ports.ts";
 import { NOT_OWNER } from "../words.ts";
 import type { AskedCommand } from "./asked.ts";

@@ -1,6 +1,6 @@
-import type { Compacted } from "../../harness/compact.ts";
+import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";

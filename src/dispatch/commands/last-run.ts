@@ -1,6 +1,6 @@
 import type { RunRecord } from "../../types/journal.ts";
-import { modelName } from "../../types/model.ts";
-import type { Receipt } from "../../types/run.ts";
+import { modelName } from "../../types/run/model.ts";
+import type { Receipt } from "../../types/run/run.ts";
 
 /** What became of a run, in one line. `isOwner`: the failure in the provider's own words too. */
 export function lastRunLine({ receipt, result }: RunRecord, isOwner: boolean): string {

@@ -1,4 +1,4 @@
-import type { ModelRef } from "../../types/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { own } from "../../utils/own.ts";

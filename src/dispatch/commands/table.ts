@@ -1,5 +1,5 @@
-import { THINK_LEVELS, type ThinkLevel } from "../../types/model.ts";
-import type { CommandForm } from "../../types/channel.ts";
+import { THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
+import type { CommandForm } from "../../types/chat/channel.ts";
 import type { Session } from "../../types/session.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";

@@ -1,7 +1,7 @@
-import { addCost } from "../../harness/account.ts";
+import { addCost } from "../../harness/log/account.ts";
 import { runId, type RunId } from "../../types/ids.ts";
-import type { RunFacts, RunTrigger, SideCost } from "../../types/run.ts";
-import { addUsage, emptyUsage } from "../../types/usage.ts";
+import type { RunFacts, RunTrigger, SideCost } from "../../types/run/run.ts";
+import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { background } from "../../utils/background.ts";

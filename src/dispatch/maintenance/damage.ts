@@ -1,5 +1,5 @@
 import type { Journal } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
 import type { Compactions } from "./compactions.ts";
 

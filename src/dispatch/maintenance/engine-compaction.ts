@@ -1,10 +1,10 @@
-import { type Compacted, sizesOf } from "../../harness/compact.ts";
+import { type Compacted, sizesOf } from "../../harness/compaction/compact.ts";
 import type { RunRequest } from "../../harness/request.ts";
-import { untilStopped } from "../../harness/until-stopped.ts";
-import type { EngineCompacted, EngineTurn } from "../../types/engine-turn.ts";
+import { untilStopped } from "../../harness/run/until-stopped.ts";
+import type { EngineCompacted, EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Log } from "../../types/log.ts";
-import type { ModelInfo } from "../../types/model.ts";
-import type { SideCost } from "../../types/run.ts";
+import type { ModelInfo } from "../../types/run/model.ts";
+import type { SideCost } from "../../types/run/run.ts";
 import type { Bill } from "./auxiliary-usage.ts";
 
 interface Job {

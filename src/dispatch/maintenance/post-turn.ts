@@ -1,8 +1,14 @@
-import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../../harness/flush.ts";
-import { costOf } from "../../harness/log.ts";
+import {
+  FLUSH_SYSTEM_PROMPT,
+  flushMemory,
+  isFlushDue,
+  mayFlush,
+  type Flushed,
+} from "../../harness/compaction/flush.ts";
+import { costOf } from "../../harness/log/log.ts";
 import type { Run } from "../../harness/run.ts";
 import { runId } from "../../types/ids.ts";
-import type { ModelRef } from "../../types/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { noteCompaction, type Compactions } from "./compactions.ts";
 import { tellDamage } from "./damage.ts";

@@ -1,9 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { isInside } from "../../tools/real-path.ts";
+import { isInside } from "../../tools/files/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
-import type { MediaKind } from "../../types/message.ts";
-import type { ReplyBlock } from "../../types/reply.ts";
+import type { MediaKind } from "../../types/chat/message.ts";
+import type { ReplyBlock } from "../../types/chat/reply.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 
 /** Bytes of one file that an answer may bring. */

@@ -1,11 +1,11 @@
-import { Stopped } from "../../harness/until-stopped.ts";
+import { Stopped } from "../../harness/run/until-stopped.ts";
 import { isDiskError } from "../../store/disk.ts";
 import type { Clock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import type { MediaItem, Peer } from "../../types/message.ts";
+import type { MediaItem, Peer } from "../../types/chat/message.ts";
 import { NotNow } from "../../types/not-now.ts";
 import { backoff } from "../../utils/backoff.ts";
-import { isOfType } from "../../utils/mime-pattern.ts";
+import { isOfType } from "../../utils/text/mime-pattern.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 
 /** For how long a file is asked for, the wait for its account's connection included; milliseconds. */

@@ -1,9 +1,9 @@
 import { measure } from "../../history/images/measure.ts";
 import type { AttachedFile, MissingFile } from "../../prompt/draft.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../../types/message.ts";
-import type { ImageContent } from "../../types/model.ts";
-import type { FileFate } from "../../types/run.ts";
+import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../../types/chat/message.ts";
+import type { ImageContent } from "../../types/run/model.ts";
+import type { FileFate } from "../../types/run/run.ts";
 import { fetchFile, type FetchPorts, type FileEnd, type StoredFile } from "./fetch-file.ts";
 import type { DispatchPorts } from "../ports.ts";
 

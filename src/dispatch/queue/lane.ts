@@ -1,4 +1,4 @@
-import type { RunLog } from "../../harness/log.ts";
+import type { RunLog } from "../../harness/log/log.ts";
 import type { AbortCause, Run } from "../../harness/run.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";

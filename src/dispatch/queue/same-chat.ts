@@ -1,5 +1,5 @@
 import type { InboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 
 /** One chat and one place in it: people in another thread do not see what is said here. */
 export const isSameChat = (one: Peer, other: Peer): boolean =>

@@ -1,11 +1,11 @@
 import { callsOf } from "../../history/parts.ts";
 import { errorResult } from "../../tools/define.ts";
-import { MESSAGE_TOOL, postedOf, postedResult, sentBy } from "../../tools/message-result.ts";
+import { MESSAGE_TOOL, postedOf, postedResult, sentBy } from "../../tools/message/message-result.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
-import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/model.ts";
+import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
-import type { ToolResult } from "../../types/tool.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
 
 /**
  * Calls of the message tool that an earlier boot did not see the end of get the result that the outbox knows, so that

@@ -1,12 +1,12 @@
-import { askForRest } from "../../harness/continuation.ts";
+import { askForRest } from "../../harness/failover/continuation.ts";
 import { textOf } from "../../history/parts.ts";
-import { asksForRest } from "../../types/turns.ts";
+import { asksForRest } from "../../types/run/turns.ts";
 import { partWords } from "../../outbox/render.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
-import type { AssistantMessage, ChatMessage } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
-import { emptyUsage } from "../../types/usage.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
 import { wordsOf } from "../answer/block-feed.ts";
 import type { ResponsePrefix } from "../answer/response-prefix.ts";
 

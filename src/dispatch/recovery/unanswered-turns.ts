@@ -1,5 +1,5 @@
 import { orphanPlan, trailingUserTurns, type EndedHow } from "../../history/orphans.ts";
-import { progressOf } from "../../harness/resume.ts";
+import { progressOf } from "../../harness/run/resume.ts";
 import type { Log } from "../../types/log.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";

@@ -1,8 +1,8 @@
 import { callsOf, isInterrupted } from "../../history/parts.ts";
-import { unbegunCalls } from "../../harness/tools.ts";
+import { unbegunCalls } from "../../harness/tools/tools.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
-import type { Tool } from "../../types/tool.ts";
+import type { Tool } from "../../types/run/tool.ts";
 
 /** Starts that have tried a message: its turn, and once more after the process ended over it. */
 const TRIED_AGAIN = 2;

@@ -1,6 +1,6 @@
-import type { SendResult } from "../../types/channel.ts";
+import type { SendResult } from "../../types/chat/channel.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
 import type { DispatchPorts } from "../ports.ts";
 

@@ -1,7 +1,7 @@
 import { SILENT_TOKEN } from "../../reply/directives.ts";
-import type { RunEvent, RunStream } from "../../types/events.ts";
+import type { RunEvent, RunStream } from "../../types/run/events.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
+import type { Peer } from "../../types/chat/message.ts";
 import type { AgentSettings, TypingSettings } from "../../types/settings.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { background } from "../../utils/background.ts";

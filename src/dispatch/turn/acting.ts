@@ -1,7 +1,7 @@
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import { hasOwnerRights, type Acting } from "../../types/principal.ts";
-import type { ChatScene } from "../../types/send.ts";
+import { hasOwnerRights, type Acting } from "../../types/run/principal.ts";
+import type { ChatScene } from "../../types/chat/send.ts";
 import type { AskedFor } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";

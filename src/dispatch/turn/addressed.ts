@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 
 /** The message as the chat that is answered knows it: an operator's has no id there that could be quoted. */
 export function addressed(message: InboundMessage): InboundMessage | undefined {

@@ -1,12 +1,12 @@
 import { buildBody, type Body } from "../../prompt/body.ts";
 import { sizesOf } from "../../prompt/parts.ts";
 import { isMainKey } from "../../sessions/keys.ts";
-import { MESSAGE_TOOL } from "../../tools/message-result.ts";
+import { MESSAGE_TOOL } from "../../tools/message/message-result.ts";
 import type { UserTurn } from "../../harness/request.ts";
 import type { InboxRow, SystemEvent } from "../../types/journal.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { Tool } from "../../types/tool.ts";
+import type { Tool } from "../../types/run/tool.ts";
 import { NO_MEDIA, withSpoken, type FetchedMedia } from "../media/media.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { actingOf, sceneOf } from "./acting.ts";

@@ -1,5 +1,5 @@
-import type { InboundMessage } from "../../types/message.ts";
-import { isSameModel, type ModelRef } from "../../types/model.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { isSameModel, type ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { mayUse } from "./may-use.ts";

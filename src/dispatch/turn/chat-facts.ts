@@ -1,4 +1,4 @@
-import type { InboundMessage, Sender } from "../../types/message.ts";
+import type { InboundMessage, Sender } from "../../types/chat/message.ts";
 import type { SessionPatch } from "../../types/session.ts";
 
 /** What a session's row tells of the chat it belongs to: its kind, its name, and where the last message came from. */

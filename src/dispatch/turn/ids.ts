@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { runId, type RunId } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { RunFacts } from "../../types/run.ts";
+import type { RunFacts } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
-import type { TurnKind } from "../../types/turn-kind.ts";
+import type { TurnKind } from "../../types/run/turn-kind.ts";
 
 /** The transcript id of a turn: the same after every restart. */
 export function turnIdOf(row: InboxRow): string {

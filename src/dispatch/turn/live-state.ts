@@ -1,6 +1,6 @@
 import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
-import type { Approval } from "../../types/tool.ts";
+import type { Approval } from "../../types/run/tool.ts";
 
 interface Live {
   readonly approvals: readonly Approval[];

@@ -1,11 +1,11 @@
-import { logCompaction } from "../../harness/compact.ts";
-import type { RunEvent, RunStream } from "../../types/events.ts";
-import { modelName } from "../../types/model.ts";
+import { logCompaction } from "../../harness/compaction/compact.ts";
+import type { RunEvent, RunStream } from "../../types/run/events.ts";
+import { modelName } from "../../types/run/model.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
-import type { Approval } from "../../types/tool.ts";
+import type { Approval } from "../../types/run/tool.ts";
 import { background } from "../../utils/background.ts";
-import { shorten } from "../../utils/shorten.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 
 /** Logs one line per decision of a run that an operator would ask about, until the run ends. */
 export function logRun(stream: RunStream, root: Log): void {

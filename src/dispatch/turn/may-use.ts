@@ -1,4 +1,4 @@
-import { modelName, type ModelRef } from "../../types/model.ts";
+import { modelName, type ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 
 /** Whether a model may be chosen for a conversation of this agent: its own always, others by `agents.*.models`. */

@@ -1,6 +1,6 @@
 import type { InboxRow } from "../../types/journal.ts";
-import type { Peer } from "../../types/message.ts";
-import { OPERATOR, type Principal } from "../../types/principal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import { OPERATOR, type Principal } from "../../types/run/principal.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** For whom a turn acts: for an owner only when all of its messages are owners'. */

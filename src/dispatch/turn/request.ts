@@ -1,11 +1,11 @@
 import { startRun, type Run } from "../../harness/run.ts";
 import type { RunDeps, RunRequest } from "../../harness/request.ts";
 import type { ProfileWish } from "../../types/auth.ts";
-import type { InboundMessage, Peer } from "../../types/message.ts";
-import type { ModelRef, ThinkLevel } from "../../types/model.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { ApprovalDesk } from "../../types/tool.ts";
+import type { ApprovalDesk } from "../../types/run/tool.ts";
 import type { DispatchPorts, QueuedTurn } from "../ports.ts";
 import { actingOf, sceneOf } from "./acting.ts";
 import type { PreparedTurn } from "./prepared-turn.ts";

@@ -1,8 +1,8 @@
 import { parseDirectives } from "../../reply/directives.ts";
 import type { Run } from "../../harness/run.ts";
-import type { RunEnd } from "../../harness/run-end.ts";
+import type { RunEnd } from "../../harness/log/run-end.ts";
 import type { Outcome } from "../../types/journal.ts";
-import type { RunResult } from "../../types/run.ts";
+import type { RunResult } from "../../types/run/run.ts";
 
 /** What a run leaves to be written down, once it has ended. */
 export async function endOf({ stream }: Run): Promise<RunEnd> {

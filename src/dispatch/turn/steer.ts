@@ -3,8 +3,8 @@ import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
 import { joiningTurn } from "./body.ts";
-import { leave } from "./claim.ts";
-import { finishSteered } from "./earlier-end.ts";
+import { leave } from "./stages/claim.ts";
+import { finishSteered } from "./stages/earlier-end.ts";
 import type { TurnPorts } from "./ports.ts";
 
 /**

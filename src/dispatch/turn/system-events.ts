@@ -1,10 +1,10 @@
 import type { SystemEvent, SystemEvents } from "../../types/journal.ts";
 import type { UserTurn } from "../../harness/request.ts";
-import type { RunFacts } from "../../types/run.ts";
+import type { RunFacts } from "../../types/run/run.ts";
 import type { Session } from "../../types/session.ts";
-import type { TurnKind } from "../../types/turn-kind.ts";
+import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { RunEnd } from "../../harness/run-end.ts";
+import type { RunEnd } from "../../harness/log/run-end.ts";
 
 type Told = Pick<Session, "key" | "after">;
 

@@ -1,7 +1,7 @@
 import type { Run } from "../../harness/run.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Outcome } from "../../types/journal.ts";
-import type { ModelRef } from "../../types/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ToolSendBarrier } from "../answer/tool-send-barrier.ts";

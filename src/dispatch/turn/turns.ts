@@ -6,7 +6,7 @@ import type { LaneTask } from "../queue/lane.ts";
 import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
 import { BROKEN, QUEUE_FULL } from "../words.ts";
 import type { TurnPorts } from "./ports.ts";
-import { runTurn } from "./stages.ts";
+import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
 import { Turn, type TurnSlot } from "./turn.ts";
 

@@ -1,6 +1,6 @@
-import { estimateTextTokens } from "../../sessions/tokens.ts";
-import type { ChatMessage } from "../../types/model.ts";
-import { shorten } from "../../utils/shorten.ts";
+import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 import { textIn } from "./render.ts";
 
 const USER_CHARS = 400;

@@ -1,5 +1,5 @@
-import { estimateAll, estimateTextTokens, estimateTokens } from "../../sessions/tokens.ts";
-import type { ChatMessage } from "../../types/model.ts";
+import { estimateAll, estimateTextTokens, estimateTokens } from "../../sessions/transcript/tokens.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import { callsOf } from "../parts.ts";
 

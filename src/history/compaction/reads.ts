@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../types/model.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf } from "../parts.ts";
 
 /** The paths, as the model gave them, that its `read` tool has shown it in these messages; each once. */

@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../types/model.ts";
-import { shorten } from "../../utils/shorten.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { shorten } from "../../utils/text/shorten.ts";
 
 /** UTF-16 units of a tool's result that a summariser is shown. */
 const MOST_RESULT_CHARS = 2000;

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../types/model.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 import { renderMessage } from "./render.ts";
 
 export interface SummaryPrompt {

@@ -1,6 +1,6 @@
-import type { PromptCacheFacts } from "../../types/context-engine.ts";
-import type { ModelInfo, Usage } from "../../types/model.ts";
-import { modelName } from "../../types/model.ts";
+import type { PromptCacheFacts } from "../../types/engine/context-engine.ts";
+import type { ModelInfo, Usage } from "../../types/run/model.ts";
+import { modelName } from "../../types/run/model.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 
 type Observation = NonNullable<PromptCacheFacts["observation"]>;

@@ -2,7 +2,7 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { RunRecord } from "../../types/journal.ts";
 import { LEGACY, openEngine, type Opening } from "./open-engine.ts";
-import { passedBy } from "./passed-by.ts";
+import { passedBy } from "./turn/passed-by.ts";
 
 /** The latest runs of this gateway, the latest first. */
 export type Latest = () => Promise<readonly Pick<RunRecord, "receipt">[]>;

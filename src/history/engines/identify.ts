@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../types/model.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
 import { callsOf, textOf } from "../parts.ts";
 
 /** What an engine was told, as far as its answer is recognised by it. */

@@ -1,7 +1,7 @@
-import { estimateAll } from "../../sessions/tokens.ts";
-import type { ContextEngine } from "../../types/context-engine.ts";
+import { estimateAll } from "../../sessions/transcript/tokens.ts";
+import type { ContextEngine } from "../../types/engine/context-engine.ts";
 import { LEGACY } from "./open-engine.ts";
-import type { RuntimeCompact } from "./compaction-desk.ts";
+import type { RuntimeCompact } from "./compaction/compaction-desk.ts";
 
 /** What `BuiltInTurn` does in runs, in the shape of an engine: for whoever wants one under this name. */
 export function legacyEngine(compact: RuntimeCompact): ContextEngine {

@@ -6,7 +6,7 @@ import {
   type ContextEngineFactoryContext,
   type ContextEngines,
   type HostRequirement,
-} from "../../types/context-engine.ts";
+} from "../../types/engine/context-engine.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { isFields } from "../../utils/fields.ts";

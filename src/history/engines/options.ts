@@ -6,13 +6,13 @@ import type {
   LlmCompletionRequest,
   TranscriptRewrite,
   TranscriptRewriteResult,
-} from "../../types/context-engine.ts";
-import type { EngineCompacted, EngineCompaction } from "../../types/engine-turn.ts";
-import type { AgentInternalEvent } from "../../types/internal-event.ts";
+} from "../../types/engine/context-engine.ts";
+import type { EngineCompacted, EngineCompaction } from "../../types/engine/engine-turn.ts";
+import type { AgentInternalEvent } from "../../types/engine/internal-event.ts";
 import type { Log } from "../../types/log.ts";
 import type { KeyedQueue } from "../../utils/keyed-queue.ts";
 import type { CacheWatch } from "./cache-watch.ts";
-import type { CompactionDesk } from "./compaction-desk.ts";
+import type { CompactionDesk } from "./compaction/compaction-desk.ts";
 import type { EngineRests } from "./rests.ts";
 import type { EngineTimeouts } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import type { ContextEngineFactory, ContextEngines } from "../../types/context-engine.ts";
+import type { ContextEngineFactory, ContextEngines } from "../../types/engine/context-engine.ts";
 import { LEGACY } from "./open-engine.ts";
 
 /** The engines that plugins have registered. */

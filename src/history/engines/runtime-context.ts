@@ -1,5 +1,5 @@
-import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/context-engine.ts";
-import type { ModelInfo, Usage } from "../../types/model.ts";
+import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/engine/context-engine.ts";
+import type { ModelInfo, Usage } from "../../types/run/model.ts";
 import type { EngineTurnOptions } from "./options.ts";
 
 /** Told to engines as the harness that runs the agent; with it they take token counts for the host's own. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../types/clock.ts";
-import type { ContextEngine, SubagentEndedParams, SubagentSpawnParams } from "../../types/context-engine.ts";
+import type { ContextEngine, SubagentEndedParams, SubagentSpawnParams } from "../../types/engine/context-engine.ts";
 import type { Log } from "../../types/log.ts";
 import { isFields } from "../../utils/fields.ts";
 import { bounded, type Outcome } from "./bounded.ts";

@@ -1,5 +1,5 @@
 import type { ImageLimits } from "../../providers/quirks.ts";
-import type { ImageContent } from "../../types/model.ts";
+import type { ImageContent } from "../../types/run/model.ts";
 import { measure } from "./measure.ts";
 import type { Resize } from "./resize.ts";
 

@@ -1,6 +1,6 @@
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import type { Log } from "../../types/log.ts";
-import type { ChatMessage, ImageContent, TextContent, ToolResultMessage, UserMessage } from "../../types/model.ts";
+import type { ChatMessage, ImageContent, TextContent, ToolResultMessage, UserMessage } from "../../types/run/model.ts";
 import { mapSame, partsOf } from "../parts.ts";
 import { hasImages, imagesOf } from "../passes/images.ts";
 import { SizedCache } from "./cache.ts";

@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../types/model.ts";
-import { asksForRest } from "../../types/turns.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { asksForRest } from "../../types/run/turns.ts";
 import { filterSame, isWhole, mapSame } from "../parts.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
 import { mapSame, withContent } from "../parts.ts";
 import type { CallIdStyle, TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn } from "./thinking.ts";

@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolCallContent } from "../../types/model.ts";
+import type { ChatMessage, ToolCallContent } from "../../types/run/model.ts";
 import { mapSame, withContent } from "../parts.ts";
 
 /** Every call has a name that providers take and an object of arguments. */

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, ToolCallContent } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ToolCallContent } from "../../types/run/model.ts";
 import { type AnswerPart, hasCalls, mapSame } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 import { filterSame, isBlank, mapSame, withContent } from "../parts.ts";
 
 type Seen = TextContent | ImageContent;

@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolResultMessage } from "../../types/model.ts";
+import type { ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import { once } from "../once.ts";
 import { mapSame } from "../parts.ts";
 

@@ -1,4 +1,4 @@
-import type { ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
+import type { ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
 import { type Measure, MEASURED, measure } from "../images/measure.ts";
 import { mapSame } from "../parts.ts";
 import type { ImageLimits, TranscriptPolicy } from "../../providers/quirks.ts";

@@ -1,4 +1,4 @@
-import type { ChatMessage, UserMessage } from "../../types/model.ts";
+import type { ChatMessage, UserMessage } from "../../types/run/model.ts";
 import { once } from "../once.ts";
 import { mapSame, partsOf } from "../parts.ts";
 

@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../types/model.ts";
-import { beginsTurn } from "../../types/turns.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import { beginsTurn } from "../../types/run/turns.ts";
 
 /** From the user turn on that has this many after it; the same messages when there are not that many. */
 export function limitTurns(messages: readonly ChatMessage[], earlierTurns: number | undefined): readonly ChatMessage[] {

@@ -1,4 +1,4 @@
-import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/model.ts";
+import type { ChatMessage, ToolCallContent, ToolResultMessage } from "../../types/run/model.ts";
 import { callsOf, hasCalls, interruptedResult } from "../parts.ts";
 
 /** Every call has its one result right behind it; results without a call go. */

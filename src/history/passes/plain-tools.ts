@@ -1,4 +1,10 @@
-import type { ChatMessage, TextContent, ToolCallContent, ToolResultMessage, UserMessage } from "../../types/model.ts";
+import type {
+  ChatMessage,
+  TextContent,
+  ToolCallContent,
+  ToolResultMessage,
+  UserMessage,
+} from "../../types/run/model.ts";
 import { callsOf, hasCalls } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from "../../types/run/model.ts";
 import { type AnswerPart, mapSame, oneText, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { once } from "../once.ts";

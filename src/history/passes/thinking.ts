@@ -1,4 +1,4 @@
-import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types/model.ts";
+import type { AssistantMessage, ChatMessage, ThinkingContent } from "../../types/run/model.ts";
 import { type AnswerPart, filterSame, hasField, isBlank, mapSame, withContent } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 

@@ -1,6 +1,6 @@
-import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/model.ts";
-import { beginsTurn } from "../../types/turns.ts";
-import { emptyUsage } from "../../types/usage.ts";
+import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
+import { beginsTurn } from "../../types/run/turns.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
 import { hasCalls, oneText, partsOf } from "../parts.ts";
 import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import { isOwn, unsigned } from "./thinking.ts";

@@ -1,4 +1,4 @@
-import { skillParts } from "../skills.ts";
+import { skillParts } from "../skills/skills.ts";
 import { hasTool, section, type SystemContext, type SystemSection } from "../system-context.ts";
 
 export const skills: SystemSection = {

@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../../types/message.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
 import { turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
 import { neutralise, oneLine } from "../untrusted.ts";
 

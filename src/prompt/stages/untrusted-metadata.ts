@@ -1,4 +1,4 @@
-import type { InboundMessage, Sender } from "../../types/message.ts";
+import type { InboundMessage, Sender } from "../../types/chat/message.ts";
 import { fromOperator, prepend, turnMessages, type BodyContext, type BodyStage } from "../draft.ts";
 import { timestamp } from "../timestamp.ts";
 import { jsonBlock } from "../untrusted.ts";

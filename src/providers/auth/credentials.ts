@@ -6,7 +6,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import { KeyedQueue } from "../../utils/keyed-queue.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { readCredential, writeCredential, type Credential } from "./credential.ts";
-import { lockFile } from "../../store/lock-file.ts";
+import { lockFile } from "../../store/lock/lock-file.ts";
 
 /** What the credentials file holds. */
 export interface StoredKeys {

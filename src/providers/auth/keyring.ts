@@ -1,5 +1,5 @@
 import type { Keyring, ProfileTurn, ProfileWish } from "../../types/auth.ts";
-import type { ModelRef } from "../../types/model.ts";
+import type { ModelRef } from "../../types/run/model.ts";
 import type { RestSettings } from "./rest-length.ts";
 import type { Found } from "./profiles.ts";
 import type { Rests, Spot } from "./rests.ts";

@@ -3,7 +3,7 @@ import type { AuthMode, AuthProfile } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { Secret } from "../../types/secret.ts";
-import { errorText } from "../../utils/error-text.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import type { AuthConfig } from "../config.ts";
 import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
 import type { PiModel } from "../pi.ts";

@@ -1,4 +1,4 @@
-import type { FailureKind } from "../../types/run.ts";
+import type { FailureKind } from "../../types/run/run.ts";
 import type { AuthConfig } from "../config.ts";
 import { own } from "../../utils/own.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ProfileState } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { ModelRef } from "../../types/model.ts";
-import type { FailureKind } from "../../types/run.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import type { FailureKind } from "../../types/run/run.ts";
 import { isRestingKind, restLength, RESTING_KINDS, type RestingKind, type RestSettings } from "./rest-length.ts";
 
 const HOUR = 3_600_000;

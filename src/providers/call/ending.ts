@@ -1,4 +1,4 @@
-import type { AssistantMessage } from "../../types/model.ts";
+import type { AssistantMessage } from "../../types/run/model.ts";
 
 /** How a stream that the SDK takes for finished really ended. */
 export type Ending = "whole" | "length" | "cut" | { readonly refused: string };

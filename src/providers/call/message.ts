@@ -1,7 +1,7 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { z } from "zod";
-import type { AssistantMessage } from "../../types/model.ts";
-import { emptyUsage } from "../../types/usage.ts";
+import type { AssistantMessage } from "../../types/run/model.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
 import { isCompleteJson, type PiModel } from "../pi.ts";
 
 /** An answer that says nothing yet. */

@@ -1,4 +1,4 @@
-import { estimateAll, estimateTextTokens } from "../../sessions/tokens.ts";
+import { estimateAll, estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import type { PiContext, PiModel } from "../pi.ts";
 
 /** The SDK asks for no more either; tokens. */

@@ -1,4 +1,4 @@
-import type { Failure } from "../../types/run.ts";
+import type { Failure } from "../../types/run/run.ts";
 import type { Refusal } from "./body.ts";
 
 /** Tokens, as a refusal tells them. */

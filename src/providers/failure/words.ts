@@ -1,4 +1,4 @@
-import type { FailureKind } from "../../types/run.ts";
+import type { FailureKind } from "../../types/run/run.ts";
 
 /** Some words name a fault of the request only where the provider puts the blame there too. */
 const OF_THE_REQUEST = [400, 415, 422];

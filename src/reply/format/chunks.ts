@@ -1,4 +1,4 @@
-import type { TextFormat, TextStyle } from "../../types/reply.ts";
+import type { TextFormat, TextStyle } from "../../types/chat/reply.ts";
 import { cutPlace } from "../markdown/cut.ts";
 import { type Layout } from "../markdown/flatten.ts";
 import { inChunks } from "../markdown/in-chunks.ts";

@@ -1,4 +1,4 @@
-import type { TextStyle } from "../../types/reply.ts";
+import type { TextStyle } from "../../types/chat/reply.ts";
 import type { Style } from "../markdown/styled.ts";
 
 /** A style inside of lines. */

@@ -1,4 +1,4 @@
-import type { TextStyle } from "../../types/reply.ts";
+import type { TextStyle } from "../../types/chat/reply.ts";
 import type { Span, Style, StyledText } from "../markdown/styled.ts";
 import type { Dialect, InlineStyle } from "./dialect.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
-import { showApproval } from "../approval-events.ts";
-import type { Hub } from "../hub.ts";
+import { showApproval } from "../events/approval-events.ts";
+import type { Hub } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 
 /** Commands that wait for a person, and strangers that do. */

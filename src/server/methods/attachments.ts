@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { MediaItem, MediaKind } from "../../types/message.ts";
+import type { MediaItem, MediaKind } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
-import { POLICY } from "../frames.ts";
+import { POLICY } from "../transport/frames.ts";
 import type { ServerPorts } from "../options.ts";
 
 const MAX_ATTACHMENTS = 20;

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { NOTICE_TYPE } from "../../sessions/history.ts";
+import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import { runId } from "../../types/ids.ts";
-import type { RunStream } from "../../types/events.ts";
+import type { RunStream } from "../../types/run/events.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
-import { THINK_LEVELS } from "../../types/model.ts";
+import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
-import { checkCommand } from "../scopes.ts";
+import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { optional } from "./optional.ts";
 import { sessionForTurn } from "./turn-session.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineMethod, type Method } from "../../types/method.ts";
-import type { ChatMessage, TextContent } from "../../types/model.ts";
+import type { ChatMessage, TextContent } from "../../types/run/model.ts";
 import type { SessionEntry, TranscriptEntry } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { joinAnswers } from "./joined-answers.ts";

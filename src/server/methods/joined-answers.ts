@@ -1,7 +1,7 @@
-import type { AssistantMessage } from "../../types/model.ts";
+import type { AssistantMessage } from "../../types/run/model.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
-import { asksForRest } from "../../types/turns.ts";
-import { addUsage } from "../../types/usage.ts";
+import { asksForRest } from "../../types/run/turns.ts";
+import { addUsage } from "../../types/run/usage.ts";
 
 type AnswerEntry = Extract<TranscriptEntry, { type: "message" }> & { readonly message: AssistantMessage };
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NOTICE_TYPE } from "../../sessions/history.ts";
+import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import type { TranscriptEntry } from "../../types/session.ts";

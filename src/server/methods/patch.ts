@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
-import { modelName, THINK_LEVELS } from "../../types/model.ts";
+import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import type { SessionEntry, SessionPatch } from "../../types/session.ts";
-import type { Hub } from "../hub.ts";
+import type { Hub } from "../transport/hub.ts";
 import type { ServerOptions } from "../options.ts";
 
 type Ports = Pick<ServerOptions, "sessions" | "resolveSessionKey" | "models" | "sessionsFile" | "clock">;

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
-import type { ModelInfo } from "../../types/model.ts";
-import type { RunFacts } from "../../types/run.ts";
+import type { ModelInfo } from "../../types/run/model.ts";
+import type { RunFacts } from "../../types/run/run.ts";
 import type { SessionEntry, SessionRow } from "../../types/session.ts";
-import { type Hub, MOST_FOLLOWED } from "../hub.ts";
+import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerOptions } from "../options.ts";
 
 type Ports = Pick<

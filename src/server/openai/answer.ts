@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../types/clock.ts";
-import type { RunEvent } from "../../types/events.ts";
-import type { Usage } from "../../types/model.ts";
-import type { RunResult } from "../../types/run.ts";
+import type { RunEvent } from "../../types/run/events.ts";
+import type { Usage } from "../../types/run/model.ts";
+import type { RunResult } from "../../types/run/run.ts";
 import { errorBody, fromFailure, stopped, type ApiError } from "./errors.ts";
 import { background } from "../../utils/background.ts";
 

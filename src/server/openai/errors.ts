@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { Failure, FailureKind } from "../../types/run.ts";
+import type { Failure, FailureKind } from "../../types/run/run.ts";
 
 /** An error in OpenAI's shape. */
 export interface ApiError {

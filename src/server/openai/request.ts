@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { problemsOf } from "../frames.ts";
+import { problemsOf } from "../transport/frames.ts";
 import { badRequest, type ApiError } from "./errors.ts";
 
 const textPart = z.looseObject({ type: z.literal("text"), text: z.string() });

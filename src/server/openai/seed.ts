@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/model.ts";
-import { emptyUsage } from "../../types/usage.ts";
+import type { AssistantMessage, ChatMessage, ImageContent, TextContent } from "../../types/run/model.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
 import type { ApiMessage, Content, ToolCall } from "./request.ts";
 
 /** What a stateless run begins with. */

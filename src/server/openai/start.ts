@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { agentId, runId, type AgentId } from "../../types/ids.ts";
-import type { RunStream } from "../../types/events.ts";
+import type { RunStream } from "../../types/run/events.ts";
 import { buildKey } from "../../sessions/keys.ts";
 import { storeAttachments } from "../methods/attachments.ts";
 import { background } from "../../utils/background.ts";
 import type { ServerOptions } from "../options.ts";
-import { findRun } from "../runs.ts";
+import { findRun } from "../events/runs.ts";
 import type { CompletionRequest } from "./request.ts";
 import { seedFrom, textOf } from "./seed.ts";
 

@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFile
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { errText, REWRITE, terminalText } from "../../../src/app/cli/io.ts";
-import { openJournal } from "../../../src/store/journal.ts";
+import { openJournal } from "../../../src/store/journal/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 import { outputMatching, run, start, stateDir } from "./cli.ts";
 

@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake-whatsapp.ts";
-import { userOf } from "../../../extensions/whatsapp/jid.ts";
-import { hushSignal } from "../../../extensions/whatsapp/quiet.ts";
+import { startFakeWhatsapp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
+import { userOf } from "../../../extensions/whatsapp/inbound/jid.ts";
+import { hushSignal } from "../../../extensions/whatsapp/link/quiet.ts";
 import { openWire } from "../wire.ts";
 import { watchPushes, type KilledPlatform } from "./platform.ts";
 

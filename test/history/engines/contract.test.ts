@@ -1,4 +1,4 @@
-import { CompactionDesk } from "../../../src/history/engines/compaction-desk.ts";
+import { CompactionDesk } from "../../../src/history/engines/compaction/compaction-desk.ts";
 import { legacyEngine } from "../../../src/history/engines/legacy.ts";
 import { contextEngineContract } from "../../contracts/context-engine.ts";
 import { hostileEngineContract } from "../../contracts/engine-host.ts";

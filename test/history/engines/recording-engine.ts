@@ -4,8 +4,8 @@ import type {
   CompactParams,
   ContextEngine,
   ContextEngineInfo,
-} from "../../../src/types/context-engine.ts";
-import { estimateTokens } from "../../../src/sessions/tokens.ts";
+} from "../../../src/types/engine/context-engine.ts";
+import { estimateTokens } from "../../../src/sessions/transcript/tokens.ts";
 
 export interface Call {
   readonly method: string;

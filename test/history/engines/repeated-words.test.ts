@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentMessage, AssembleParams, ContextEngine } from "../../../src/types/context-engine.ts";
-import type { ChatMessage } from "../../../src/types/model.ts";
+import type { AgentMessage, AssembleParams, ContextEngine } from "../../../src/types/engine/context-engine.ts";
+import type { ChatMessage } from "../../../src/types/run/model.ts";
 import { answer, ask, result, stage, textOf, user } from "./stage.ts";
 
 const word = fc.constantFrom("continue", "yes", "ok");

@@ -1,12 +1,12 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CompactionDesk } from "../../../src/history/engines/compaction-desk.ts";
+import { CompactionDesk } from "../../../src/history/engines/compaction/compaction-desk.ts";
 import type { EngineTurnOptions } from "../../../src/history/engines/options.ts";
-import { openEngineTurn } from "../../../src/history/engines/turn.ts";
+import { openEngineTurn } from "../../../src/history/engines/turn/turn.ts";
 import type { Clock } from "../../../src/types/clock.ts";
-import type { ContextEngine } from "../../../src/types/context-engine.ts";
-import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../../src/types/engine-turn.ts";
+import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
+import type { EngineAsk, EngineCompaction, EngineTurn, EngineTurnEnd } from "../../../src/types/engine/engine-turn.ts";
 import type { Log } from "../../../src/types/log.ts";
 import type {
   AssistantMessage,
@@ -14,8 +14,8 @@ import type {
   ModelInfo,
   ToolResultMessage,
   UserMessage,
-} from "../../../src/types/model.ts";
-import { emptyUsage } from "../../../src/types/usage.ts";
+} from "../../../src/types/run/model.ts";
+import { emptyUsage } from "../../../src/types/run/usage.ts";
 import { KeyedQueue } from "../../../src/utils/keyed-queue.ts";
 
 export const MODEL: ModelInfo = {

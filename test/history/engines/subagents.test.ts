@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { engineChecks } from "../../../src/history/engines/checks.ts";
 import { prepareSubagentSpawn, tellSubagentEnded } from "../../../src/history/engines/subagents.ts";
-import type { ContextEngine } from "../../../src/types/context-engine.ts";
+import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { Lines, TestClock } from "./stage.ts";
 

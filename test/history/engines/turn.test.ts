@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askForRest } from "../../../src/harness/continuation.ts";
+import { askForRest } from "../../../src/harness/failover/continuation.ts";
 import { EngineRegistry } from "../../../src/history/engines/registry.ts";
 import { delegateCompactionToRuntime } from "../../../src/api/core.ts";
 import { EngineRests } from "../../../src/history/engines/rests.ts";
@@ -9,12 +9,12 @@ import type {
   AssembleParams,
   CompactParams,
   ContextEngine,
-} from "../../../src/types/context-engine.ts";
-import { messageOf, parseLine } from "../../../src/sessions/entries.ts";
-import type { AgentInternalEvent } from "../../../src/types/internal-event.ts";
-import type { ChatMessage } from "../../../src/types/model.ts";
-import { emptyUsage } from "../../../src/types/usage.ts";
-import { transcriptPart, withSaid } from "../../../src/history/engines/transcript-part.ts";
+} from "../../../src/types/engine/context-engine.ts";
+import { messageOf, parseLine } from "../../../src/sessions/transcript/entries.ts";
+import type { AgentInternalEvent } from "../../../src/types/engine/internal-event.ts";
+import type { ChatMessage } from "../../../src/types/run/model.ts";
+import { emptyUsage } from "../../../src/types/run/usage.ts";
+import { transcriptPart, withSaid } from "../../../src/history/engines/turn/transcript-part.ts";
 import { CacheWatch } from "../../../src/history/engines/cache-watch.ts";
 import { RecordingEngine } from "./recording-engine.ts";
 import { answer, ask, compaction, ending, MODEL, never, result, stage, textOf, turns, user } from "./stage.ts";

@@ -7,7 +7,7 @@ import { type Resize, resizeWith, type Sharp } from "../../../src/history/images
 import { applyPasses } from "../../../src/history/passes.ts";
 import { policyFor } from "../../../src/providers/quirks.ts";
 import type { Log } from "../../../src/types/log.ts";
-import type { ChatMessage, ImageContent, ToolResultMessage } from "../../../src/types/model.ts";
+import type { ChatMessage, ImageContent, ToolResultMessage } from "../../../src/types/run/model.ts";
 import { png } from "./pictures.ts";
 import { answered, asked } from "../../fakes/messages.ts";
 

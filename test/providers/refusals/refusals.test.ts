@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { POLICY } from "../../../src/harness/policy.ts";
+import { POLICY } from "../../../src/harness/failover/policy.ts";
 import { isRestingKind } from "../../../src/providers/auth/rest-length.ts";
 import { callModel, type CallFacts } from "../../../src/providers/call.ts";
 import { createModels } from "../../../src/providers/catalog.ts";

@@ -1,4 +1,4 @@
-import type { Failure, FailureKind } from "../../../src/types/run.ts";
+import type { Failure, FailureKind } from "../../../src/types/run/run.ts";
 
 /** One refusal as a provider sent it, with where it was seen. */
 export interface RefusalCase {

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import type { Api } from "../../../extensions/discord/api.ts";
 import { discordConfig } from "../../../extensions/discord/config.ts";
 import { furnish } from "../../../extensions/discord/connect.ts";
-import { readEvent } from "../../../extensions/discord/inbound.ts";
-import type { InboundMessage } from "../../../src/types/message.ts";
+import { readEvent } from "../../../extensions/discord/inbound/inbound.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { Host } from "../../contracts/host.ts";
 
 interface Replay {

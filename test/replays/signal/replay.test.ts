@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { readEnvelope } from "../../../extensions/signal/inbound.ts";
-import { readReceived } from "../../../extensions/signal/schema.ts";
+import { readEnvelope } from "../../../extensions/signal/inbound/inbound.ts";
+import { readReceived } from "../../../extensions/signal/inbound/schema.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {

@@ -2,10 +2,10 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { slackConfig } from "../../../extensions/slack/config.ts";
-import type { Delivery } from "../../../extensions/slack/events.ts";
-import { readDelivery } from "../../../extensions/slack/inbound.ts";
+import type { Delivery } from "../../../extensions/slack/inbound/events.ts";
+import { readDelivery } from "../../../extensions/slack/inbound/inbound.ts";
 import { UNASKED } from "../../../extensions/slack/test/unasked.ts";
-import type { View } from "../../../extensions/slack/view.ts";
+import type { View } from "../../../extensions/slack/inbound/view.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import type { Update } from "grammy/types";
 import { expect, test } from "vitest";
-import { readUpdate } from "../../../extensions/telegram/inbound.ts";
+import { readUpdate } from "../../../extensions/telegram/receive/inbound.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {

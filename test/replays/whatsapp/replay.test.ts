@@ -3,8 +3,8 @@ import path from "node:path";
 import { BufferJSON } from "@whiskeysockets/baileys";
 import type { WAMessage } from "@whiskeysockets/baileys";
 import { expect, test } from "vitest";
-import { readMessage } from "../../../extensions/whatsapp/inbound.ts";
-import type { View } from "../../../extensions/whatsapp/inbound.ts";
+import { readMessage } from "../../../extensions/whatsapp/inbound/inbound.ts";
+import type { View } from "../../../extensions/whatsapp/inbound/inbound.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { sessionTitle } from "../format.ts";
-import type { Approval, Pairing } from "../protocol.ts";
+import type { Approval, Pairing } from "../protocol/protocol.ts";
 import { isOpen } from "../state.ts";
 import type { State } from "../state.ts";
 import { useNow } from "./hooks.ts";

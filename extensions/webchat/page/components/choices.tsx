@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Chat } from "../chat.ts";
-import type { ModelRow } from "../protocol.ts";
+import type { ModelRow } from "../protocol/protocol.ts";
 import { openRow } from "../state.ts";
 import type { State } from "../state.ts";
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import { blocksOf } from "../markdown.ts";
-import type { Block } from "../markdown.ts";
+import { blocksOf } from "../markdown/markdown.ts";
+import type { Block } from "../markdown/markdown.ts";
 
 /** Markdown, also while it is still being written: only the piece that changes is made anew. */
 export function Markdown(props: { text: string; growing: boolean }): VNode {

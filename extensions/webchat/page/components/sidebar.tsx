@@ -2,10 +2,10 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../chat.ts";
 import { ago, channelName, plainKey, sessionTitle } from "../format.ts";
-import type { SessionRow } from "../protocol.ts";
+import type { SessionRow } from "../protocol/protocol.ts";
 import { isOpen, openRow } from "../state.ts";
 import type { State } from "../state.ts";
-import { Channels } from "./channels.tsx";
+import { Channels } from "./channels/channels.tsx";
 import { useNow } from "./hooks.ts";
 import { Icon, Mark } from "./icons.tsx";
 

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { fields, word } from "../json.ts";
+import { fields, word } from "../protocol/json.ts";
 import type { ToolPart } from "../transcript.ts";
 import { Icon } from "./icons.tsx";
 

@@ -1,6 +1,6 @@
 import { OpenClawError } from "../../../types/errors.ts";
 import type { Io } from "../io.ts";
-import { setInFile } from "./config.ts";
+import { setInFile } from "./config/config.ts";
 
 /** `--adopt`: this gateway may start channels on a state directory that another program wrote last. */
 export async function onboard(io: Io, options: { adopt?: boolean }): Promise<number> {

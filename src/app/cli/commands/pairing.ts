@@ -160,7 +160,7 @@ async function approveInJournal(state: State, { channel, code }: Asked, { accoun
 }
 
 async function withDesk<T>(path: string, work: (desk: PairingDesk) => Promise<T>): Promise<T> {
-  const { openJournal } = await import("../../../store/journal.ts");
+  const { openJournal } = await import("../../../store/journal/journal.ts");
   const journal = await openJournal({ path, bootId: `cli-${process.pid}` });
   try {
     return await work(journal.pairing);

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
-import { errorText } from "../../../utils/error-text.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
 import { canAsk } from "../ask.ts";
 import type { GatewayClient } from "../client.ts";
 import { cleanText, type Io } from "../io.ts";

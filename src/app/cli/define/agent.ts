@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
-import { THINK_LEVELS } from "../../../types/model.ts";
-import type { AgentFlags } from "../commands/agent-flags.ts";
+import { THINK_LEVELS } from "../../../types/run/model.ts";
+import type { AgentFlags } from "../commands/agent/agent-flags.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 export function defineAgent(program: Command, act: Act): void {
@@ -22,5 +22,5 @@ export function defineAgent(program: Command, act: Act): void {
     .option("--url <url>", "another gateway, ws:// or wss://")
     .option("--token <token>", "token of that gateway")
     .option("--verbose [level]", "tell of tools as they run")
-    .action(act(async (io, options: AgentFlags) => (await import("../commands/agent.ts")).agent(io, options)));
+    .action(act(async (io, options: AgentFlags) => (await import("../commands/agent/agent.ts")).agent(io, options)));
 }

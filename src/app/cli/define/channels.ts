@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { OpenClawError } from "../../../types/errors.ts";
-import type { AddFlags, RemoveFlags } from "../commands/channels-add.ts";
-import type { LoginFlags } from "../commands/channels-login.ts";
-import type { StatusFlags } from "../commands/channels.ts";
-import type { SendFlags } from "../commands/message.ts";
-import { contributions } from "../../contributions.ts";
+import type { AddFlags, RemoveFlags } from "../commands/channels/channels-add.ts";
+import type { LoginFlags } from "../commands/channels/channels-login.ts";
+import type { StatusFlags } from "../commands/channels/channels.ts";
+import type { SendFlags } from "../commands/message/message.ts";
+import { contributions } from "../../compose/contributions.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 interface Json {
@@ -25,7 +25,9 @@ export function defineChannels(program: Command, act: Act): void {
     .option("--account <id>", "only this account")
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: SendFlags) => (await import("../commands/channels-look.ts")).channelsTest(io, options)),
+      act(async (io, options: SendFlags) =>
+        (await import("../commands/channels/channels-look.ts")).channelsTest(io, options),
+      ),
     );
 }
 
@@ -38,7 +40,9 @@ function defineLooks(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
     .action(
-      act(async (io, options: StatusFlags) => (await import("../commands/channels.ts")).channelsStatus(io, options)),
+      act(async (io, options: StatusFlags) =>
+        (await import("../commands/channels/channels.ts")).channelsStatus(io, options),
+      ),
     );
   channels
     .command("list")
@@ -47,7 +51,7 @@ function defineLooks(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { all?: boolean }) => {
-        const { channelsList } = await import("../commands/channels.ts");
+        const { channelsList } = await import("../commands/channels/channels.ts");
         return channelsList(io, options);
       }),
     );
@@ -58,7 +62,7 @@ function defineLooks(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { channel?: string }) => {
-        const { channelsCapabilities } = await import("../commands/channels-look.ts");
+        const { channelsCapabilities } = await import("../commands/channels/channels-look.ts");
         return channelsCapabilities(io, options);
       }),
     );
@@ -73,7 +77,7 @@ function defineEdits(channels: Command, act: Act): void {
     .option("--use-env", `the token stays in ${environmentNames().join(", ")}`)
     .action(
       act(async (io, { channel, account, useEnv, ...setup }: Omit<AddFlags, "setup"> & Record<string, string>) => {
-        const { channelsAdd } = await import("../commands/channels-add.ts");
+        const { channelsAdd } = await import("../commands/channels/channels-add.ts");
         return channelsAdd(io, { channel, setup, ...(account !== undefined && { account }), useEnv: useEnv === true });
       }),
     );
@@ -86,7 +90,7 @@ function defineEdits(channels: Command, act: Act): void {
     .option("--yes", "without asking")
     .action(
       act(async (io, options: RemoveFlags) =>
-        (await import("../commands/channels-add.ts")).channelsRemove(io, options),
+        (await import("../commands/channels/channels-add.ts")).channelsRemove(io, options),
       ),
     );
 }
@@ -119,7 +123,7 @@ function defineLogins(channels: Command, act: Act): void {
     .option("--phone <e164>", "the number of the phone: asks for a pairing code instead of a QR code")
     .action(
       act(async (io, name: string | undefined, options: Named) => {
-        const { channelsLogin } = await import("../commands/channels-login.ts");
+        const { channelsLogin } = await import("../commands/channels/channels-login.ts");
         return channelsLogin(io, { ...options, channel: channelOf(name, options) });
       }),
     );
@@ -132,7 +136,7 @@ function defineLogins(channels: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, name: string | undefined, options: Named & Json) => {
-        const { channelsLogout } = await import("../commands/channels-login.ts");
+        const { channelsLogout } = await import("../commands/channels/channels-login.ts");
         return channelsLogout(io, { ...options, channel: channelOf(name, options) });
       }),
     );

@@ -15,7 +15,7 @@ export function defineConfig(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, key: string, options: Json) => {
-        const { configGet } = await import("../commands/config.ts");
+        const { configGet } = await import("../commands/config/config.ts");
         return configGet(io, key, options);
       }),
     );
@@ -28,7 +28,7 @@ export function defineConfig(program: Command, act: Act): void {
     .addOption(new Option("--strict-json", "same as --json").hideHelp())
     .action(
       act(async (io, key: string, value: string, options: Json & { strictJson?: boolean }) => {
-        const { configSet } = await import("../commands/config.ts");
+        const { configSet } = await import("../commands/config/config.ts");
         return configSet(io, { key, value }, options.json === true || options.strictJson === true);
       }),
     );
@@ -36,7 +36,7 @@ export function defineConfig(program: Command, act: Act): void {
     .command("unset")
     .argument("<key>", "gateway.port, agents.list[0].id")
     .description("take one key out of the file")
-    .action(act(async (io, key: string) => (await import("../commands/config.ts")).configUnset(io, key)));
+    .action(act(async (io, key: string) => (await import("../commands/config/config.ts")).configUnset(io, key)));
   defineConfigLooks(config, act);
   program
     .command("onboard")
@@ -56,14 +56,16 @@ function defineConfigLooks(config: Command, act: Act): void {
     .description("check the file without starting anything")
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: Json) => (await import("../commands/config-validate.ts")).configValidate(io, options)),
+      act(async (io, options: Json) =>
+        (await import("../commands/config/config-validate.ts")).configValidate(io, options),
+      ),
     );
   config
     .command("schema")
     .description("JSON Schema of the file")
-    .action(act(async (io) => (await import("../commands/config-schema.ts")).configSchema(io)));
+    .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configSchema(io)));
   config
     .command("file")
     .description("where the file lies")
-    .action(act(async (io) => (await import("../commands/config-schema.ts")).configFile(io)));
+    .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configFile(io)));
 }

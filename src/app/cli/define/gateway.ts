@@ -17,21 +17,25 @@ export function defineGateway(program: Command, act: Act): void {
     .option("--token <token>", "token that clients must show")
     .option("--verbose", "log debug lines too")
     .addOption(new Option("--allow-unconfigured", "no effect: no config is needed").hideHelp())
-    .action(act(async (io, options: RunFlags) => (await import("../commands/gateway-run.ts")).gatewayRun(io, options)));
+    .action(
+      act(async (io, options: RunFlags) =>
+        (await import("../commands/gateway/gateway-run.ts")).gatewayRun(io, options),
+      ),
+    );
   gateway
     .command("status")
     .description("whether it runs, where, and since when")
     .option("--json", "for scripts")
     .action(
       act(async (io, options: { json?: boolean }) => {
-        const { gatewayStatus } = await import("../commands/gateway-status.ts");
+        const { gatewayStatus } = await import("../commands/gateway/gateway-status.ts");
         return gatewayStatus(io, options);
       }),
     );
   gateway
     .command("stop")
     .description("end it in order: runs may finish, nothing is lost")
-    .action(act(async (io) => (await import("../commands/gateway-stop.ts")).gatewayStop(io)));
+    .action(act(async (io) => (await import("../commands/gateway/gateway-stop.ts")).gatewayStop(io)));
 }
 
 interface RunFlags {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ListAsked } from "../commands/message-source.ts";
+import type { ListAsked } from "../commands/message/message-source.ts";
 import type { Io } from "../io.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
@@ -16,19 +16,19 @@ export function defineInbox(program: Command, act: Act): void {
     about: "messages without an outcome, the latest first (the default)",
     only: "only those without an outcome (the default)",
     all: "those with an outcome too",
-    run: async (...given) => (await import("../commands/inbox.ts")).inboxList(...given),
+    run: async (...given) => (await import("../commands/inbox/inbox.ts")).inboxList(...given),
   });
   onRow(inbox, act, ["show", "one message and its replies"], async (...given) =>
-    (await import("../commands/inbox.ts")).inboxShow(...given),
+    (await import("../commands/inbox/inbox.ts")).inboxShow(...given),
   );
   onRow(
     inbox,
     act,
     ["retry", "run a message that has no outcome, or was dropped, stopped or failed"],
-    async (...given) => (await import("../commands/inbox.ts")).inboxRetry(...given),
+    async (...given) => (await import("../commands/inbox/inbox.ts")).inboxRetry(...given),
   );
   onRow(inbox, act, ["drop", "end a message without an answer, and the run for it"], async (...given) =>
-    (await import("../commands/inbox.ts")).inboxDrop(...given),
+    (await import("../commands/inbox/inbox.ts")).inboxDrop(...given),
   );
   defineOutbox(program, act);
   program
@@ -39,7 +39,7 @@ export function defineInbox(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, id: string, flags: Json & { channel?: string }) => {
-        const { whyMessage } = await import("../commands/why.ts");
+        const { whyMessage } = await import("../commands/inbox/why.ts");
         return whyMessage(io, id, flags);
       }),
     );
@@ -51,16 +51,16 @@ function defineOutbox(program: Command, act: Act): void {
     about: "replies that were not sent, the latest first (the default)",
     only: "only those not sent (the default)",
     all: "those that were sent too",
-    run: async (...given) => (await import("../commands/outbox.ts")).outboxList(...given),
+    run: async (...given) => (await import("../commands/inbox/outbox.ts")).outboxList(...given),
   });
   onRow(outbox, act, ["show", "one message of a reply"], async (...given) =>
-    (await import("../commands/outbox.ts")).outboxShow(...given),
+    (await import("../commands/inbox/outbox.ts")).outboxShow(...given),
   );
   onRow(outbox, act, ["retry", "send what was not sent; what may have arrived says so"], async (...given) =>
-    (await import("../commands/outbox.ts")).outboxRetry(...given),
+    (await import("../commands/inbox/outbox.ts")).outboxRetry(...given),
   );
   onRow(outbox, act, ["drop", "give up what was not sent"], async (...given) =>
-    (await import("../commands/outbox.ts")).outboxDrop(...given),
+    (await import("../commands/inbox/outbox.ts")).outboxDrop(...given),
   );
 }
 

@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
-import type { DoctorFlags } from "../commands/doctor.ts";
-import type { LogFlags } from "../commands/logs.ts";
-import type { StatusFlags } from "../commands/status.ts";
+import type { DoctorFlags } from "../commands/gateway/doctor.ts";
+import type { LogFlags } from "../commands/logs/logs.ts";
+import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
 
 /** The commands that look: status, health, doctor, logs, dashboard. */
@@ -14,7 +14,9 @@ export function defineLooks(program: Command, act: Act): void {
     .option("--deep", "ask every channel too")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
     .option("--verbose", "show where it failed")
-    .action(act(async (io, options: StatusFlags) => (await import("../commands/status.ts")).status(io, options)));
+    .action(
+      act(async (io, options: StatusFlags) => (await import("../commands/gateway/status.ts")).status(io, options)),
+    );
   program
     .command("health")
     .description("ask the running gateway how it is")
@@ -23,7 +25,7 @@ export function defineLooks(program: Command, act: Act): void {
     .option("--verbose", "show where it failed")
     .action(
       act(async (io, options: { json?: boolean; timeout?: number }) => {
-        const { health } = await import("../commands/health.ts");
+        const { health } = await import("../commands/gateway/health.ts");
         return health(io, options);
       }),
     );
@@ -35,7 +37,7 @@ export function defineLooks(program: Command, act: Act): void {
     .option("--no-open", "only print it")
     .action(
       act(async (io, options: { open: boolean }) => {
-        const { dashboard } = await import("../commands/dashboard.ts");
+        const { dashboard } = await import("../commands/gateway/dashboard.ts");
         return dashboard(io, options);
       }),
     );
@@ -52,7 +54,9 @@ function defineDoctor(program: Command, act: Act): void {
     .option("--non-interactive", "never ask")
     .option("--only <id>", "only these checks: `app.config`, or a room as `store`", listOf)
     .option("--skip <id>", "all but these", listOf)
-    .action(act(async (io, options: DoctorFlags) => (await import("../commands/doctor.ts")).doctor(io, options)));
+    .action(
+      act(async (io, options: DoctorFlags) => (await import("../commands/gateway/doctor.ts")).doctor(io, options)),
+    );
 }
 
 function defineLogs(program: Command, act: Act): void {
@@ -65,5 +69,5 @@ function defineLogs(program: Command, act: Act): void {
     .option("--interval <ms>", "with --follow: how often to look", wholeNumber(20, 60_000), 500)
     .option("--plain", "no colours")
     .addOption(new Option("--local-time", "no effect: times are local").hideHelp())
-    .action(act(async (io, options: LogFlags) => (await import("../commands/logs.ts")).logs(io, options)));
+    .action(act(async (io, options: LogFlags) => (await import("../commands/logs/logs.ts")).logs(io, options)));
 }

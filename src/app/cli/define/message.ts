@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { SendFlags } from "../commands/message.ts";
+import type { SendFlags } from "../commands/message/message.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 /** `message …` */
@@ -22,5 +22,7 @@ export function defineMessage(program: Command, act: Act): void {
     .option("--timeout <ms>", "how long to wait for the platform", wholeNumber(0, 120_000), 20_000)
     .option("--dry-run", "look whether it could be sent, and send nothing")
     .option("--json", "for scripts")
-    .action(act(async (io, options: SendFlags) => (await import("../commands/message.ts")).messageSend(io, options)));
+    .action(
+      act(async (io, options: SendFlags) => (await import("../commands/message/message.ts")).messageSend(io, options)),
+    );
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from "commander";
-import type { AddFlags } from "../commands/models-auth.ts";
-import type { LoginFlags } from "../commands/models-login.ts";
+import type { AddFlags } from "../commands/models/models-auth.ts";
+import type { LoginFlags } from "../commands/models/models-login.ts";
 import type { Act } from "./act.ts";
 
 interface Json {
@@ -17,7 +17,7 @@ export function defineModelsAuth(models: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { provider?: string }) => {
-        const { authList } = await import("../commands/models-auth.ts");
+        const { authList } = await import("../commands/models/models-auth.ts");
         return authList(io, options);
       }),
     );
@@ -26,7 +26,7 @@ export function defineModelsAuth(models: Command, act: Act): void {
     .command("logout")
     .argument("<id>", "as `openclaw models auth list` names it")
     .description("forget a stored key")
-    .action(act(async (io, id: string) => (await import("../commands/models-auth.ts")).authLogout(io, id)));
+    .action(act(async (io, id: string) => (await import("../commands/models/models-auth.ts")).authLogout(io, id)));
   defineOrder(auth, act);
 }
 
@@ -38,7 +38,7 @@ function defineStoring(auth: Command, act: Act): void {
     .option("--profile-id <id>", "its name, <provider>:default when unset")
     .action(
       act(async (io, options: AddFlags & { provider: string }) => {
-        const { authAdd } = await import("../commands/models-auth.ts");
+        const { authAdd } = await import("../commands/models/models-auth.ts");
         return authAdd(io, options);
       }),
     );
@@ -49,7 +49,9 @@ function defineStoring(auth: Command, act: Act): void {
     .option("--profile-id <id>", "its name, <provider>:manual when unset")
     .option("--expires-in <duration>", "how long it is good for, 30m, 12h or 365d", duration)
     .action(
-      act(async (io, options: AddFlags) => (await import("../commands/models-auth.ts")).authPasteToken(io, options)),
+      act(async (io, options: AddFlags) =>
+        (await import("../commands/models/models-auth.ts")).authPasteToken(io, options),
+      ),
     );
   auth
     .command("login")
@@ -57,7 +59,9 @@ function defineStoring(auth: Command, act: Act): void {
     .requiredOption("--provider <id>", "anthropic, openai-codex or github-copilot")
     .option("--profile-id <id>", "name of the login, <provider>:default when unset")
     .action(
-      act(async (io, options: LoginFlags) => (await import("../commands/models-login.ts")).authLogin(io, options)),
+      act(async (io, options: LoginFlags) =>
+        (await import("../commands/models/models-login.ts")).authLogin(io, options),
+      ),
     );
 }
 
@@ -70,7 +74,7 @@ function defineOrder(auth: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { provider: string }) => {
-        const { orderGet } = await import("../commands/models-auth.ts");
+        const { orderGet } = await import("../commands/models/models-auth.ts");
         return orderGet(io, options);
       }),
     );
@@ -81,7 +85,7 @@ function defineOrder(auth: Command, act: Act): void {
     .requiredOption("--provider <id>", "whose keys")
     .action(
       act(async (io, ids: readonly string[], options: { provider: string }) => {
-        const { orderSet } = await import("../commands/models-auth.ts");
+        const { orderSet } = await import("../commands/models/models-auth.ts");
         return orderSet(io, options.provider, ids);
       }),
     );
@@ -91,7 +95,7 @@ function defineOrder(auth: Command, act: Act): void {
     .requiredOption("--provider <id>", "whose keys")
     .action(
       act(async (io, options: { provider: string }) => {
-        const { orderClear } = await import("../commands/models-auth.ts");
+        const { orderClear } = await import("../commands/models/models-auth.ts");
         return orderClear(io, options.provider);
       }),
     );

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { ListFlags } from "../commands/models.ts";
-import type { ScanFlags } from "../commands/models-scan.ts";
-import type { StatusFlags } from "../commands/models-status.ts";
+import type { ListFlags } from "../commands/models/models.ts";
+import type { ScanFlags } from "../commands/models/models-scan.ts";
+import type { StatusFlags } from "../commands/models/models-status.ts";
 import { wholeNumber, type Act } from "./act.ts";
 import { defineModelsAuth } from "./models-auth.ts";
 
@@ -20,7 +20,9 @@ export function defineModels(program: Command, act: Act): void {
     .option("--provider <id>", "only this provider's")
     .option("--json", "for scripts")
     .option("--plain", "names only")
-    .action(act(async (io, options: ListFlags) => (await import("../commands/models.ts")).modelsList(io, options)));
+    .action(
+      act(async (io, options: ListFlags) => (await import("../commands/models/models.ts")).modelsList(io, options)),
+    );
   defineStatus(models, act);
   models
     .command("set")
@@ -29,7 +31,7 @@ export function defineModels(program: Command, act: Act): void {
     .option("--agent <id>", "of this agent only")
     .action(
       act(async (io, model: string, options: Which) => {
-        const { modelsSet } = await import("../commands/models-set.ts");
+        const { modelsSet } = await import("../commands/models/models-set.ts");
         return modelsSet(io, model, options);
       }),
     );
@@ -42,7 +44,9 @@ export function defineModels(program: Command, act: Act): void {
     .option("--timeout <ms>", "how long to wait for a server", wholeNumber(1), 5000)
     .option("--json", "for scripts")
     .action(
-      act(async (io, options: ScanFlags) => (await import("../commands/models-scan.ts")).modelsScan(io, options)),
+      act(async (io, options: ScanFlags) =>
+        (await import("../commands/models/models-scan.ts")).modelsScan(io, options),
+      ),
     );
   defineModelsAuth(models, act);
 }
@@ -62,7 +66,9 @@ function defineStatus(models: Command, act: Act): void {
     .option("--probe-max-tokens <n>", "length of an answer", wholeNumber(1), 16)
     .option("--agent <id>", "of this agent")
     .action(
-      act(async (io, options: StatusFlags) => (await import("../commands/models-status.ts")).modelsStatus(io, options)),
+      act(async (io, options: StatusFlags) =>
+        (await import("../commands/models/models-status.ts")).modelsStatus(io, options),
+      ),
     );
 }
 
@@ -76,7 +82,7 @@ function defineFallbacks(models: Command, act: Act): void {
     .option("--plain", "names only")
     .action(
       act(async (io, options: Which & { json?: boolean; plain?: boolean }) => {
-        const { fallbacksList } = await import("../commands/models-set.ts");
+        const { fallbacksList } = await import("../commands/models/models-set.ts");
         return fallbacksList(io, options);
       }),
     );
@@ -87,7 +93,7 @@ function defineFallbacks(models: Command, act: Act): void {
     .option("--agent <id>", "of this agent only")
     .action(
       act(async (io, model: string, options: Which) => {
-        const { fallbacksAdd } = await import("../commands/models-set.ts");
+        const { fallbacksAdd } = await import("../commands/models/models-set.ts");
         return fallbacksAdd(io, model, options);
       }),
     );
@@ -98,7 +104,7 @@ function defineFallbacks(models: Command, act: Act): void {
     .option("--agent <id>", "of this agent only")
     .action(
       act(async (io, model: string, options: Which) => {
-        const { fallbacksRemove } = await import("../commands/models-set.ts");
+        const { fallbacksRemove } = await import("../commands/models/models-set.ts");
         return fallbacksRemove(io, model, options);
       }),
     );
@@ -108,7 +114,7 @@ function defineFallbacks(models: Command, act: Act): void {
     .option("--agent <id>", "of this agent only")
     .action(
       act(async (io, options: Which) => {
-        const { fallbacksClear } = await import("../commands/models-set.ts");
+        const { fallbacksClear } = await import("../commands/models/models-set.ts");
         return fallbacksClear(io, options);
       }),
     );

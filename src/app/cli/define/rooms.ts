@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
-import type { ExportFlags } from "../commands/sessions-export.ts";
-import type { ListFlags, ShowFlags } from "../commands/sessions.ts";
+import type { ExportFlags } from "../commands/sessions/sessions-export.ts";
+import type { ListFlags, ShowFlags } from "../commands/sessions/sessions.ts";
 import { wholeNumber, type Act } from "./act.ts";
 import { defineChannels } from "./channels.ts";
 import { defineModels } from "./models.ts";
@@ -26,7 +26,11 @@ function defineSessions(program: Command, act: Act): void {
     .option("--agent <id>", "only this agent's")
     .option("--limit <count>", "at most so many", wholeNumber(1))
     .option("--json", "for scripts")
-    .action(act(async (io, options: ListFlags) => (await import("../commands/sessions.ts")).sessionsList(io, options)));
+    .action(
+      act(async (io, options: ListFlags) =>
+        (await import("../commands/sessions/sessions.ts")).sessionsList(io, options),
+      ),
+    );
   sessions
     .command("show")
     .argument("<key>", "as `openclaw sessions` names it")
@@ -35,7 +39,7 @@ function defineSessions(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, key: string, options: ShowFlags) => {
-        const { sessionsShow } = await import("../commands/sessions.ts");
+        const { sessionsShow } = await import("../commands/sessions/sessions.ts");
         return sessionsShow(io, key, options);
       }),
     );
@@ -51,7 +55,7 @@ function defineSessions(program: Command, act: Act): void {
     .option("-o, --output <file>", "a new file instead of standard output")
     .action(
       act(async (io, key: string, options: ExportFlags) => {
-        const { sessionsExport } = await import("../commands/sessions-export.ts");
+        const { sessionsExport } = await import("../commands/sessions/sessions-export.ts");
         return sessionsExport(io, key, options);
       }),
     );

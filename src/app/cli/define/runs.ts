@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { RunListFlags, RunShowFlags } from "../commands/runs.ts";
+import type { RunListFlags, RunShowFlags } from "../commands/runs/runs.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 /** The commands about runs. */
@@ -12,7 +12,7 @@ export function defineRuns(program: Command, act: Act): void {
     .option("--failed", "only those that failed")
     .option("--limit <count>", "at most so many", wholeNumber(1, 1000), 20)
     .option("--json", "for scripts")
-    .action(act(async (io, options: RunListFlags) => (await import("../commands/runs.ts")).runsList(io, options)));
+    .action(act(async (io, options: RunListFlags) => (await import("../commands/runs/runs.ts")).runsList(io, options)));
   runs
     .command("show")
     .argument("<runId>", "as `openclaw runs` names it, or its beginning")
@@ -21,7 +21,7 @@ export function defineRuns(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, runId: string, options: RunShowFlags) => {
-        const { runsShow } = await import("../commands/runs.ts");
+        const { runsShow } = await import("../commands/runs/runs.ts");
         return runsShow(io, runId, options);
       }),
     );

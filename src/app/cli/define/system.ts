@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import type { EventFlags } from "../commands/system.ts";
+import type { EventFlags } from "../commands/gateway/system.ts";
 import type { Act } from "./act.ts";
 
 interface Json {
@@ -14,14 +14,16 @@ export function defineSystem(program: Command, act: Act): void {
     .command("last", { isDefault: true })
     .description("the last heartbeat of each agent (the default)")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: Json) => (await import("../commands/system.ts")).heartbeatLast(io, flags)));
+    .action(act(async (io, flags: Json) => (await import("../commands/gateway/system.ts")).heartbeatLast(io, flags)));
   for (const [name, enabled] of [["enable", true] as const, ["disable", false] as const]) {
     heartbeat
       .command(name)
       .description(`switch heartbeats ${enabled ? "on" : "off"} until the gateway's next start`)
       .option("--json", "for scripts")
       .action(
-        act(async (io, flags: Json) => (await import("../commands/system.ts")).heartbeatSwitch(io, enabled, flags)),
+        act(async (io, flags: Json) =>
+          (await import("../commands/gateway/system.ts")).heartbeatSwitch(io, enabled, flags),
+        ),
       );
   }
   heartbeat
@@ -31,7 +33,7 @@ export function defineSystem(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, flags: Json & { agent?: string }) =>
-        (await import("../commands/system.ts")).heartbeatNow(io, flags),
+        (await import("../commands/gateway/system.ts")).heartbeatNow(io, flags),
       ),
     );
   system
@@ -45,5 +47,7 @@ export function defineSystem(program: Command, act: Act): void {
     )
     .option("--agent <id>", "which agent; the default one unless given")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: EventFlags) => (await import("../commands/system.ts")).systemEvent(io, flags)));
+    .action(
+      act(async (io, flags: EventFlags) => (await import("../commands/gateway/system.ts")).systemEvent(io, flags)),
+    );
 }

@@ -1,0 +1,104 @@
+import type { APIInteraction } from "discord-api-types/v10";
+import type { InboundMessage } from "openclaw/plugin-sdk";
+import { reasonOf } from "../failures.ts";
+import { peerOf, timeOf } from "./places.ts";
+import type { Room, Slot, View } from "../room.ts";
+import { userOf } from "./text.ts";
+
+/** Discord forgets an interaction after fifteen minutes. */
+const GOOD_FOR_MS = 14 * 60_000;
+/** Name of the one option of each command. */
+export const ARGUMENTS = "args";
+
+const COMMAND = 2;
+const COMPONENT = 3;
+const THINKING = { type: 5 };
+const QUIETLY = { type: 6 };
+
+/**
+ * Tells Discord within its three seconds that we are at it. That acknowledges nothing: the event stays in the session until
+ * it is stored.
+ */
+export function defer(interaction: APIInteraction, room: Room): void {
+  const { id, token, type, application_id: application, channel } = interaction;
+  if (type !== COMMAND && type !== COMPONENT) return;
+  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, room);
+  if (type !== COMMAND || channel === undefined) return;
+  const route = `/webhooks/${application}/${token}/messages/@original` as const;
+  room.slots.set(id, { channel: channel.id, route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
+}
+
+/** Takes "thinking…" away below a command that gets no answer, unless one has taken its place. Never rejects. */
+export async function unanswered({ id }: InboundMessage, room: Room): Promise<void> {
+  const slot = room.slots.get(id);
+  if (!slot || slot.filledBy !== undefined) return;
+  forget(slot, room);
+  if ((await slot.isOpen) && slot.until >= Date.now()) await takeAway(slot, room);
+}
+
+/** Takes "thinking…" away. Never rejects. */
+export async function takeAway(slot: Slot, room: Room): Promise<void> {
+  forget(slot, room);
+  try {
+    await room.api.act("DELETE", slot.route);
+  } catch (error) {
+    room.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
+  }
+}
+
+/** Nothing is put into it any more. */
+export function forget(slot: Slot, { slots }: Room): void {
+  for (const [id, one] of slots.entries()) if (one === slot) slots.delete(id);
+}
+
+async function callBack(route: `/${string}`, body: { type: number }, room: Room): Promise<boolean> {
+  try {
+    await room.api.act("POST", route, { body });
+    return true;
+  } catch (error) {
+    room.host.log.info("an interaction was not acknowledged", { reason: reasonOf(error) });
+    return false;
+  }
+}
+
+/** A pressed button or a command of the menu, as if somebody had written it. Throws when Discord cannot be asked. */
+export async function readInteraction(interaction: APIInteraction, view: View): Promise<InboundMessage | undefined> {
+  const said = textOf(interaction);
+  const { channel, guild_id: guildId, member } = interaction;
+  const user = member?.user ?? interaction.user;
+  if (!said || !channel || !user) return undefined;
+  const { room, now } = view;
+  const { places, host } = room;
+  // What an interaction says of its channel is not all that there is to know.
+  const place = await places.find(channel.id, guildId);
+  if (place.kind === "direct") await room.directs.remember(user.id, channel.id);
+  return {
+    id: said.id,
+    eventKey: `i${interaction.id}`,
+    from: peerOf(place, places, { account: host.account, personId: user.id }),
+    sender: userOf(user, member),
+    text: said.text,
+    media: [],
+    mentionsBot: true,
+    event: said.event,
+    receivedAt: now,
+    sentAt: timeOf(interaction.id),
+    ...(guildId !== undefined && { guildId }),
+  };
+}
+
+interface Said {
+  readonly id: string;
+  readonly text: string;
+  readonly event: "button" | "command";
+}
+
+function textOf(interaction: APIInteraction): Said | undefined {
+  if (interaction.type === COMPONENT) {
+    return { id: interaction.message.id, text: interaction.data.custom_id, event: "button" };
+  }
+  if (interaction.type !== COMMAND || interaction.data.type !== 1) return undefined;
+  const { name, options = [] } = interaction.data;
+  const values = options.flatMap((option) => ("value" in option ? [String(option.value)] : []));
+  return { id: interaction.id, text: [`/${name}`, ...values].join(" "), event: "command" };
+}

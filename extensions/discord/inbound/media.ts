@@ -1,0 +1,100 @@
+import type { APIAttachment, APIMessage } from "discord-api-types/v10";
+import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
+import type { FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
+import { outcomeOf, reasonOf } from "../failures.ts";
+import type { Room } from "../room.ts";
+import { snapshotsOf } from "./text.ts";
+
+const CDN = "https://cdn.discordapp.com";
+/** Message flag of voice notes; docs.discord.com/developers/resources/message#message-object-message-flags */
+const IS_VOICE = 1 << 13;
+/** Formats of stickers that are pictures: PNG, APNG, GIF. The other is Lottie, a drawing in JSON. */
+const STICKER_FILES: Readonly<Record<number, readonly [ending: string, mime: string]>> = {
+  1: ["png", "image/png"],
+  2: ["png", "image/png"],
+  4: ["gif", "image/gif"],
+};
+
+/** The files of a message and of what it forwards, still on the platform. */
+export function mediaOf(message: APIMessage, cdnUrl: string = CDN): readonly MediaItem[] {
+  const isVoice = ((message.flags ?? 0) & IS_VOICE) !== 0;
+  const own = message.attachments.map((attachment) => item(attachment, { message, isVoice }));
+  const forwarded = snapshotsOf(message).flatMap((snapshot) =>
+    snapshot.attachments.map((attachment) => item(attachment, { message, isVoice: false })),
+  );
+  const stickers = (message.sticker_items ?? []).flatMap((sticker): MediaItem[] => {
+    const file = STICKER_FILES[sticker.format_type];
+    if (!file) return [];
+    const [ending, mime] = file;
+    const ref = `${cdnUrl}/stickers/${sticker.id}.${ending}`;
+    return [{ kind: "sticker", mime, name: `${sticker.name}.${ending}`, source: { at: "platform", ref } }];
+  });
+  return [...own, ...forwarded, ...stickers];
+}
+
+function item(attachment: APIAttachment, { message, isVoice }: { message: APIMessage; isVoice: boolean }): MediaItem {
+  const { content_type: type, duration_secs: seconds } = attachment;
+  const mime = type?.split(";")[0];
+  return {
+    kind: isVoice ? "voice" : kindOf(mime),
+    ...(mime !== undefined && { mime }),
+    name: attachment.filename,
+    bytes: attachment.size,
+    ...(seconds !== undefined && { durationSeconds: seconds }),
+    source: { at: "platform", ref: `${attachment.url}#${message.channel_id}/${message.id}/${attachment.id}` },
+  };
+}
+
+function kindOf(mime: string | undefined): MediaKind {
+  const [group] = (mime ?? "").split("/");
+  return group === "image" || group === "audio" || group === "video" ? group : "document";
+}
+
+/** Fetches a file that Discord holds. Throws as `ChannelLink.download`. Its address is good for a day; after that Discord is asked for a new one. */
+export async function download(room: Room, file: MediaItem): Promise<FetchedFile> {
+  if (file.source.at !== "platform") throw unavailable("it is not on Discord");
+  const [url = "", where] = file.source.ref.split("#");
+  if ((file.bytes ?? 0) > limitOf(room)) throw tooLarge(room);
+  try {
+    return await fetchFrom(room, url);
+  } catch (error) {
+    const isTooLarge = error instanceof OpenClawError && error.code === "MEDIA_TOO_LARGE";
+    const isAddress = !isTooLarge && !(error instanceof NotNow);
+    const fresh = isAddress && where !== undefined ? await newUrl(room, where) : undefined;
+    if (fresh === undefined || fresh === url) throw error;
+    return fetchFrom(room, fresh);
+  }
+}
+
+const limitOf = ({ config }: Room): number => config.mediaMaxMb * 1_048_576;
+
+async function fetchFrom(room: Room, url: string): Promise<FetchedFile> {
+  const { cdnUrl } = room.config;
+  const trusted = cdnUrl === undefined ? {} : { trusted: [new URL(cdnUrl).origin] };
+  return room.host.fetch(url, { maxBytes: limitOf(room), ...trusted });
+}
+
+async function newUrl(room: Room, where: string): Promise<string | undefined> {
+  const [channel, message, attachment] = where.split("/");
+  try {
+    const found = await room.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${message}`);
+    const all = [...found.attachments, ...snapshotsOf(found).flatMap((snapshot) => snapshot.attachments)];
+    return all.find(({ id }) => id === attachment)?.url;
+  } catch (error) {
+    const outcome = outcomeOf(error);
+    if (outcome.kind === "refused") throw unavailable(outcome.reason);
+    throw new NotNow(reasonOf(error), { afterMs: outcome.kind === "retry" ? outcome.afterMs : undefined });
+  }
+}
+
+const unavailable = (reason: string): OpenClawError =>
+  new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: `A file cannot be fetched from Discord: ${reason}.`,
+    fix: "Ask the sender to send the file again.",
+  });
+
+const tooLarge = (room: Room): OpenClawError =>
+  new OpenClawError("MEDIA_TOO_LARGE", {
+    message: `A file on Discord is larger than ${room.config.mediaMaxMb} MB.`,
+    fix: "Raise channels.discord.mediaMaxMb, or ask for a smaller file.",
+  });

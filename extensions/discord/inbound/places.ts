@@ -1,0 +1,209 @@
+import type {
+  APIChannel,
+  APIGuild,
+  APIGuildMember,
+  APIRole,
+  GatewayDispatchPayload,
+  GatewayGuildCreateDispatchData,
+} from "discord-api-types/v10";
+import type { AccountId, Peer } from "openclaw/plugin-sdk";
+import type { Api } from "../api.ts";
+import { DISCORD } from "../config.ts";
+import { isRefused } from "../failures.ts";
+import { Recent } from "../recent.ts";
+
+/** What is known of a channel or thread. */
+export interface Place {
+  readonly id: string;
+  readonly kind: "direct" | "channel" | "thread" | "post";
+  readonly name?: string;
+  readonly guildId?: string;
+  /** Channel of a thread, forum of a post. */
+  readonly parentId?: string;
+  /** Of a direct chat: the other person. */
+  readonly personId?: string;
+  readonly lastMessageId?: string;
+}
+
+interface Guild {
+  readonly roles: Map<string, string>;
+  /** Ids of the bot's own roles. */
+  readonly own: readonly string[];
+}
+
+/** A channel as events, interactions and REST have it; not each has all of it. */
+interface ChannelFacts {
+  readonly id: string;
+  readonly type: number;
+  readonly name?: string | null;
+  readonly guild_id?: string | undefined;
+  readonly parent_id?: string | null | undefined;
+  readonly last_message_id?: string | null | undefined;
+  readonly recipients?: readonly { readonly id: string }[] | undefined;
+}
+
+const DM = 1;
+const CATEGORY = 4;
+const FORUMS = new Set([15, 16]);
+const THREADS = new Set([10, 11, 12]);
+const MOST_PLACES = 10_000;
+
+/** Channels and roles, from what the gateway tells; asked for where it has not. Kept small: this is no cache of Discord. */
+export class Places {
+  readonly #places = new Recent<Place>(MOST_PLACES);
+  readonly #forums = new Set<string>();
+  readonly #guilds = new Map<string, Guild>();
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Takes in what an event says about channels, roles and ourselves. */
+  learn(event: GatewayDispatchPayload, selfId: string | undefined): void {
+    switch (event.t) {
+      case "GUILD_CREATE":
+        return this.#guild(event.d, selfId);
+      case "CHANNEL_CREATE":
+      case "CHANNEL_UPDATE":
+      case "THREAD_CREATE":
+      case "THREAD_UPDATE":
+        return void this.note(event.d);
+      case "MESSAGE_CREATE":
+        return this.#latest(event.d.channel_id, event.d.id);
+      default:
+        return this.#roles(event, selfId);
+    }
+  }
+
+  /** A channel that was told of. */
+  note(channel: ChannelFacts, guildId?: string): Place {
+    if (FORUMS.has(channel.type)) this.#forums.add(channel.id);
+    const place = this.#placeOf(channel, channel.guild_id ?? guildId);
+    if (channel.type !== CATEGORY) this.#places.set(channel.id, place);
+    return place;
+  }
+
+  /** Whether it was told of as a channel or a thread. */
+  has(id: string): boolean {
+    return this.#places.get(id) !== undefined;
+  }
+
+  /** The channel of an id. One that we may not see is known by its id alone. Throws when Discord cannot be asked. */
+  async find(id: string, guildId?: string): Promise<Place> {
+    const known = this.#places.get(id);
+    if (known) return known;
+    try {
+      const channel = await this.#api.ask<APIChannel & ChannelFacts>("GET", `/channels/${id}`);
+      const { parent_id: parent } = channel;
+      if (THREADS.has(channel.type) && parent != null) await this.find(parent, guildId);
+      return this.note(channel, guildId);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return { id, kind: guildId === undefined ? "direct" : "channel", ...(guildId !== undefined && { guildId }) };
+    }
+  }
+
+  /** The bot's roles and the names of all, in one guild. Throws when Discord cannot be asked. */
+  async guild(id: string, selfId: string): Promise<Guild> {
+    const known = this.#guilds.get(id);
+    if (known) return known;
+    try {
+      const { roles } = await this.#api.ask<APIGuild>("GET", `/guilds/${id}`);
+      const { roles: own } = await this.#api.ask<APIGuildMember>("GET", `/guilds/${id}/members/${selfId}`);
+      return this.#keep(id, roles, own);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return { roles: new Map(), own: [] };
+    }
+  }
+
+  /** Channels of guilds with a message after this one, the liveliest first. */
+  since(messageId: string): readonly Place[] {
+    return this.#places
+      .entries()
+      .map(([, place]) => place)
+      .filter(({ lastMessageId }) => lastMessageId !== undefined && isLater(lastMessageId, messageId))
+      .toSorted((a, b) => (isLater(a.lastMessageId ?? "0", b.lastMessageId ?? "0") ? -1 : 1));
+  }
+
+  name(id: string): string | undefined {
+    return this.#places.get(id)?.name;
+  }
+
+  #guild(guild: GatewayGuildCreateDispatchData, selfId: string | undefined): void {
+    if (guild.unavailable) return;
+    for (const channel of [...guild.channels, ...guild.threads]) this.note(channel, guild.id);
+    const self = guild.members.find(({ user }) => user.id === selfId);
+    if (self) this.#keep(guild.id, guild.roles, self.roles);
+  }
+
+  #roles(event: GatewayDispatchPayload, selfId: string | undefined): void {
+    switch (event.t) {
+      case "GUILD_DELETE":
+        return void this.#guilds.delete(event.d.id);
+      case "GUILD_ROLE_CREATE":
+      case "GUILD_ROLE_UPDATE":
+        return void this.#guilds.get(event.d.guild_id)?.roles.set(event.d.role.id, event.d.role.name);
+      case "GUILD_MEMBER_UPDATE":
+        if (event.d.user.id === selfId) this.#own(event.d.guild_id, event.d.roles);
+        return;
+      default:
+    }
+  }
+
+  #keep(id: string, roles: readonly APIRole[], own: readonly string[]): Guild {
+    const guild = { roles: new Map(roles.map((role) => [role.id, role.name])), own };
+    this.#guilds.set(id, guild);
+    return guild;
+  }
+
+  #own(guildId: string, own: readonly string[]): void {
+    const guild = this.#guilds.get(guildId);
+    if (guild) this.#guilds.set(guildId, { ...guild, own });
+  }
+
+  #latest(channelId: string, lastMessageId: string): void {
+    const place = this.#places.get(channelId);
+    if (place) this.#places.set(channelId, { ...place, lastMessageId });
+  }
+
+  #placeOf(channel: ChannelFacts, guildId: string | undefined): Place {
+    const { id, name, parent_id: parentId, last_message_id: lastMessageId, recipients } = channel;
+    const personId = channel.type === DM ? recipients?.[0]?.id : undefined;
+    return {
+      id,
+      kind: this.#kindOf(channel),
+      ...(name != null && { name }),
+      ...(guildId !== undefined && { guildId }),
+      ...(parentId != null && { parentId }),
+      ...(lastMessageId != null && { lastMessageId }),
+      ...(personId !== undefined && { personId }),
+    };
+  }
+
+  #kindOf({ type, parent_id: parent }: ChannelFacts): Place["kind"] {
+    if (type === DM) return "direct";
+    if (!THREADS.has(type)) return "channel";
+    return parent != null && this.#forums.has(parent) ? "post" : "thread";
+  }
+}
+
+/** Ids of Discord count up with time. */
+export const isLater = (id: string, than: string): boolean => BigInt(id) > BigInt(than);
+
+/** The first id of an epoch millisecond. docs.discord.com/developers/reference#snowflakes */
+export const idAt = (ms: number): string => String(BigInt(Math.max(0, Math.floor(ms) - 1_420_070_400_000)) << 22n);
+
+export const timeOf = (id: string): number => Number(BigInt(id) >> 22n) + 1_420_070_400_000;
+
+/** Where an answer goes. A direct chat has the id of its person, a thread is below its channel. */
+export function peerOf(place: Place, places: Places, context: { account: AccountId; personId: string }): Peer {
+  const where = { channel: DISCORD, account: context.account };
+  if (place.kind === "direct") return { ...where, chat: { kind: "direct", id: place.personId ?? context.personId } };
+  const inThread = place.kind !== "channel" && place.parentId !== undefined;
+  const id = inThread ? place.parentId : place.id;
+  const name = inThread ? places.name(id) : place.name;
+  const chat = { kind: "group" as const, id, ...(name !== undefined && { title: `#${name}` }) };
+  return { ...where, chat, ...(inThread && { thread: place.id }) };
+}

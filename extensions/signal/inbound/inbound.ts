@@ -1,0 +1,147 @@
+import type { AccountId, InboundMessage, Peer, QuotedMessage } from "openclaw/plugin-sdk";
+import { SIGNAL } from "../config.ts";
+import type { SignalConfig } from "../config.ts";
+import { mediaOf, originOf } from "./media.ts";
+import { withNames } from "./mentions.ts";
+import type { Readers } from "./mentions.ts";
+import { addressOf, idOf, isSame, personOf, refText } from "../people.ts";
+import type { Person } from "../people.ts";
+import type { DataMessage, Envelope, Quote, Reaction } from "./schema.ts";
+import { untrustedOf } from "./untrusted.ts";
+
+/** Whose eyes read an envelope. */
+export interface View extends Readers {
+  readonly account: AccountId;
+  readonly config: Pick<SignalConfig, "selfChatMode" | "ignoreAttachments">;
+  readonly now: number;
+}
+
+/** Somebody's message with all that is around it. */
+interface Written {
+  readonly envelope: Envelope;
+  readonly author: Person;
+  readonly data: DataMessage;
+  /** Timestamp of the message that this one replaces. */
+  readonly replaces?: number;
+}
+
+/** The message that an envelope carries, or undefined when there is nothing in it for an agent. */
+export function readEnvelope(envelope: Envelope, view: View): InboundMessage | undefined {
+  const written = openEnvelope(envelope, view);
+  if (!written) return undefined;
+  const { reaction } = written.data;
+  return reaction ? reacted(written, reaction, view) : said(written, view);
+}
+
+function openEnvelope(envelope: Envelope, view: View): Written | undefined {
+  const author = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
+  if (addressOf(author) === undefined) return undefined;
+  const written = isSame(author, view.self) ? noteToSelf(envelope, view) : openMessage(envelope);
+  return written && { envelope, author, ...written };
+}
+
+type Content = Pick<Written, "data" | "replaces">;
+
+function openMessage({ dataMessage, editMessage }: Pick<Envelope, "dataMessage" | "editMessage">): Content | undefined {
+  if (editMessage) return { data: editMessage.dataMessage, replaces: editMessage.targetSentTimestamp };
+  return dataMessage ? { data: dataMessage } : undefined;
+}
+
+/** Of our own messages only what the owner wrote to themself, on another device. */
+function noteToSelf({ timestamp, syncMessage }: Envelope, { self, config }: View): Content | undefined {
+  const sent = syncMessage?.sentMessage;
+  if (!sent || !config.selfChatMode) return undefined;
+  const to = personOf(sent.destinationUuid, sent.destinationNumber, sent.destination);
+  if (!isSame(to, self)) return undefined;
+  return openMessage({
+    dataMessage: { ...sent, timestamp: sent.timestamp ?? timestamp },
+    editMessage: sent.editMessage,
+  });
+}
+
+function said(written: Written, view: View): InboundMessage | undefined {
+  const { data, author, replaces } = written;
+  if (!hasContent(data)) return undefined;
+  const { text, named } = withNames(data.message, data.mentions, view);
+  const untrusted = untrustedOf(data, view.config);
+  const replyTo = data.quote ? quoteOf(data.quote, view) : undefined;
+  return {
+    id: refOf(author, replaces ?? data.timestamp, view),
+    ...frame(written, view),
+    text,
+    media: view.config.ignoreAttachments ? [] : mediaOf(data, originOf(author, data)),
+    mentionsBot: isDirect(written) || named || replyTo?.fromBot === true,
+    ...(replyTo && { replyTo }),
+    ...(replaces !== undefined && { isEdit: true }),
+    ...(untrusted.length > 0 && { untrusted }),
+  };
+}
+
+/** Updates of a group or its timer, deletions and votes have none. */
+const hasContent = ({ message, attachments, sticker, contacts, pollCreate, payment }: DataMessage): boolean =>
+  Boolean(message || attachments?.length || sticker || contacts?.length || pollCreate || payment);
+
+function reacted(written: Written, reaction: Reaction, view: View): InboundMessage {
+  const target = personOf(reaction.targetAuthorUuid, reaction.targetAuthorNumber, reaction.targetAuthor);
+  const messageId = refOf(target, reaction.targetSentTimestamp, view);
+  const toBot = isSame(target, view.self);
+  return {
+    id: refOf(written.author, written.data.timestamp, view),
+    ...frame(written, view),
+    text: "",
+    media: [],
+    mentionsBot: isDirect(written) || toBot,
+    event: "reaction",
+    reaction: {
+      emoji: reaction.emoji,
+      messageId,
+      ...(reaction.isRemove && { removed: true }),
+      ...(toBot && { toBot }),
+    },
+  };
+}
+
+/** What every message says beside its content. */
+function frame(
+  { envelope, author, data }: Written,
+  view: View,
+): Pick<InboundMessage, "eventKey" | "from" | "sender" | "receivedAt" | "sentAt"> {
+  const { sourceName, sourceDevice } = envelope;
+  const id = idOf(author);
+  return {
+    eventKey: `${addressOf(author)}/${sourceDevice ?? 0}/${envelope.timestamp}`,
+    from: peerOf(id, data, view.account),
+    sender: {
+      id,
+      ...(sourceName && { name: sourceName }),
+      ...(author.number !== undefined && { e164: author.number }),
+    },
+    receivedAt: view.now,
+    sentAt: data.timestamp,
+  };
+}
+
+function peerOf(sender: string, { groupInfo }: DataMessage, account: AccountId): Peer {
+  if (!groupInfo) return { channel: SIGNAL, account, chat: { kind: "direct", id: sender } };
+  const { groupId: id, groupName: title } = groupInfo;
+  return { channel: SIGNAL, account, chat: { kind: "group", id, ...(title && { title }) } };
+}
+
+const isDirect = ({ data }: Written): boolean => !data.groupInfo;
+
+function quoteOf(quote: Quote, view: View): QuotedMessage {
+  const author = personOf(quote.authorUuid, quote.authorNumber, quote.author);
+  const { text } = withNames(quote.text, quote.mentions, view);
+  const sender = view.nameOf(author) ?? author.number;
+  return {
+    id: refOf(author, quote.id, view),
+    ...(sender !== undefined && { sender }),
+    ...(text !== "" && { text }),
+    ...(isSame(author, view.self) && { fromBot: true }),
+  };
+}
+
+function refOf(author: Person, timestamp: number, { self }: View): string {
+  const address = isSame(author, self) ? undefined : addressOf(author);
+  return refText({ timestamp, ...(address !== undefined && { author: address }) });
+}

@@ -1,0 +1,63 @@
+import type { MediaItem, MediaKind } from "openclaw/plugin-sdk";
+import { addressOf } from "../people.ts";
+import type { Person } from "../people.ts";
+import type { Attachment, DataMessage } from "./schema.ts";
+
+/** Signal's apps put a text of more than 2 KiB into a file of this type; the message holds its beginning. */
+const LONG_TEXT = "text/x-signal-plain";
+
+/** Whose chat an attachment belongs to; signal-cli asks for it. */
+type Origin = { readonly groupId: string } | { readonly recipient: string };
+
+export const originOf = (author: Person, { groupInfo }: DataMessage): Origin =>
+  groupInfo ? { groupId: groupInfo.groupId } : { recipient: addressOf(author) ?? "" };
+
+/** The files of a message, still with signal-cli. */
+export function mediaOf(message: DataMessage, origin: Origin): readonly MediaItem[] {
+  const files = (message.attachments ?? []).filter(isFile).map((attachment) => item(attachment, origin));
+  const { sticker } = message;
+  if (!sticker) return files;
+  const ref = query({ packId: sticker.packId, stickerId: String(sticker.stickerId) });
+  return [...files, { kind: "sticker", mime: "image/webp", source: { at: "platform", ref } }];
+}
+
+type Loaded = Attachment & { id: string };
+const hasId = (attachment: Attachment): attachment is Loaded => typeof attachment.id === "string";
+const isFile = (attachment: Attachment): attachment is Loaded =>
+  hasId(attachment) && attachment.contentType !== LONG_TEXT;
+
+/** Where the whole of a text is that Signal cut. */
+export const longTextOf = (message: DataMessage, origin: Origin): MediaItem | undefined =>
+  (message.attachments ?? [])
+    .filter(hasId)
+    .filter(({ contentType }) => contentType === LONG_TEXT)
+    .map((attachment) => item(attachment, origin))[0];
+
+function item(attachment: Loaded, origin: Origin): MediaItem {
+  const { contentType, filename, size } = attachment;
+  return {
+    kind: kindOf(attachment),
+    ...(contentType && { mime: contentType }),
+    ...(filename && { name: filename }),
+    ...(typeof size === "number" && { bytes: size }),
+    source: { at: "platform", ref: query({ id: attachment.id, ...origin }) },
+  };
+}
+
+function kindOf({ contentType, filename, voiceNote }: Attachment): MediaKind {
+  const [family] = (contentType ?? "").split("/");
+  if (family === "image" || family === "video") return family;
+  if (family !== "audio") return "document";
+  // Where it is not said: the apps record voice notes as nameless AAC.
+  const isVoice = voiceNote ?? (contentType === "audio/aac" && !filename);
+  return isVoice ? "voice" : "audio";
+}
+
+const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
+
+/** What a reference says to signal-cli's `getAttachment` or `getSticker`. */
+export function readFileRef(ref: string): { readonly method: string; readonly params: Record<string, unknown> } {
+  const { stickerId, ...fields } = Object.fromEntries(new URLSearchParams(ref));
+  if (stickerId === undefined) return { method: "getAttachment", params: fields };
+  return { method: "getSticker", params: { ...fields, stickerId: Number(stickerId) } };
+}

@@ -1,0 +1,28 @@
+import type { SignalConfig } from "../config.ts";
+import type { Contact, DataMessage } from "./schema.ts";
+
+/** Lines about what is neither text nor a file, and about how the message is meant to be kept. */
+export function untrustedOf(message: DataMessage, config: Pick<SignalConfig, "ignoreAttachments">): readonly string[] {
+  const { pollCreate: poll, payment, expiresInSeconds } = message;
+  return [
+    ...(message.contacts ?? []).map(contactLine),
+    ...(poll ? [`Poll: ${poll.question ?? ""} (${(poll.options ?? []).join(" / ")})`] : []),
+    ...(payment ? [`Payment: ${payment.note ?? "without a note"}`] : []),
+    ...(message.storyContext ? ["Answers a story"] : []),
+    ...unloaded(message, config),
+    ...(message.viewOnce ? ["To be viewed once"] : []),
+    ...(expiresInSeconds ? [`Disappears after ${expiresInSeconds} s`] : []),
+  ];
+}
+
+function unloaded({ attachments }: DataMessage, config: Pick<SignalConfig, "ignoreAttachments">): readonly string[] {
+  return (attachments ?? [])
+    .filter(({ id }) => config.ignoreAttachments || !id)
+    .map(({ filename, contentType }) => `File, not loaded: ${filename ?? contentType ?? "of unknown type"}`);
+}
+
+function contactLine({ name, phone, email, organization }: Contact): string {
+  const full = name?.display ?? [name?.given, name?.family].filter(Boolean).join(" ");
+  const ways = [...(phone ?? []), ...(email ?? [])].map(({ value }) => value);
+  return `Contact: ${[full || name?.nickname, organization, ...ways].filter(Boolean).join(", ")}`;
+}

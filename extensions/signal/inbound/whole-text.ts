@@ -1,0 +1,60 @@
+import { backoff, NotNow, wait } from "openclaw/plugin-sdk";
+import type { MediaItem } from "openclaw/plugin-sdk";
+import { download } from "./download.ts";
+import { longTextOf, originOf } from "./media.ts";
+import { personOf } from "../people.ts";
+import type { Room } from "../room.ts";
+import type { DataMessage, Envelope } from "./schema.ts";
+
+/**
+ * Puts the whole of a long text in the place of its beginning, which is all that older versions of signal-cli show. Where
+ * it cannot be had the beginning stays. Never rejects.
+ */
+export async function withWholeText(
+  envelope: Envelope,
+  room: Pick<Room, "daemon" | "config" | "host">,
+): Promise<Envelope> {
+  const { dataMessage, editMessage } = envelope;
+  const data = editMessage?.dataMessage ?? dataMessage;
+  const message = data && (await fetchText(data, envelope, room));
+  if (message === undefined || message === null) return envelope;
+  if (editMessage) {
+    return { ...envelope, editMessage: { ...editMessage, dataMessage: { ...editMessage.dataMessage, message } } };
+  }
+  return dataMessage ? { ...envelope, dataMessage: { ...dataMessage, message } } : envelope;
+}
+
+async function fetchText(
+  data: DataMessage,
+  envelope: Envelope,
+  room: Pick<Room, "daemon" | "config" | "host">,
+): Promise<string | undefined> {
+  const author = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
+  const item = longTextOf(data, originOf(author, data));
+  if (!item) return undefined;
+  try {
+    const text = new TextDecoder().decode(await bytesOf(item, room));
+    // Newer versions give the whole in the message itself.
+    return text.length > (data.message ?? "").length ? text : undefined;
+  } catch (error) {
+    room.host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
+    return undefined;
+  }
+}
+
+/** What comes behind it waits, so it is soon given up. */
+const MOST_TRIES = 4;
+
+async function bytesOf(
+  item: MediaItem,
+  { daemon, config, host }: Pick<Room, "daemon" | "config" | "host">,
+): Promise<Uint8Array> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return (await download(daemon, config, item)).bytes;
+    } catch (error) {
+      if (!(error instanceof NotNow) || failures + 1 === MOST_TRIES || host.signal.aborted) throw error;
+      await wait(backoff(failures, { longestMs: 2000 }), host.signal);
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import type {
+  ChannelLink,
+  Growth,
+  GrowOptions,
+  OutboundPart,
+  Peer,
+  SendOptions,
+  SendResult,
+} from "openclaw/plugin-sdk";
+import { Edits } from "./edits.ts";
+import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
+import type { SendReport, Unsent } from "../failures.ts";
+import { Members } from "../inbound/members.ts";
+import { addressOf, readRef, Recent, recipientOf } from "../people.ts";
+import type { Room } from "../room.ts";
+import { whyNot } from "../rpc.ts";
+import type { Answer } from "../rpc.ts";
+
+type TextPart = Extract<OutboundPart, { kind: "text" }>;
+type Params = Readonly<Record<string, unknown>>;
+
+/** What signal-cli's `send` calls the chat. */
+export const target = ({ chat }: Peer): Params =>
+  chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
+
+/** The message that is answered. Without its text the apps still find it, where they have it. */
+export function quoted({ self = {}, texts }: Room, { replyTo }: Pick<SendOptions, "replyTo">): Params {
+  const ref = replyTo === undefined ? undefined : readRef(replyTo);
+  const author = ref && (ref.author ?? addressOf(self));
+  if (!ref || author === undefined) return {};
+  return { quoteTimestamp: ref.timestamp, quoteAuthor: author, quoteMessage: texts.get(replyTo ?? "") ?? "" };
+}
+
+/** What stands in the chat needs nothing to stay there; timers hold 24 days. */
+const NO_REST_MS = 24 * 3_600_000;
+
+/** Calls that people see something of. None rejects. */
+export class Outgoing {
+  readonly #room: Room;
+  readonly #edits = new Edits();
+  readonly #members: Members;
+  /** Nobody knows what became of the last send. */
+  #mayBeOffline = false;
+
+  constructor(room: Room) {
+    this.#room = room;
+    this.#members = new Members(room.daemon);
+  }
+
+  /** Text, and the styles and people in it; their offsets are UTF-16 units on both sides. */
+  async written(to: Peer, { body, styles = [] }: TextPart): Promise<Params> {
+    const mention = await this.#members.namedIn(body, to);
+    return {
+      message: body,
+      ...(styles.length > 0 && { textStyle: styles.map(({ start, length, style }) => `${start}:${length}:${style}`) }),
+      ...(mention.length > 0 && { mention }),
+    };
+  }
+
+  /** The id of what was sent is its timestamp. */
+  async send(method: string, params: Params): Promise<SendResult> {
+    const offline = this.#mayBeOffline ? await this.#whyOffline() : undefined;
+    if (offline) return offline;
+    const { daemon } = this.#room;
+    const answer = await daemon.call(method, params);
+    const result = this.#resultOf(answer);
+    this.#mayBeOffline = result.kind === "unknown";
+    return result;
+  }
+
+  #resultOf(answer: Answer): SendResult {
+    if (answer.kind === "lost") return answer.outcome;
+    if (answer.kind === "error") {
+      this.#tell(answer.error.report);
+      return outcomeOf(answer.error);
+    }
+    const report = sendReport.safeParse(answer.result).data;
+    this.#tell(report);
+    return reported(report);
+  }
+
+  /**
+   * A message whose end is unknown is sent once more and no third time. So before that Signal must be there: until then it
+   * is certain that nothing was sent.
+   */
+  async #whyOffline(): Promise<Unsent | undefined> {
+    const answer = await this.#room.daemon.call("listDevices", {});
+    if (answer.kind === "done") return undefined;
+    return { kind: "retry", reason: `signal-cli has no connection to Signal: ${whyNot(answer)}` };
+  }
+
+  #tell(report: SendReport | undefined): void {
+    const { notices, self = {} } = this.#room;
+    if (report) notices.sent(report, self.number ?? addressOf(self) ?? "<account>");
+  }
+
+  /** A message of text. */
+  async say(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
+    const words = await this.written(to, part);
+    const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#room, options) });
+    if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(words));
+    return result;
+  }
+
+  async edit(to: Peer, messageId: string, part: TextPart): Promise<SendResult> {
+    const ref = readRef(messageId);
+    if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
+    const words = await this.written(to, part);
+    const shown = JSON.stringify(words);
+    if (this.#edits.says(messageId, shown)) return { kind: "sent", messageId };
+    const whyNot = this.#edits.whyNot(ref.timestamp);
+    if (whyNot !== undefined) return { kind: "refused", reason: whyNot };
+    const result = await this.send("send", { ...target(to), ...words, editTimestamp: ref.timestamp });
+    if (result.kind === "unknown") this.#edits.edited(messageId);
+    if (result.kind !== "sent") return result;
+    this.#edits.edited(messageId, shown);
+    return { kind: "sent", messageId };
+  }
+
+  /** An answer while it is written: one message, whose last edits stay for the final. */
+  grow(to: Peer, { replyTo }: Pick<GrowOptions, "replyTo">): Growth {
+    let messageId: string | undefined;
+    return {
+      isMessage: true,
+      restMs: NO_REST_MS,
+      show: async (part) => {
+        if (messageId !== undefined && !this.#edits.hasRoom(messageId)) {
+          return { kind: "retry", reason: "the last edits of this message stay for its final" };
+        }
+        if (messageId !== undefined) return this.edit(to, messageId, part);
+        const result = await this.say(to, part, replyTo === undefined ? {} : { replyTo });
+        if (result.kind === "sent") messageId = result.messageId;
+        return result;
+      },
+      again: async () => ({ kind: "sent", messageId: messageId ?? "" }),
+    };
+  }
+
+  async remove(to: Peer, messageId: string): Promise<SendResult> {
+    const ref = readRef(messageId);
+    if (!ref || ref.author !== undefined) return { kind: "refused", reason: "it is not a message of ours" };
+    const result = await this.send("remoteDelete", { ...target(to), targetTimestamp: ref.timestamp });
+    return result.kind === "sent" ? { kind: "sent", messageId } : result;
+  }
+}
+
+function reported(report: SendReport | undefined): SendResult {
+  const failed = report?.results?.length ? outcomeOfResults(report.results) : undefined;
+  if (failed) return failed;
+  const timestamp = report?.timestamp ?? undefined;
+  if (timestamp === undefined) return { kind: "unknown", reason: "signal-cli did not say what it sent" };
+  return { kind: "sent", messageId: String(timestamp) };
+}
+
+type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
+
+/** What is shown beside messages. */
+export function signs(room: Room, outgoing: Outgoing): Signs {
+  const last = new Recent<string>(1000);
+  return {
+    async react(to, messageId, emoji) {
+      const ref = readRef(messageId);
+      const targetAuthor = ref && (ref.author ?? addressOf(room.self ?? {}));
+      if (!ref || targetAuthor === undefined) return { kind: "refused", reason: "it is no message of Signal" };
+      const before = last.get(messageId);
+      // Which emoji is taken away makes no difference to the apps: each person has one under a message.
+      const shown = emoji ?? before ?? "👍";
+      const remove = emoji === undefined;
+      const params = { emoji: shown, targetAuthor, targetTimestamp: ref.timestamp, remove };
+      const result = await outgoing.send("sendReaction", { ...target(to), ...params });
+      if (result.kind !== "sent") return result;
+      last.set(messageId, shown);
+      return { kind: "sent", messageId };
+    },
+    async typing(to) {
+      const answer = await room.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
+      if (answer.kind !== "done") room.host.log.info("typing was not shown", { reason: whyNot(answer) });
+    },
+  };
+}
+
+/** The sign itself goes out after 15 s. */
+const TYPING_MS = 10_000;

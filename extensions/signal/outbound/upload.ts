@@ -1,0 +1,86 @@
+import fs from "node:fs/promises";
+import path from "node:path";
+import { randomUUID } from "node:crypto";
+import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import { isOwn } from "../config.ts";
+import { reasonOf } from "../failures.ts";
+import type { Room } from "../room.ts";
+import { quoted, target } from "./send.ts";
+import type { Outgoing } from "./send.ts";
+
+/** signal-cli reads JSON with Jackson, whose strings end at 20,000,000 characters; base64 takes four for three bytes. */
+const MOST_INLINE_BYTES = 14_000_000;
+
+/** Sends files: inside the call, or as a path where one is too large for that and signal-cli is ours. Never rejects. */
+export async function sendFile(
+  room: Room,
+  outgoing: Outgoing,
+  to: Peer,
+  { part, options }: { readonly part: OutboundFiles; readonly options: SendOptions },
+): Promise<SendResult> {
+  const { media, more = [], caption, asVoice } = part;
+  const attachments: string[] = [];
+  const laidDown: string[] = [];
+  try {
+    for (const item of [media, ...more]) {
+      const opened = await open(room, item);
+      if (!("attachment" in opened)) return opened;
+      attachments.push(opened.attachment);
+      if (opened.file !== undefined) laidDown.push(opened.file);
+    }
+    const voice = asVoice === true || media.kind === "voice";
+    return await outgoing.send("send", {
+      ...target(to),
+      ...(caption && (await outgoing.written(to, caption))),
+      attachments,
+      ...(voice && { voiceNote: true }),
+      ...quoted(room, options),
+    });
+  } finally {
+    for (const file of laidDown) await fs.rm(file, { force: true });
+  }
+}
+
+type Opened =
+  | { readonly attachment: string; readonly file?: string }
+  | Extract<SendResult, { kind: "refused" | "retry" }>;
+
+async function open(room: Room, item: MediaItem): Promise<Opened> {
+  const bytes = await room.host.openMedia(item).catch((error: unknown) => reasonOf(error));
+  if (typeof bytes === "string")
+    return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${bytes}` };
+  if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
+  if (!isOwn(room.config)) {
+    const why = "a file above 14 MB reaches signal-cli only where the gateway starts it (channels.signal.autoStart)";
+    return { kind: "refused", reason: why };
+  }
+  try {
+    const file = path.join(await room.host.folder(), `${randomUUID()}-${nameOf(item)}`);
+    await fs.writeFile(file, bytes, { mode: 0o600 });
+    return { attachment: file, file };
+  } catch (error) {
+    return { kind: "retry", reason: `the file cannot be laid down for signal-cli: ${reasonOf(error)}` };
+  }
+}
+
+/** As RFC 2397 has it, with the name that signal-cli reads beside the type. */
+const dataUri = (item: MediaItem, bytes: Uint8Array): string =>
+  `data:${item.mime ?? "application/octet-stream"};filename=${nameOf(item)};base64,${Buffer.from(bytes).toString("base64")}`;
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "audio/aac": "aac",
+  "audio/ogg": "ogg",
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "video/mp4": "mp4",
+  "application/pdf": "pdf",
+  "text/plain": "txt",
+};
+
+/** Without the characters that end a field of a data address or a path. */
+const nameOf = ({ name, kind, mime }: MediaItem): string =>
+  (name ?? `${kind}.${ENDINGS[mime ?? ""] ?? "bin"}`).replaceAll(/[^\p{L}\p{N}._ ()-]/gu, "_").slice(-100);

@@ -1,0 +1,101 @@
+import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
+import type { Slack } from "../transport/api.ts";
+import type { SlackConfig } from "../config.ts";
+import type { SlackFile } from "./events.ts";
+import { outcomeOf, reasonOf } from "../transport/failures.ts";
+
+/** Modes without bytes, and what is said of such a file; nothing of one that its sender took away. */
+const WITHOUT_BYTES = new Map([
+  ["tombstone", ""],
+  ["hidden_by_limit", "File, hidden by the limits of the workspace's plan"],
+  ["external", "File kept elsewhere"],
+]);
+
+/** The files of a message, still on the platform; named by id, as their addresses may change. */
+export function mediaOf(files: readonly SlackFile[]): readonly MediaItem[] {
+  return files.filter((file) => !WITHOUT_BYTES.has(file.mode ?? "")).map(item);
+}
+
+function item(file: SlackFile): MediaItem {
+  const { mimetype: mime, name, size, duration_ms: duration } = file;
+  return {
+    kind: kindOf(file),
+    ...(mime != null && mime !== "" && { mime }),
+    ...(name != null && { name }),
+    ...(size != null && { bytes: size }),
+    ...(duration != null && { durationSeconds: Math.round(duration / 1000) }),
+    source: { at: "platform", ref: file.id },
+  };
+}
+
+function kindOf({ mimetype, subtype }: SlackFile): MediaKind {
+  if (subtype === "slack_audio") return "voice";
+  const [family] = (mimetype ?? "").split("/");
+  if (family === "image" || family === "audio" || family === "video") return family;
+  return "document";
+}
+
+/** Lines about files that cannot be fetched. */
+export const fileLines = (files: readonly SlackFile[]): readonly string[] =>
+  files.flatMap((file) => {
+    const words = WITHOUT_BYTES.get(file.mode ?? "");
+    if (words === undefined || words === "") return [];
+    const address = file.mode === "external" ? file.url_private : undefined;
+    const about = [file.title ?? file.name, address].filter(Boolean).join(" ");
+    return about === "" ? words : `${words}: ${about}`;
+  });
+
+export interface Downloader {
+  readonly slack: Slack;
+  readonly config: SlackConfig;
+  readonly host: ChannelHost;
+}
+
+/** Fetches a file that Slack holds. Throws as `ChannelLink.download`; the token goes to Slack and to the configured API alone. */
+export async function download({ slack, config, host }: Downloader, media: MediaItem): Promise<FetchedFile> {
+  if (media.source.at !== "platform") throw unavailable("it is not on Slack");
+  const maxBytes = config.mediaMaxMb * 1_048_576;
+  const { url, size = 0, mimetype } = await placeOf(slack, media.source.ref);
+  if (size > maxBytes) throw tooLarge(config);
+  const api = new URL(config.apiUrl).origin;
+  if (!isSlacks(url, api)) throw unavailable("it is kept outside of Slack");
+  const headers = { authorization: `Bearer ${slack.token}` };
+  const fetched = await host.fetch(url, { headers, maxBytes, trusted: api === SLACK_ORIGIN ? [] : [api] });
+  // Without the scope files:read Slack answers with its sign-in page.
+  if (fetched.mime === "text/html" && mimetype !== "text/html") throw unavailable("the bot lacks files:read");
+  return fetched;
+}
+
+async function placeOf({ calls }: Slack, id: string): Promise<{ url: string; size?: number; mimetype?: string }> {
+  const { file = {} } = await calls.files.info({ file: id }).catch((error: unknown) => {
+    const outcome = outcomeOf(error);
+    if (outcome.kind === "refused") throw unavailable(outcome.reason);
+    throw new NotNow(reasonOf(error), { afterMs: outcome.kind === "retry" ? outcome.afterMs : undefined });
+  });
+  const url = file.url_private_download ?? file.url_private;
+  if (url === undefined) throw unavailable("Slack gives no address for it");
+  return { ...file, url };
+}
+
+const SLACK_ORIGIN = "https://slack.com";
+
+/** Whether an address is Slack's own, or of the configured API. */
+export function isSlacks(address: string, api: string): boolean {
+  const url = URL.parse(address);
+  if (!url) return false;
+  const isSlack = url.hostname === "slack.com" || url.hostname.endsWith(".slack.com");
+  return url.origin === api || (url.protocol === "https:" && isSlack);
+}
+
+const unavailable = (reason: string): OpenClawError =>
+  new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: `A file cannot be fetched from Slack: ${reason}.`,
+    fix: "Give the Slack app the scope files:read, or ask the sender to send the file again.",
+  });
+
+const tooLarge = (config: SlackConfig): OpenClawError =>
+  new OpenClawError("MEDIA_TOO_LARGE", {
+    message: `A file on Slack is larger than ${config.mediaMaxMb} MB.`,
+    fix: "Raise channels.slack.mediaMaxMb, or ask for a smaller file.",
+  });

@@ -1,0 +1,114 @@
+import type { ChannelHost } from "openclaw/plugin-sdk";
+import { wait } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import type { Slack } from "../transport/api.ts";
+import { inTime } from "../cache.ts";
+import { callbackShape, eventShape } from "./events.ts";
+import type { Delivery, SlackMessage, Written } from "./events.ts";
+import { reasonOf, wordOf } from "../transport/failures.ts";
+import { Noted } from "../outbound/noted.ts";
+import { messagesOf } from "./threads.ts";
+
+const MOST = 500;
+/** Slack wants an event acknowledged within three seconds; the names of people are asked for as well. */
+const WAIT_MS = 1500;
+/** Milliseconds before each question: a history may have a message a moment after its event. */
+const ASKED_AFTER = [0, 400];
+
+type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
+
+/**
+ * A mention in a channel comes as `app_mention`, and as `message` where the app subscribes to those, in any order. The first
+ * of them may lack the files that the second has.
+ */
+export class Mentions {
+  readonly #slack: Slack;
+  readonly #host: MentionsHost;
+  /** What `message` events brought, by place. */
+  readonly #told = new Map<string, SlackMessage>();
+  /** Mentions that were passed on although Slack did not tell whether they have files; noted, as their files may come later. */
+  readonly #doubtful = new Map<string, true>();
+  readonly #noted: Noted<string>;
+  #mayAsk = true;
+
+  constructor(slack: Slack, host: MentionsHost) {
+    this.#slack = slack;
+    this.#host = host;
+    this.#noted = new Noted({ notes: host.notes, name: "doubtful-mentions", item: z.string(), most: MOST });
+  }
+
+  /** Something was delivered, and waits to be read. */
+  notice({ kind, payload }: Delivery): void {
+    if (kind !== "events_api") return;
+    const event = eventShape.safeParse(callbackShape.safeParse(payload).data?.event).data;
+    if (event && "ts" in event && event.type === "message") keep(this.#told, keyOf(event), event);
+  }
+
+  /** A mention with the files that Slack has left out. Never rejects. */
+  async whole(mention: Written): Promise<Written> {
+    if (mention.files != null && mention.files.length > 0) return mention;
+    const told = () => this.#told.get(keyOf(mention));
+    const full = told() ?? (await inTime(this.#asked(mention), WAIT_MS)) ?? told();
+    if (!full) await this.#doubt(keyOf(mention));
+    return full ? { ...mention, files: full.files, attachments: mention.attachments ?? full.attachments } : mention;
+  }
+
+  /**
+   * Whether a message has the files of a mention that was passed on without them. It stays so: the message may have to be
+   * read again, as long as it is not stored. Never rejects.
+   */
+  async isLate({ files, ...place }: Pick<Written, "channel" | "ts" | "files">): Promise<boolean> {
+    if (files == null || files.length === 0) return false;
+    const key = keyOf(place);
+    return this.#doubtful.has(key) || (await this.#doubts()).includes(key);
+  }
+
+  /** Resolves when it is durable, before the mention itself can be. */
+  async #doubt(key: string): Promise<void> {
+    keep(this.#doubtful, key, true);
+    try {
+      if (!(await this.#noted.all()).includes(key)) await this.#noted.add(key);
+    } catch (error) {
+      this.#host.log.warn("a mention whose files may come later could not be noted", { error: String(error) });
+    }
+  }
+
+  async #doubts(): Promise<readonly string[]> {
+    try {
+      return await this.#noted.all();
+    } catch (error) {
+      this.#host.log.warn("the mentions whose files may come later could not be read", { error: String(error) });
+      return [];
+    }
+  }
+
+  async #asked(mention: Written): Promise<SlackMessage | undefined> {
+    for (const ms of ASKED_AFTER) {
+      await wait(ms, this.#host.signal);
+      const found = this.#mayAsk ? await this.#ask(mention) : undefined;
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  async #ask({ channel, ts, thread_ts: thread }: Written): Promise<SlackMessage | undefined> {
+    const { replies } = this.#slack.calls.conversations;
+    try {
+      const span = { oldest: ts, latest: ts, inclusive: true, limit: 2 };
+      const { messages } = await replies({ channel, ts: thread ?? ts, ...span });
+      return messagesOf(messages).find((message) => message.ts === ts);
+    } catch (error) {
+      if (wordOf(error) === "missing_scope") this.#mayAsk = false;
+      this.#host.log.info("Slack does not tell whether a mention has files", { channel, reason: reasonOf(error) });
+      return undefined;
+    }
+  }
+}
+
+const keyOf = ({ channel, ts }: Pick<Written, "channel" | "ts">): string => `${channel} ${ts}`;
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MOST && oldest !== undefined) map.delete(oldest);
+}

@@ -1,0 +1,58 @@
+import type { Sender } from "openclaw/plugin-sdk";
+import type { Slack } from "../transport/api.ts";
+import { Cache } from "../cache.ts";
+import type { Lookup } from "./words.ts";
+
+/** Slack gives three seconds until it wants an event acknowledged; a name is worth a part of them. */
+const WAIT_MS = 1000;
+const KEEP_MS = 60 * 60_000;
+const MOST = 2000;
+
+interface Person {
+  readonly name: string | undefined;
+  readonly username: string | undefined;
+  readonly isBot: boolean;
+}
+
+/** Who people are and what channels are called, asked once an hour at most. Never rejects. */
+export class People implements Lookup {
+  readonly #slack: Slack;
+  readonly #people = new Cache<Person>(MOST, KEEP_MS);
+  readonly #channels = new Cache<string>(MOST, KEEP_MS);
+
+  constructor(slack: Slack) {
+    this.#slack = slack;
+  }
+
+  async user(id: string): Promise<string | undefined> {
+    return (await this.#person(id))?.name;
+  }
+
+  async channel(id: string): Promise<string | undefined> {
+    const ask = async (): Promise<string | undefined> => {
+      const { channel } = await this.#slack.calls.conversations.info({ channel: id });
+      return channel?.name;
+    };
+    return this.#channels.get(id, ask, WAIT_MS);
+  }
+
+  async sender(id: string): Promise<Sender> {
+    const person = await this.#person(id);
+    return {
+      id,
+      ...(person?.name !== undefined && { name: person.name }),
+      ...(person?.username !== undefined && { username: person.username }),
+      ...(person?.isBot === true && { isBot: true }),
+    };
+  }
+
+  async #person(id: string): Promise<Person | undefined> {
+    const ask = async (): Promise<Person | undefined> => {
+      const { user } = await this.#slack.calls.users.info({ user: id });
+      if (!user) return undefined;
+      const name = [user.profile?.display_name, user.real_name, user.name].find(Boolean);
+      return { name, username: user.name, isBot: user.is_bot === true };
+    };
+    return this.#people.get(id, ask, WAIT_MS);
+  }
+}

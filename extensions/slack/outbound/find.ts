@@ -1,0 +1,78 @@
+import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
+import type { SlackMessage } from "../inbound/events.ts";
+import { reasonOf, wordOf } from "../transport/failures.ts";
+import { keyIn } from "../inbound/mark.ts";
+import type { Room } from "../room.ts";
+import { isTs, NO_THREAD } from "./send.ts";
+import { isOwn, messagesOf } from "../inbound/threads.ts";
+import { findFile } from "./upload.ts";
+
+/** Messages of one page, and pages that are read at most. */
+const PAGE = 200;
+const PAGES = 3;
+/** Nobody asks for a send of longer ago. */
+const LOOK_BACK_SECONDS = 2 * 24 * 60 * 60;
+
+type Names = Pick<SendOptions, "idempotencyKey" | "replyTo">;
+
+/** Looks for a send with unknown end in the chat's own history. Never rejects. */
+export async function find(room: Room, to: Peer, part: OutboundPart, options: Names): Promise<SendResult> {
+  try {
+    if (part.kind === "media") return await findFile(room, to, options.idempotencyKey);
+    return await findText(room, to, options);
+  } catch (error) {
+    return { kind: "unknown", reason: reasonOf(error) };
+  }
+}
+
+async function findText(room: Room, to: Peer, { idempotencyKey, replyTo }: Names): Promise<SendResult> {
+  const self = room.self();
+  if (!self) return { kind: "unknown", reason: "Slack has not told yet who the bot is" };
+  const channel = await room.channelIds.of(to);
+  const places = await Promise.all(placesOf(to, replyTo).map((thread) => recent(room, channel, thread)));
+  const isWhole = places.every((place) => place.isWhole);
+  const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
+  const found = mine.find(({ metadata }) => keyIn(metadata) === idempotencyKey);
+  if (found) return { kind: "sent", messageId: found.ts };
+  // One of ours without its key could be the one: the app may lack the scope that shows keys.
+  const isTold = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
+  const kind = isTold && isWhole ? "retry" : "unknown";
+  return { kind, reason: "Slack's history does not have the message" };
+}
+
+interface Read {
+  readonly messages: readonly SlackMessage[];
+  /** What was sent of late is certainly among them. */
+  readonly isWhole: boolean;
+}
+
+/** The thread that the send was for, or the main stream: there as well when Slack would not take it below a message. */
+function placesOf(to: Peer, replyTo: string | undefined): readonly (string | undefined)[] {
+  if (to.thread !== undefined) return [to.thread];
+  return isTs(replyTo) ? [replyTo, undefined] : [undefined];
+}
+
+/** The messages of the last days, of a chat's main stream or of a thread in it. */
+async function recent(room: Room, channel: string, thread: string | undefined): Promise<Read> {
+  try {
+    return await readBack(room, channel, thread);
+  } catch (error) {
+    if (thread === undefined || !NO_THREAD.has(wordOf(error) ?? "")) throw error;
+    return { messages: [], isWhole: true };
+  }
+}
+
+async function readBack({ slack }: Room, channel: string, thread: string | undefined): Promise<Read> {
+  const { history, replies } = slack.calls.conversations;
+  const oldest = String(Date.now() / 1000 - LOOK_BACK_SECONDS);
+  const messages: SlackMessage[] = [];
+  let cursor = "";
+  for (let page = 0; page < PAGES; page++) {
+    const request = { channel, oldest, limit: PAGE, include_all_metadata: true, ...(cursor !== "" && { cursor }) };
+    const answer = await (thread === undefined ? history(request) : replies({ ...request, ts: thread }));
+    messages.push(...messagesOf(answer.messages));
+    cursor = answer.response_metadata?.next_cursor ?? "";
+    if (cursor === "") return { messages, isWhole: true };
+  }
+  return { messages, isWhole: false };
+}

@@ -1,0 +1,113 @@
+import { background } from "openclaw/plugin-sdk";
+import type { Growth, GrowOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
+import type { Account } from "../transport/account.ts";
+import { outcomeOf, reasonOf, wordOf } from "../transport/failures.ts";
+import type { Target } from "../inbound/reactions.ts";
+import { NO_THREAD, threadFor } from "./send.ts";
+
+/** Words with which Slack would ring somebody. Edits show them as they are. */
+const NAMES = /<[!@#]/;
+/** Slack ends messages to which nothing was added for about half a minute, and shows that as an error. */
+const REST_MS = 20_000;
+
+/** An answer that Slack shows as being written: in threads alone, and for somebody whom it knows. */
+export function grow(account: Account, to: Peer, { replyTo, recipient }: GrowOptions): Growth | undefined {
+  const thread = threadFor(to, replyTo);
+  const isForSomebody = to.chat.kind === "direct" || recipient?.teamId !== undefined;
+  if (thread === undefined || !isForSomebody || !account.streams.mayBegin(to.chat.id)) return undefined;
+  return new Written(account, { to, thread, recipient });
+}
+
+interface Place {
+  readonly to: Peer;
+  readonly thread: string;
+  readonly recipient: GrowOptions["recipient"];
+}
+
+class Written implements Growth {
+  readonly isMessage = true;
+  readonly restMs = REST_MS;
+  readonly #account: Account;
+  readonly #place: Place;
+  #at: Target | undefined;
+  #said = "";
+  #isLost = false;
+
+  constructor(account: Account, place: Place) {
+    this.#account = account;
+    this.#place = place;
+  }
+
+  async show(part: OutboundText, markdown: string): Promise<SendResult> {
+    const text = markdown.trimEnd();
+    const isMore = text.startsWith(this.#said);
+    if (this.#isLost || !isMore || NAMES.test(text)) return refused("the answer does not go on from what is shown");
+    return this.#at ? this.#append(this.#at, part, text) : this.#begin(part, text);
+  }
+
+  async again(): Promise<SendResult> {
+    await this.end();
+    return refused("nothing new to show");
+  }
+
+  async end(): Promise<void> {
+    if (!this.#at) return;
+    try {
+      await this.#account.streams.end(this.#at);
+    } catch (error) {
+      this.#account.host.log.info("Slack was not told that an answer ended", { reason: reasonOf(error) });
+    }
+  }
+
+  async #begin(part: OutboundText, text: string): Promise<SendResult> {
+    const { slack, streams, channelIds } = this.#account;
+    const { to, thread, recipient } = this.#place;
+    try {
+      const channel = await channelIds.of(to);
+      const { ts } = await slack.calls.chat.startStream({
+        channel,
+        thread_ts: thread,
+        markdown_text: text,
+        ...(recipient && { recipient_user_id: recipient.id }),
+        ...(recipient?.teamId !== undefined && { recipient_team_id: recipient.teamId }),
+      });
+      if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
+      this.#at = { channel, ts };
+      this.#account.threads()?.wrote(channel, ts, thread);
+      background("end of typing", this.#account.typing.answered(to));
+      return this.#shown(this.#at, part, text);
+    } catch (error) {
+      const outcome = outcomeOf(error);
+      if (isTooFast(outcome)) return refused("Slack begins no more streams for now");
+      const word = wordOf(error) ?? "";
+      if (outcome.kind === "refused" && !NO_THREAD.has(word)) streams.refuse(to.chat.id, word);
+      return outcome;
+    }
+  }
+
+  async #append(at: Target, part: OutboundText, text: string): Promise<SendResult> {
+    const { slack, streams } = this.#account;
+    const more = text.slice(this.#said.length);
+    try {
+      if (more !== "") await slack.calls.chat.appendStream({ ...at, markdown_text: more });
+      return this.#shown(at, part, text);
+    } catch (error) {
+      const outcome = outcomeOf(error);
+      // Slack counts each method by itself: the final need not wait.
+      if (outcome.kind === "retry") return { ...outcome, rateLimited: false };
+      this.#isLost = true;
+      streams.forget(at);
+      return outcome;
+    }
+  }
+
+  #shown(at: Target, part: OutboundText, text: string): SendResult {
+    this.#said = text;
+    this.#account.streams.says(at, part);
+    return { kind: "sent", messageId: at.ts };
+  }
+}
+
+const isTooFast = (outcome: SendResult): boolean => outcome.kind === "retry" && outcome.rateLimited === true;
+
+const refused = (reason: string): SendResult => ({ kind: "refused", reason });

@@ -1,0 +1,85 @@
+import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import { openSlack, whoAmI } from "./api.ts";
+import type { Self, Slack } from "./api.ts";
+import { ChannelIds } from "../channel-ids.ts";
+import type { SlackConfig } from "../config.ts";
+import { Elsewhere } from "../elsewhere.ts";
+import type { Delivery } from "../inbound/events.ts";
+import { readDelivery } from "../inbound/inbound.ts";
+import { Mentions } from "../inbound/mentions.ts";
+import type { View } from "../inbound/view.ts";
+import { People } from "../inbound/people.ts";
+import { missingScopes } from "../probe.ts";
+import { Reactions } from "../inbound/reactions.ts";
+import type { Room } from "../room.ts";
+import { Streams } from "../outbound/streams.ts";
+import { Threads } from "../inbound/threads.ts";
+import { Typing } from "../outbound/typing.ts";
+import { openUploads } from "../outbound/uploads.ts";
+import type { Uploads } from "../outbound/uploads.ts";
+
+/** One account at work. Who the bot is may become known later than the account begins. */
+export class Account implements Room {
+  readonly slack: Slack;
+  readonly config: SlackConfig;
+  readonly host: ChannelHost;
+  readonly channelIds: ChannelIds;
+  readonly reactions: Reactions;
+  readonly typing: Typing;
+  readonly streams: Streams;
+  readonly uploads: Uploads;
+  readonly mentions: Mentions;
+  readonly unreadable = new Set<string>();
+  #view: View | undefined;
+
+  /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
+  constructor(config: SlackConfig, host: ChannelHost) {
+    this.slack = openSlack(config, host.log);
+    this.config = config;
+    this.host = host;
+    this.channelIds = new ChannelIds(this.slack);
+    this.reactions = new Reactions(() => this.self()?.userId);
+    this.typing = new Typing(this);
+    this.uploads = openUploads(host.notes);
+    this.mentions = new Mentions(this.slack, host);
+    this.streams = new Streams(this.slack, host.log);
+  }
+
+  self(): Self | undefined {
+    return this.#view?.self;
+  }
+
+  threads(): Pick<Threads, "join" | "wrote"> | undefined {
+    return this.#view?.threads;
+  }
+
+  /** Asks who the bot is, unless that is known. Throws what the Web API client throws. */
+  async ready(): Promise<View> {
+    this.#view ??= this.#viewOf(await whoAmI(this.slack));
+    return this.#view;
+  }
+
+  /** The message in a delivery. Throws what the Web API client throws when Slack does not tell who the bot is. */
+  async read(delivery: Delivery): Promise<InboundMessage | undefined> {
+    const message = await readDelivery(delivery, await this.ready());
+    if (message) this.typing.seen(message);
+    return message;
+  }
+
+  /** Tells the host that Slack is there. */
+  alive(): void {
+    const self = this.self();
+    this.host.report({ kind: "alive", ...(self && { self: { id: self.userId, name: `@${self.name}` } }) });
+  }
+
+  #viewOf(self: Self): View {
+    const { channelIds, config, host, slack, mentions } = this;
+    const missing = missingScopes(self);
+    if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
+    const { account, commands } = host;
+    const people = new People(slack);
+    const elsewhere = new Elsewhere(slack, channelIds, { config, log: host.log });
+    const threads = new Threads(slack, self, host);
+    return { account, self, config, people, elsewhere, mentions, threads, commands, now: Date.now };
+  }
+}

@@ -1,0 +1,79 @@
+import { LogLevel, WebClient } from "@slack/web-api";
+import type { Logger } from "@slack/web-api";
+import { OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelLog, Secret } from "openclaw/plugin-sdk";
+import type { SlackConfig } from "../config.ts";
+
+/** The bot itself. */
+export interface Self {
+  readonly userId: string;
+  readonly botId: string | undefined;
+  readonly teamId: string;
+  readonly name: string;
+  readonly team: string;
+  /** What the bot token may do, as Slack tells it with every answer. */
+  readonly scopes: readonly string[];
+}
+
+/** What calls to the Web API need. */
+export interface Slack {
+  readonly calls: WebClient;
+  /** For files and uploads. */
+  readonly token: string;
+  /** Only with `mode: socket`. */
+  readonly appToken: string | undefined;
+}
+
+/** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
+export function openSlack(config: SlackConfig, log: ChannelLog | undefined): Slack {
+  const token = revealed(config.botToken, "botToken", "the app's bot token (xoxb-…)");
+  const appToken =
+    config.mode === "socket" ? revealed(config.appToken, "appToken", "an app-level token (xapp-…)") : undefined;
+  const calls = new WebClient(token, {
+    slackApiUrl: config.apiUrl,
+    timeout: config.timeoutSeconds * 1000,
+    // Retries are the outbox's alone: a second try of our own could show a message twice.
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    logger: quiet(log),
+  });
+  return { calls, token, appToken };
+}
+
+/** Throws `OpenClawError` `CHANNEL_CONFIG` when a secret is not set. */
+export function revealed(secret: Secret | undefined, key: string, what: string): string {
+  const text = secret?.reveal().trim() ?? "";
+  if (text !== "") return text;
+  throw new OpenClawError("CHANNEL_CONFIG", {
+    message: `Slack has no ${key}.`,
+    fix: `Set channels.slack.${key} to ${what}; api.slack.com/apps shows it.`,
+  });
+}
+
+/** What the client says on its own is told by the failures of its calls as well. */
+function quiet(log: ChannelLog | undefined): Logger {
+  const silent = (): void => undefined;
+  return {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (...words) => log?.info("the Slack client complains", { words: words.map(String).join(" ") }),
+    setLevel: silent,
+    setName: silent,
+    getLevel: () => LogLevel.ERROR,
+  };
+}
+
+/** Asks Slack who the token belongs to. Throws what the Web API client throws. */
+export async function whoAmI({ calls }: Slack): Promise<Self> {
+  const me = await calls.auth.test();
+  return {
+    userId: me.user_id ?? "",
+    botId: me.bot_id,
+    teamId: me.team_id ?? "",
+    name: me.user ?? "bot",
+    team: me.team ?? "",
+    scopes: me.response_metadata?.scopes ?? [],
+  };
+}

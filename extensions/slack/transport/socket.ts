@@ -1,0 +1,159 @@
+import { background } from "openclaw/plugin-sdk";
+import { WebSocket } from "ws";
+import type { RawData } from "ws";
+import { z } from "zod";
+import type { Delivery } from "../inbound/events.ts";
+
+const HELLO_MS = 15_000;
+/** How long a socket that is replaced may still acknowledge what came over it. */
+const RETIRE_MS = 5000;
+
+/** Frames of docs.slack.dev/apis/events-api/using-socket-mode. */
+const frameShape = z.union([
+  z.looseObject({ type: z.literal("hello") }),
+  z.looseObject({ type: z.literal("disconnect"), reason: z.string().default("unknown") }),
+  z.looseObject({
+    type: z.enum(["events_api", "slash_commands", "interactive"]),
+    envelope_id: z.string(),
+    payload: z.unknown(),
+  }),
+]);
+type Frame = z.output<typeof frameShape>;
+
+/** Why a socket is of no more use. `replace`: Slack asks for a new one, and this one still hears for a moment. */
+export type End = { readonly kind: "replace" | "lost" | "disabled"; readonly reason: string };
+
+export interface SocketPorts {
+  readonly silenceMs: number;
+  /** Resolves with true when the delivery may be acknowledged. */
+  take(delivery: Delivery): Promise<boolean>;
+  /** Something came over the socket. */
+  alive(): void;
+}
+
+/** The socket is gone, with the reason as a sentence for operators. */
+export class SocketLost extends Error {}
+
+/** One connection of Socket Mode, from its hello to its end. */
+export class Socket {
+  readonly #ws: WebSocket;
+  readonly #ports: SocketPorts;
+  readonly #hello = Promise.withResolvers<void>();
+  readonly #end = Promise.withResolvers<End>();
+  readonly #watch: NodeJS.Timeout;
+  #heard = Date.now();
+  #unacknowledged = 0;
+  #isRetiring = false;
+
+  /** Resolves when Slack has greeted. Rejects with `SocketLost` when it does not, or when the signal aborts. */
+  static async open(url: string, ports: SocketPorts, signal: AbortSignal): Promise<Socket> {
+    const socket = new Socket(url, ports, signal);
+    const timer = setTimeout(() => socket.#over("lost", "Slack did not greet in time"), HELLO_MS);
+    const failed = socket.over.then(({ reason }) => Promise.reject(new SocketLost(reason)));
+    try {
+      await Promise.race([socket.#hello.promise, failed]);
+      // What comes later is told by `over`.
+      failed.catch(() => undefined);
+      return socket;
+    } catch (error) {
+      socket.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private constructor(url: string, ports: SocketPorts, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#ws = new WebSocket(url, { handshakeTimeout: HELLO_MS, perMessageDeflate: false });
+    this.#ws.on("message", (data: RawData, isBinary) => {
+      if (!isBinary) this.#frame(textOf(data));
+    });
+    for (const sign of ["message", "ping", "pong"] as const) this.#ws.on(sign, () => this.#sign());
+    this.#ws.on("error", (error) => this.#over("lost", `the socket failed (${codeOf(error)})`));
+    const every = Math.max(250, Math.min(10_000, Math.floor(ports.silenceMs / 3)));
+    this.#watch = setInterval(() => this.#listen(), every);
+    const cut = (): void => this.close();
+    signal.addEventListener("abort", cut, { once: true });
+    this.#ws.on("close", (code) => {
+      clearInterval(this.#watch);
+      signal.removeEventListener("abort", cut);
+      this.#over("lost", `Slack closed the socket (${code})`);
+    });
+  }
+
+  /** Resolves when it has to be replaced, or is gone. */
+  get over(): Promise<End> {
+    return this.#end.promise;
+  }
+
+  /** Closes at once. What came and was not acknowledged is delivered again by Slack. */
+  close(): void {
+    this.#over("lost", "closed");
+    this.#ws.terminate();
+  }
+
+  /** Closes as soon as everything that came is acknowledged, or a few seconds have passed. */
+  retire(): void {
+    this.#isRetiring = true;
+    setTimeout(() => this.close(), RETIRE_MS).unref();
+    if (this.#unacknowledged === 0) this.close();
+  }
+
+  #over(kind: End["kind"], reason: string): void {
+    this.#end.resolve({ kind, reason });
+  }
+
+  #sign(): void {
+    this.#heard = Date.now();
+    this.#ports.alive();
+  }
+
+  #listen(): void {
+    if (Date.now() - this.#heard > this.#ports.silenceMs) {
+      this.#over("lost", `nothing came over the socket for ${this.#ports.silenceMs} ms`);
+      this.close();
+    } else if (this.#ws.readyState === WebSocket.OPEN) {
+      this.#ws.ping();
+    }
+  }
+
+  #frame(data: string): void {
+    const frame = parse(data);
+    if (frame === undefined) return;
+    if (frame.type === "hello") this.#hello.resolve();
+    else if (frame.type === "disconnect") this.#disconnect(frame.reason);
+    else background("socket frame", this.#deliver(frame));
+  }
+
+  #disconnect(reason: string): void {
+    if (reason === "link_disabled") this.#over("disabled", "Socket Mode is turned off for the app");
+    else this.#over("replace", reason);
+  }
+
+  async #deliver(frame: Extract<Frame, { envelope_id: string }>): Promise<void> {
+    this.#unacknowledged += 1;
+    const mayAcknowledge = await this.#ports.take({ kind: frame.type, payload: frame.payload });
+    this.#unacknowledged -= 1;
+    if (mayAcknowledge && this.#ws.readyState === WebSocket.OPEN) {
+      this.#ws.send(JSON.stringify({ envelope_id: frame.envelope_id }), () => {
+        if (this.#isRetiring && this.#unacknowledged === 0) this.close();
+      });
+    }
+  }
+}
+
+/** Undefined for frames that are none of the three kinds. */
+function parse(data: string): Frame | undefined {
+  try {
+    return frameShape.safeParse(JSON.parse(data)).data;
+  } catch {
+    // Slack's older hosts send their heartbeat as text that is no JSON.
+    return undefined;
+  }
+}
+
+const textOf = (data: RawData): string =>
+  Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(new Uint8Array(data)).toString("utf8");
+
+const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : error.name);

@@ -1,0 +1,52 @@
+import type { Message, MessageEntity } from "grammy/types";
+import type { Self } from "../api.ts";
+
+/** The text of a message (of a sticker its emoji) without our name behind a command, and whether the bot is named in it. */
+export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
+  const shown = message.text ?? message.caption ?? "";
+  const text = wordsOf(message) ?? message.sticker?.emoji ?? "";
+  const naming = entitiesOf(message).filter((entity) => names(entity, shown, self));
+  const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === 0);
+  return { text: command ? withoutName(text, command) : text, named: naming.length > 0 };
+}
+
+/** What a message or its caption says, with the addresses that its apps hide behind words. */
+export function wordsOf(message: Message): string | undefined {
+  const shown = message.text ?? message.caption;
+  return shown && withLinks(shown, entitiesOf(message));
+}
+
+const entitiesOf = ({ entities, caption_entities: ofCaption }: Message): readonly MessageEntity[] =>
+  entities ?? ofCaption ?? [];
+
+/** From the end, so that offsets before it stay right. */
+function withLinks(text: string, entities: readonly MessageEntity[]): string {
+  const links = entities.filter((entity) => entity.type === "text_link");
+  return links
+    .toSorted((a, b) => b.offset - a.offset)
+    .reduce((whole, link) => {
+      const end = link.offset + link.length;
+      const isShown = covered(text, link).trim() === link.url;
+      return isShown ? whole : `${whole.slice(0, end)} (${onlyAddress(link.url)})${whole.slice(end)}`;
+    }, text);
+}
+
+/** No sign of the address may begin a line, a fence or a bracketed note. */
+const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\p{Cc}`[\]]/gu, encodeURIComponent);
+
+// Offsets count UTF-16 units, as strings do here.
+const covered = (text: string, entity: MessageEntity): string =>
+  text.slice(entity.offset, entity.offset + entity.length);
+
+function names(entity: MessageEntity, text: string, self: Self): boolean {
+  if (entity.type === "text_mention") return entity.user.id === self.id;
+  const word = covered(text, entity).toLowerCase();
+  const name = `@${self.username.toLowerCase()}`;
+  if (entity.type === "mention") return word === name;
+  return entity.type === "bot_command" && word.endsWith(name);
+}
+
+function withoutName(text: string, command: MessageEntity): string {
+  const word = covered(text, command);
+  return word.slice(0, word.indexOf("@")) + text.slice(command.length);
+}

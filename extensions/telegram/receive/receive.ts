@@ -1,0 +1,46 @@
+import { background, wait } from "openclaw/plugin-sdk";
+import { whoAmI } from "../api.ts";
+import type { Self } from "../api.ts";
+import { showMenu } from "../menu.ts";
+import { polls } from "./poll.ts";
+import type { Receiving } from "./receiving.ts";
+import { remedy } from "../send/remedy.ts";
+import { webhook } from "./webhook.ts";
+
+/** One round of receiving; throws what stood in the way. */
+export type Round = (self: Self) => Promise<void>;
+
+/** The way to receive: a webhook where one is configured, else polling, never both. Throws `CHANNEL_CONFIG`. */
+export const openWay = (receiving: Receiving): Round =>
+  receiving.room.config.webhookUrl === undefined
+    ? polls(receiving)
+    : webhook(receiving, receiving.room.config.webhookUrl);
+
+/** Receives, round by round, until the signal aborts or the account is dead. Never rejects. */
+export async function receive(receiving: Receiving, round: Round, known: Self | undefined): Promise<void> {
+  const { room, signal } = receiving;
+  let self = known;
+  let failures = 0;
+  let isReady = false;
+  while (!signal.aborted) {
+    try {
+      self ??= await whoAmI(room.bot, signal);
+      if (!isReady) await prepare(receiving);
+      isReady = true;
+      await round(self);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      const ms = remedy(room, error, failures++);
+      if (ms === undefined) return;
+      await wait(ms, signal);
+    }
+  }
+}
+
+async function prepare({ room, intake, signal }: Receiving): Promise<void> {
+  await room.moves.begin();
+  await room.own.begin();
+  await intake.begin();
+  background("menu of commands", showMenu(room, signal));
+}

@@ -1,0 +1,87 @@
+import type { MediaItem, OutboundFiles, SendResult } from "openclaw/plugin-sdk";
+import type { TelegramConfig } from "../config.ts";
+
+/** The calls that send a file. */
+export type Method =
+  | "sendPhoto"
+  | "sendVoice"
+  | "sendAudio"
+  | "sendVideo"
+  | "sendAnimation"
+  | "sendSticker"
+  | "sendDocument";
+
+const MB = 1_048_576;
+/** core.telegram.org/bots/api#sending-files and #using-a-local-bot-api-server */
+const PHOTO_BYTES = 10 * MB;
+const PUBLIC_BYTES = 50 * MB;
+const LOCAL_BYTES = 2000 * MB;
+/** UTF-16 units of text below a file, after entities parsing (#sendphoto). */
+export const CAPTION_UNITS = 1024;
+const PUBLIC_ROOT = "https://api.telegram.org";
+
+const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
+  image: "sendPhoto",
+  sticker: "sendSticker",
+  voice: "sendVoice",
+  audio: "sendAudio",
+  video: "sendVideo",
+  document: "sendDocument",
+};
+
+const STICKERS = new Set(["image/webp", "video/webm", "application/x-tgsticker", undefined]);
+
+/** How a file of so many bytes is sent: as what it is, where Telegram takes it as that. */
+export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVoice">, bytes: number): Method {
+  if (asVoice) return "sendVoice";
+  if (media.mime === "image/gif" && media.kind !== "document") return "sendAnimation";
+  if (media.kind === "image" && (bytes > PHOTO_BYTES || media.mime === "image/svg+xml")) return "sendDocument";
+  if (media.kind === "sticker" && !STICKERS.has(media.mime)) return "sendPhoto";
+  return METHODS[media.kind];
+}
+
+/** What an album of Telegram holds besides, as #sendmediagroup has it; undefined for a file that goes alone. */
+export function sortOf(media: MediaItem): "look" | "sound" | "file" | undefined {
+  const method = methodOf({ media }, media.bytes ?? 0);
+  return SORTS[method];
+}
+
+const SORTS: Readonly<Partial<Record<Method, "look" | "sound" | "file">>> = {
+  sendPhoto: "look",
+  sendVideo: "look",
+  sendAudio: "sound",
+  sendDocument: "file",
+};
+
+/** Telegram does not take a file as what it was sent as; it may take it as a plain file. */
+export const isUnfit = (result: SendResult): boolean =>
+  result.kind === "refused" &&
+  /photo|image|voice|audio|video|sticker|animation|wrong file|PHOTO_|VOICE_/i.test(result.reason);
+
+/** Bytes of one file that the server takes. */
+export const mostBytes = ({ apiRoot }: Pick<TelegramConfig, "apiRoot">): number =>
+  apiRoot === PUBLIC_ROOT ? PUBLIC_BYTES : LOCAL_BYTES;
+
+/** A refusal in words that name the limit. */
+export function sizeRefusal<T extends Extract<SendResult, { kind: "refused" }>>(refusal: T, config: TelegramConfig): T {
+  if (!/too large|too big/i.test(refusal.reason)) return refusal;
+  return { ...refusal, reason: `${refusal.reason}: a bot may send ${mostBytes(config) / MB} MB` };
+}
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "audio/ogg": "ogg",
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "video/mp4": "mp4",
+  "video/webm": "webm",
+  "application/pdf": "pdf",
+  "application/x-tgsticker": "tgs",
+  "text/plain": "txt",
+};
+
+/** A name for a file that has none. */
+export const defaultName = (item: MediaItem): string => `${item.kind}.${ENDINGS[item.mime ?? ""] ?? "bin"}`;

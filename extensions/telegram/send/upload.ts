@@ -1,0 +1,97 @@
+import type { InputFile } from "grammy";
+import type { OutboundFiles, SendResult } from "openclaw/plugin-sdk";
+import type { Envelope } from "./envelope.ts";
+import { captionOf, openFile } from "./files.ts";
+import type { Load, Opened } from "./files.ts";
+import { sendGroup } from "./media-group.ts";
+import type { Room } from "../room.ts";
+import { deliver, inEitherDress, sendText } from "./send.ts";
+import type { Words } from "./send.ts";
+import { CAPTION_UNITS, isUnfit, methodOf, sizeRefusal } from "./shapes.ts";
+import type { Method } from "./shapes.ts";
+
+const MOST_TOLD = 200;
+
+/** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
+export class Uploads {
+  readonly #room: Room;
+  /** Idempotency keys of files whose caption people see already. */
+  readonly #told = new Set<string>();
+
+  constructor(room: Room) {
+    this.#room = room;
+  }
+
+  /** A file that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
+  async send(to: Envelope, part: OutboundFiles, key: string): Promise<SendResult> {
+    const files: Opened[] = [];
+    for (const item of [part.media, ...(part.more ?? [])]) {
+      const opened = await openFile(this.#room, item);
+      if (opened.kind === "refused") return opened;
+      files.push(opened);
+    }
+    const { caption, ...bare } = part;
+    if (caption === undefined || hasRoom(part, files)) return this.#sendAll(to, part, files);
+    if (!this.#told.has(key)) {
+      const told = await sendText(this.#room, to, caption);
+      if (told.kind !== "sent") return told;
+      this.#told.add(key);
+    }
+    const result = await this.#sendAll(to, bare, files);
+    const [oldest] = this.#told;
+    if (result.kind !== "retry") this.#told.delete(key);
+    else if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+    return result;
+  }
+
+  async #sendAll(to: Envelope, part: OutboundFiles, files: readonly Opened[]): Promise<SendResult> {
+    const { caption } = part;
+    const send = async (words?: Words): Promise<SendResult> => {
+      const result = await (files.length > 1
+        ? sendGroup(this.#room, to, { files, words })
+        : this.#sendAs(to, part, { files, words }));
+      return result.kind === "refused" ? sizeRefusal(result, this.#room.config) : result;
+    };
+    return caption ? inEitherDress(caption, send) : send();
+  }
+
+  async #sendAs(to: Envelope, part: OutboundFiles, { files, words }: Load): Promise<SendResult> {
+    const [opened] = files;
+    if (!opened) return { kind: "refused", reason: "there is no file" };
+    const method = methodOf(part, opened.bytes);
+    const attempt = (how: Method): Promise<SendResult> =>
+      deliver(this.#room, to, (at) =>
+        call(this.#room, how, { to: { ...at, ...captionOf(words) }, file: opened.file() }),
+      );
+    const result = await attempt(method);
+    return isUnfit(result) && method !== "sendDocument" ? attempt("sendDocument") : result;
+  }
+}
+
+const hasRoom = (part: OutboundFiles, [first]: readonly Opened[]): boolean =>
+  (part.caption?.plain.length ?? 0) <= CAPTION_UNITS && methodOf(part, first?.bytes ?? 0) !== "sendSticker";
+
+type Captioned = Envelope & ReturnType<typeof captionOf>;
+
+async function call(
+  { bot }: Room,
+  method: Method,
+  { to, file }: { readonly to: Captioned; readonly file: InputFile | string },
+): Promise<{ message_id: number }> {
+  switch (method) {
+    case "sendPhoto":
+      return bot.calls.sendPhoto({ ...to, photo: file });
+    case "sendVoice":
+      return bot.calls.sendVoice({ ...to, voice: file });
+    case "sendAudio":
+      return bot.calls.sendAudio({ ...to, audio: file });
+    case "sendVideo":
+      return bot.calls.sendVideo({ ...to, video: file });
+    case "sendAnimation":
+      return bot.calls.sendAnimation({ ...to, animation: file });
+    case "sendSticker":
+      return bot.calls.sendSticker({ ...to, sticker: file });
+    case "sendDocument":
+      return bot.calls.sendDocument({ ...to, document: file });
+  }
+}

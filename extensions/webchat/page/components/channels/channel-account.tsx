@@ -1,0 +1,179 @@
+import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Setup } from "../../channels/channel-setup.ts";
+import { heldElsewhere, type Ability, type Ask, type ChannelAccount } from "../../channels/channels.ts";
+import { ago } from "../../format.ts";
+import { ChannelLogin } from "./channel-login.tsx";
+import { SendForm, TestForm } from "./channel-send.tsx";
+import { ChannelSetup } from "./channel-setup.tsx";
+import { useFocus, useNow } from "../hooks.ts";
+
+type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "remove";
+
+interface AccountProps {
+  readonly account: ChannelAccount;
+  readonly ask: Ask;
+  /** What it is asked for; undefined where the gateway does not tell. */
+  readonly setup: Setup | undefined;
+  /** Bytes that the gateway takes at once. */
+  readonly most: number;
+  /** Something was done; the words are for the person. */
+  readonly changed: (words?: string) => void;
+}
+
+/** One account: how it is, and what can be done with it. */
+export function Account(props: AccountProps): VNode {
+  const { account, ask, setup, most, changed } = props;
+  const [opened, setOpened] = useState<Opened>("nothing");
+  const shut = (words?: string): void => (setOpened("nothing"), changed(words));
+  const tryTo = async (...[method, more, done]: Parameters<Act>): Promise<void> => {
+    const { channel, account: accountId } = account;
+    try {
+      const answer = await ask(method, { channel, accountId, ...more });
+      shut(heldElsewhere(answer) ?? done);
+    } catch (error) {
+      shut(error instanceof Error ? error.message : "It failed.");
+    }
+  };
+  const act: Act = (...what) => void tryTo(...what);
+  return (
+    <li class="channel" aria-label={`${account.label} ${account.account}`}>
+      <p>
+        <strong>{account.label}</strong> {account.account} {account.name !== "" && <span>as {account.name}</span>}
+      </p>
+      <Facts account={account} />
+      <Actions account={account} setup={setup} opened={opened} open={setOpened} act={act} />
+      {opened === "send" && <SendForm account={account} ask={ask} most={most} done={shut} />}
+      {opened === "test" && <TestForm account={account} ask={ask} done={shut} />}
+      {opened === "login" && <ChannelLogin account={account} ask={ask} done={shut} />}
+      {opened === "change" && setup && <ChannelSetup account={account} setups={[setup]} ask={ask} done={shut} />}
+      {(opened === "forget" || opened === "remove") && (
+        <Question what={opened} account={account} act={act} keep={shut} />
+      )}
+      {account.abilities.length > 0 && <Abilities abilities={account.abilities} />}
+    </li>
+  );
+}
+
+type Act = (method: string, more: object, done: string) => void;
+
+const nameOf = ({ label, account }: ChannelAccount): string => `${label} (${account})`;
+
+interface ActionsProps {
+  readonly account: ChannelAccount;
+  readonly setup: Setup | undefined;
+  readonly opened: Opened;
+  readonly open: (what: Opened) => void;
+  readonly act: Act;
+}
+
+function Actions(props: ActionsProps): VNode {
+  const { account, setup, opened, open, act } = props;
+  const isOff = account.state === "off";
+  const choice = (what: Opened, words: string, more: { danger?: boolean; disabled?: boolean } = {}): VNode => (
+    <button
+      type="button"
+      class={more.danger === true ? "quiet danger" : "quiet"}
+      disabled={more.disabled === true}
+      aria-expanded={opened === what}
+      onClick={() => open(what)}
+    >
+      {words}
+    </button>
+  );
+  return (
+    <p class="channel-actions">
+      {choice("send", "Send a message", { disabled: isOff })}
+      {choice("test", "Test", { disabled: isOff })}
+      {account.login && choice("login", "Link")}
+      {account.login && choice("forget", "Forget", { danger: true })}
+      {account.configured && setup && (
+        <>
+          {setup.fields.length > 0 && choice("change", "Change")}
+          <button
+            type="button"
+            class="quiet"
+            onClick={() =>
+              act("channels.enable", { enabled: isOff }, `${nameOf(account)} is switched ${isOff ? "on" : "off"}.`)
+            }
+          >
+            {isOff ? "Switch on" : "Switch off"}
+          </button>
+          {choice("remove", "Remove", { danger: true })}
+        </>
+      )}
+    </p>
+  );
+}
+
+function Facts(props: { account: ChannelAccount }): VNode {
+  const { state, activity, connected, silentMs, retryAt, error, fix, notices } = props.account;
+  const now = useNow(1000, retryAt !== undefined);
+  const facts = [
+    connected ? "connected" : state,
+    ...(activity === "" ? [] : [activity]),
+    ...(silentMs === undefined ? [] : [`last sign ${ago(now - silentMs, now)}`]),
+    ...(retryAt === undefined ? [] : [`again in ${Math.max(0, Math.ceil((retryAt - now) / 1000))} s`]),
+  ];
+  return (
+    <p class={connected ? "channel-facts" : "channel-facts busy"}>
+      {facts.join(" · ")}
+      {!connected && error !== "" && <span class="channel-error">{error}</span>}
+      {!connected && error !== "" && fix !== "" && <span class="channel-error">{fix}</span>}
+      {notices.map((notice) => (
+        <span key={notice} class="channel-error">
+          {notice}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+interface QuestionProps {
+  readonly what: "forget" | "remove";
+  readonly account: ChannelAccount;
+  readonly act: Act;
+  readonly keep: () => void;
+}
+
+/** Asks before something that is hard to take back; the harmless answer has the focus. */
+function Question(props: QuestionProps): VNode {
+  const { what, account, act, keep } = props;
+  const harmless = useRef<HTMLButtonElement>(null);
+  useFocus(harmless);
+  const isForget = what === "forget";
+  const remove = account.login
+    ? "Take it out of the config? Its link stays; Forget ends that."
+    : "Take it out of the config?";
+  const yes = (): void =>
+    isForget
+      ? act("channels.logout", {}, `${nameOf(account)} is forgotten.`)
+      : act("channels.remove", {}, `${nameOf(account)} is removed.`);
+  return (
+    <div class="channel-actions" role="group" aria-label={`${isForget ? "Forget" : "Remove"} ${account.label}?`}>
+      {isForget ? "Forget this link?" : remove}
+      <button type="button" class="quiet danger" onClick={yes}>
+        {isForget ? "Yes, forget it" : "Yes, remove it"}
+      </button>
+      <button type="button" class="quiet" ref={harmless} onClick={() => keep()}>
+        Keep
+      </button>
+    </div>
+  );
+}
+
+function Abilities(props: { abilities: readonly Ability[] }): VNode {
+  return (
+    <details class="channel-abilities">
+      <summary>What it can do</summary>
+      <dl>
+        {props.abilities.map(([name, words]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,81 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { readLogin, type Ask, type ChannelAccount, type LoginView } from "../../channels/channels.ts";
+
+interface LoginProps {
+  readonly ask: Ask;
+  readonly account: ChannelAccount;
+  readonly done: () => void;
+}
+
+/** Links an account: the code that the app is to read, as it changes, until it is linked or given up. */
+export function ChannelLogin(props: LoginProps): VNode {
+  const { ask, account, done } = props;
+  const view = useLogin(ask, account);
+  return (
+    <div class="channel-login" role="group" aria-label={`Link ${account.label}`}>
+      {view?.state === "waiting" && view.qr !== undefined && <QrCode rows={view.qr} />}
+      {view?.state === "waiting" && view.code !== undefined && (
+        <p>
+          Type this code into the app: <code>{view.code}</code>
+        </p>
+      )}
+      <p role="status">{wordsOf(view)}</p>
+      <button type="button" class="quiet" onClick={done}>
+        {view?.state === "waiting" || view === undefined ? "Give up" : "Close"}
+      </button>
+    </div>
+  );
+}
+
+function wordsOf(view: LoginView | undefined): string {
+  if (view?.state === "linked") return "Linked.";
+  if (view?.told !== undefined) return view.told;
+  return view?.qr === undefined ? "Asking for a code …" : "Scan it with the app (linked devices).";
+}
+
+/** Runs one login for as long as it is on the screen. */
+function useLogin(ask: Ask, { channel, account }: ChannelAccount): LoginView | undefined {
+  const [view, setView] = useState<LoginView>();
+  useEffect(() => {
+    let isGone = false;
+    let loginId = "";
+    const follow = async (): Promise<void> => {
+      let now = readLogin(await ask("channels.login.start", { channel, accountId: account }));
+      ({ loginId } = now);
+      while (!isGone && now.state === "waiting") {
+        setView(now);
+        now = readLogin(await ask("channels.login.wait", { loginId, next: now.next, timeoutMs: 20_000 }), now);
+      }
+      setView(now);
+    };
+    follow().catch((error: unknown) =>
+      setView({ loginId, next: 0, state: "failed", told: error instanceof Error ? error.message : "It failed." }),
+    );
+    return () => {
+      isGone = true;
+      // It ends by itself when nobody is there to end it.
+      if (loginId !== "") ask("channels.login.cancel", { loginId }).catch(() => undefined);
+    };
+  }, [ask, channel, account]);
+  return view;
+}
+
+const QUIET = 4;
+
+function QrCode(props: { rows: readonly string[] }): VNode {
+  const { rows } = props;
+  const size = rows.length + QUIET * 2;
+  const cells = rows.flatMap((row, y) =>
+    Array.from(
+      row.matchAll(/1+/g),
+      (run) => `M${run.index + QUIET} ${y + QUIET}h${run[0].length}v1h-${run[0].length}z`,
+    ),
+  );
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code to scan with the app">
+      <rect width={size} height={size} />
+      <path d={cells.join("")} shape-rendering="crispEdges" />
+    </svg>
+  );
+}

@@ -1,0 +1,170 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import {
+  fieldsFor,
+  problemOf,
+  setupParams,
+  sourcesOf,
+  type Setup,
+  type SetupAnswers,
+  type SetupProblem,
+  type Source,
+} from "../../channels/channel-setup.ts";
+import type { Ask, ChannelAccount } from "../../channels/channels.ts";
+import { fields, text } from "../../protocol/json.ts";
+import { Choice, Field } from "../fields.tsx";
+import { useFocus } from "../hooks.ts";
+
+interface SetupProps {
+  readonly ask: Ask;
+  /** Of the channels that can be chosen; the account's own where one is changed. */
+  readonly setups: readonly Setup[];
+  /** The one to change; a new one is asked for without it. */
+  readonly account?: ChannelAccount;
+  /** Called when the person is through; the words tell what was done. */
+  readonly done: (words?: string) => void;
+}
+
+const SOURCES: Readonly<Record<Source, string>> = {
+  typed: "typed here, kept in the config",
+  file: "in a file on the gateway's machine",
+  env: "in the gateway's environment",
+};
+
+/** Asks for what an account needs and has the gateway write it into its config. */
+export function ChannelSetup(props: SetupProps): VNode | null {
+  const { setups, account, done } = props;
+  const [channel, setChannel] = useState(setups[0]?.channel ?? "");
+  const { problem, setProblem, save } = useSaving(props);
+  const form = useRef<HTMLFormElement>(null);
+  useFocus(form);
+  useEffect(() => focusOn(form.current, problem?.field), [problem]);
+  const setup = setups.find((one) => one.channel === channel);
+  if (setup === undefined) return null;
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault();
+    void save(setup, answersOf(event.currentTarget, setup, account));
+  };
+  return (
+    <form
+      ref={form}
+      tabIndex={-1}
+      class="channel-form"
+      aria-label={account === undefined ? "Add a channel" : `Change ${account.label}`}
+      onSubmit={submit}
+    >
+      {account === undefined && (
+        <Choice
+          label="Platform"
+          name="channel"
+          value={channel}
+          options={setups.map((one) => [one.channel, one.label])}
+          choose={(next) => (setProblem(undefined), setChannel(next))}
+        />
+      )}
+      <Needs key={channel} setup={setup} isNew={account === undefined} problem={problem} />
+      <p class="channel-actions">
+        <button type="submit" class="primary">
+          {account === undefined ? "Add" : "Save"}
+        </button>
+        <button type="button" class="quiet" onClick={() => done()}>
+          Cancel
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function focusOn(form: HTMLFormElement | null, field: string | undefined): void {
+  if (field !== undefined) form?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus();
+}
+
+interface NeedsProps {
+  readonly setup: Setup;
+  readonly isNew: boolean;
+  readonly problem: SetupProblem | undefined;
+}
+
+/** What this channel asks for, each with what is wrong with it. */
+function Needs(props: NeedsProps): VNode {
+  const { setup, isNew, problem } = props;
+  const sources = openSources(setup, isNew);
+  const [source, setSource] = useState<Source>("typed");
+  const asked = fieldsFor(setup, source);
+  const names = [...asked.map(({ name }) => name), ...(isNew ? ["accountId"] : []), SOURCE];
+  const wrong = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
+  return (
+    <>
+      {sources.length > 1 && (
+        <Choice
+          label="The token is"
+          name={SOURCE}
+          value={source}
+          options={sources.map((one) => [one, SOURCES[one]])}
+          choose={(next) => setSource(sources.find((one) => one === next) ?? "typed")}
+          hint={source === "env" ? variablesOf(setup) : undefined}
+          wrong={wrong(SOURCE)}
+        />
+      )}
+      {asked.map((field) => (
+        <Field key={field.name} {...field} wrong={wrong(field.name)} />
+      ))}
+      {isNew && <Field name="accountId" label="A name, when there are several (optional)" wrong={wrong("accountId")} />}
+      {isNew && setup.login && <p class="hint">It is linked by a code afterwards.</p>}
+      {problem !== undefined && !names.includes(problem.field ?? "") && (
+        <p class="field-problem" role="alert">
+          {problem.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the gateway calls it when the environment has no token. */
+const SOURCE = "useEnv";
+
+/** A file beside a token that is there already would not count everywhere. */
+const openSources = (setup: Setup, isNew: boolean): readonly Source[] =>
+  sourcesOf(setup).filter((source) => isNew || source !== "file");
+
+const variablesOf = (setup: Setup): string => setup.fields.flatMap(({ env }) => env ?? []).join(", ");
+
+/** Read once, when they are sent: a secret is kept nowhere on the page. */
+function answersOf(form: HTMLFormElement, setup: Setup, account: ChannelAccount | undefined): SetupAnswers {
+  const given = new FormData(form);
+  const word = (name: string): string => {
+    const value = given.get(name);
+    return typeof value === "string" ? value.trim() : "";
+  };
+  const source = sourcesOf(setup).find((one) => one === word(SOURCE)) ?? "typed";
+  return {
+    channel: setup.channel,
+    source,
+    account: account?.account ?? word("accountId"),
+    values: new Map(fieldsFor(setup, source).map(({ name }) => [name, word(name)])),
+    replace: account !== undefined,
+  };
+}
+
+function useSaving({ ask, done }: SetupProps) {
+  const [problem, setProblem] = useState<SetupProblem>();
+  const busy = useRef(false);
+  const save = async (setup: Setup, answers: SetupAnswers): Promise<void> => {
+    if (busy.current) return;
+    busy.current = true;
+    try {
+      done(wordsOf(setup, answers, fields(await ask("channels.add", setupParams(answers)))));
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      busy.current = false;
+    }
+  };
+  return { problem, setProblem, save };
+}
+
+function wordsOf({ label, login }: Setup, { replace }: SetupAnswers, answer: Record<string, unknown>): string {
+  const what = `${label} (${text(answer["accountId"], "default")}) is ${replace ? "changed" : "added"}.`;
+  if (answer["restartNeeded"] === true) return `${what} It counts when the gateway is started anew.`;
+  return login && !replace ? `${what} Link it now.` : what;
+}

@@ -1,0 +1,107 @@
+import type { VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { readSetups, type Setup } from "../../channels/channel-setup.ts";
+import { readChannels, type Ask, type ChannelAccount } from "../../channels/channels.ts";
+import type { Chat } from "../../chat.ts";
+import type { Hello } from "../../protocol/protocol.ts";
+import { Account } from "./channel-account.tsx";
+import { ChannelSetup } from "./channel-setup.tsx";
+import { Icon } from "../icons.tsx";
+
+const REFRESH_MS = 3000;
+/** The gateway reads its file again a moment after it was written, and then connects. */
+const SOON_MS: readonly number[] = [0, 400, 900, 1600];
+
+interface ChannelsProps {
+  readonly chat: Chat;
+  readonly hello: Hello | undefined;
+  readonly close: () => void;
+}
+
+/** The accounts of chat platforms: how they are, and all that can be done with them. */
+export function Channels(props: ChannelsProps): VNode {
+  const { chat, hello, close } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [told, setTold] = useState("");
+  const ask: Ask = useCallback((method, params) => chat.ask(method, params), [chat]);
+  const hasSetups = hello?.methods.includes("channels.setups") === true;
+  const { accounts, setups, problem, refresh } = useChannels(ask, hasSetups);
+  const changed = useCallback((words = ""): void => (setTold(words), refresh()), [refresh]);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      ref={dialog}
+      class="channels"
+      aria-labelledby="channels-title"
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
+      <div class="channels-inside">
+        <header>
+          <h2 id="channels-title">Channels</h2>
+          <button type="button" class="plain-icon" aria-label="Close" onClick={close}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {problem !== undefined && <p role="alert">{problem}</p>}
+        <ul>
+          {accounts?.map((account) => (
+            <Account
+              key={`${account.channel} ${account.account}`}
+              account={account}
+              ask={ask}
+              setup={setups.find(({ channel }) => channel === account.channel)}
+              most={hello?.limits.payload ?? 0}
+              changed={changed}
+            />
+          ))}
+        </ul>
+        <p role="status" class="channels-told">
+          {told}
+        </p>
+        {setups.length > 0 && <Adding setups={setups} ask={ask} changed={changed} />}
+      </div>
+    </dialog>
+  );
+}
+
+function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (words?: string) => void }): VNode {
+  const { setups, ask, changed } = props;
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="new-chat" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="plus" />
+        Add a channel
+      </button>
+      {open && <ChannelSetup setups={setups} ask={ask} done={(words) => (setOpen(false), changed(words))} />}
+    </>
+  );
+}
+
+function useChannels(ask: Ask, hasSetups: boolean) {
+  const [accounts, setAccounts] = useState<readonly ChannelAccount[]>();
+  const [setups, setSetups] = useState<readonly Setup[]>([]);
+  const [problem, setProblem] = useState<string>();
+  const soon = useRef<readonly number[]>([]);
+  const lacksSetups = hasSetups && setups.length === 0;
+  const read = useCallback(async (): Promise<void> => {
+    try {
+      setAccounts(await readChannels(ask));
+      if (lacksSetups) setSetups(readSetups(await ask("channels.setups", {})));
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "They cannot be read.");
+    }
+  }, [ask, lacksSetups]);
+  const refresh = useCallback((): void => {
+    soon.current.forEach(clearTimeout);
+    soon.current = SOON_MS.map((wait) => setTimeout(() => void read(), wait));
+  }, [read]);
+  useEffect(() => {
+    void read();
+    const timer = setInterval(() => void read(), REFRESH_MS);
+    return () => (clearInterval(timer), soon.current.forEach(clearTimeout));
+  }, [read]);
+  return { accounts, setups, problem, refresh };
+}

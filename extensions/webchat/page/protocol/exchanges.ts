@@ -1,0 +1,193 @@
+import { fields, number, text, word } from "./json.ts";
+import { readUsage } from "./protocol.ts";
+import type { Usage } from "./protocol.ts";
+import { readParts, resultText } from "../transcript.ts";
+import type { Part, ToolPart } from "../transcript.ts";
+
+/** An image on its way to the gateway; `data` is base64. */
+export interface Picture {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly data: string;
+}
+
+/** What this page sent, and how far it came. */
+export interface Sent {
+  readonly text: string;
+  readonly pictures: readonly Picture[];
+  readonly thinking?: string | undefined;
+  readonly state: "queued" | "sending" | "accepted" | "failed";
+  /** Whether it ever left, so that the gateway may have it although no answer came. */
+  readonly tried?: boolean | undefined;
+  readonly error?: string | undefined;
+}
+
+/** An answer as the events tell it. */
+export interface Reply {
+  readonly parts: readonly Part[];
+  readonly state: "none" | "running" | "final" | "aborted" | "error";
+  readonly seq: number;
+  /** What the run is busy with, in words for a person. */
+  readonly phase?: string | undefined;
+  readonly error?: string | undefined;
+  readonly usage?: Usage | undefined;
+}
+
+/** One run that the transcript does not hold yet, or not whole: ours, or one that another client began. */
+export interface Exchange {
+  readonly runId: string;
+  readonly sessionKey: string;
+  /** The last place of the transcript that was known when the run began; what the run wrote lies after it. */
+  readonly anchor: number;
+  readonly at: number;
+  readonly sent?: Sent | undefined;
+  readonly reply: Reply;
+}
+
+const COMPACTING = "Summarising what was said";
+const PHASES: Readonly<Record<string, string>> = { queued: "Waiting for its turn", compacting: COMPACTING };
+
+/** The state of an answer before its first event. */
+export const NO_REPLY_YET: Reply = { parts: [], state: "none", seq: -1 };
+
+/** Whether the run has ended, one way or another. */
+export function ended(reply: Reply): boolean {
+  return reply.state === "final" || reply.state === "aborted" || reply.state === "error";
+}
+
+/** An answer after one `chat` event; events that come late or twice change nothing. */
+export function afterChat(reply: Reply, payload: unknown): Reply {
+  const event = fields(payload);
+  const seq = number(event["seq"], reply.seq + 1);
+  if (seq <= reply.seq || ended(reply)) return reply;
+  const whole = wholeText(event["message"]);
+  switch (event["state"]) {
+    case "status":
+      return { ...reply, seq, state: "running", phase: PHASES[text(event["phase"])] };
+    case "delta":
+      return {
+        ...reply,
+        seq,
+        state: "running",
+        phase: undefined,
+        parts: grown(reply.parts, text(event["deltaText"]), whole),
+      };
+    case "final":
+    case "aborted":
+      return { ...closed(reply, event, whole), seq, state: event["state"] };
+    case "error":
+      return {
+        ...closed(reply, event, whole),
+        seq,
+        state: "error",
+        error: text(event["errorMessage"], "The run failed."),
+      };
+    default:
+      return reply;
+  }
+}
+
+function closed(reply: Reply, event: Record<string, unknown>, whole: string): Reply {
+  const usage = readUsage(event["usage"]) ?? readUsage(fields(event["message"])["usage"]) ?? reply.usage;
+  return { ...reply, parts: settled(grown(reply.parts, "", whole)), usage, phase: undefined };
+}
+
+function settled(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part): Part =>
+    part.kind === "tool" && part.state === "running" ? { ...part, state: "done" } : part,
+  );
+}
+
+function wholeText(message: unknown): string {
+  const parts = readParts(fields(message)["content"] ?? fields(message)["text"]);
+  return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+}
+
+/**
+ * The parts after more text came. The whole text may be that of the run or that of the model's latest message, so the
+ * increment decides: where it fits onto the open part the whole is the latest message's.
+ */
+export function grown(parts: readonly Part[], delta: string, whole: string): readonly Part[] {
+  const last = parts.at(-1);
+  const open = last?.kind === "text" ? last.text : "";
+  const before = last?.kind === "text" ? parts.slice(0, -1) : parts;
+  const next = nextText(before, open, { delta, whole });
+  return next.trim() === "" ? before : [...before, { kind: "text", text: next }];
+}
+
+function nextText(before: readonly Part[], open: string, more: { delta: string; whole: string }): string {
+  if (more.whole === "") return open + more.delta;
+  if (more.delta !== "" && open + more.delta === more.whole) return more.whole;
+  const said = before.map((part) => (part.kind === "text" ? part.text : "")).join("");
+  if (said === "" || !compact(more.whole).startsWith(compact(said))) return more.whole;
+  return afterCompact(more.whole, compact(said).length);
+}
+
+function compact(value: string): string {
+  return value.replace(/\s+/g, "");
+}
+
+/** What follows the first `length` visible characters. */
+function afterCompact(value: string, length: number): string {
+  let seen = 0;
+  let index = 0;
+  for (; index < value.length && seen < length; index += 1) if (!/\s/.test(value.charAt(index))) seen += 1;
+  return value.slice(index).trimStart();
+}
+
+/** An answer after one `agent` event. Its text comes by `chat` events, so the assistant stream adds nothing. */
+export function afterAgent(reply: Reply, payload: unknown): Reply {
+  if (ended(reply)) return reply;
+  const event = fields(payload);
+  const data = fields(event["data"]);
+  switch (event["stream"]) {
+    case "lifecycle":
+      return data["phase"] === "start" ? { ...reply, state: "running" } : reply;
+    case "tool":
+      return { ...reply, state: "running", phase: undefined, parts: afterTool(reply.parts, data) };
+    case "thinking":
+    case "reasoning":
+      return { ...reply, state: "running", parts: afterThought(reply.parts, data) };
+    case "usage":
+      return { ...reply, usage: readUsage(data) ?? reply.usage };
+    default:
+      return { ...reply, phase: afterAside(reply.phase, event["stream"], data) };
+  }
+}
+
+/** What the run is busy with, after an event that is neither words nor a tool. */
+function afterAside(phase: string | undefined, stream: unknown, data: Record<string, unknown>): string | undefined {
+  if (stream === "compaction") return data["phase"] === "start" ? COMPACTING : undefined;
+  if (stream === "retry" || stream === "notice") return word(data["message"]) ?? word(data["text"]) ?? phase;
+  return phase;
+}
+
+function afterTool(parts: readonly Part[], data: Record<string, unknown>): readonly Part[] {
+  const id = text(data["toolCallId"]);
+  const known = parts.some((part) => part.kind === "tool" && part.id === id);
+  const begun: ToolPart = {
+    kind: "tool",
+    id,
+    name: text(data["name"], "tool"),
+    args: data["args"],
+    result: "",
+    state: "running",
+  };
+  const all = known ? parts : [...parts, begun];
+  return all.map((part) => (part.kind === "tool" && part.id === id ? toolAfter(part, data) : part));
+}
+
+function toolAfter(part: ToolPart, data: Record<string, unknown>): ToolPart {
+  const args = data["args"] ?? part.args;
+  if (data["phase"] === "update") return { ...part, args, result: resultText(data["partialResult"] ?? data["result"]) };
+  if (data["phase"] !== "result") return { ...part, args };
+  return { ...part, args, result: resultText(data["result"]), state: data["isError"] === true ? "failed" : "done" };
+}
+
+function afterThought(parts: readonly Part[], data: Record<string, unknown>): readonly Part[] {
+  const last = parts.at(-1);
+  const open = last?.kind === "thinking" ? last.text : "";
+  const before = last?.kind === "thinking" ? parts.slice(0, -1) : parts;
+  const thought = word(data["text"]) ?? open + text(data["delta"]);
+  return thought === "" ? before : [...before, { kind: "thinking", text: thought }];
+}

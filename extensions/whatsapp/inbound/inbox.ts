@@ -1,0 +1,168 @@
+import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
+import { backoff, wait } from "openclaw/plugin-sdk";
+import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
+import type { WhatsAppConfig } from "../config.ts";
+import { idOf, readMessage, strangersIn } from "./inbound.ts";
+import type { Self, View } from "./inbound.ts";
+import { isGroup } from "./jid.ts";
+import { membersOf, unknownIn } from "./mentions.ts";
+import type { Member } from "./mentions.ts";
+import { Recent } from "./recent.ts";
+import type { WaSocket } from "../link/port.ts";
+
+interface Parts {
+  readonly config: WhatsAppConfig;
+  readonly host: ChannelHost;
+  readonly auth: { readonly creds: { readonly me?: { id: string; lid?: string; name?: string } | undefined } };
+  readonly signal: AbortSignal;
+  socket(): WaSocket | undefined;
+}
+
+/** How long the directory and a group may take to answer before a message goes on without. */
+const LOOK_UP_MS = 3000;
+
+/** Takes messages to the host, with what is known about the people and groups in them. */
+export class Inbox {
+  readonly #parts: Parts;
+  readonly #groups = new Recent<GroupMetadata>(500);
+  readonly #names = new Recent<string>(2000);
+  readonly #texts = new Recent<string>(1000);
+  readonly #unread = new Recent<WAMessageKey[]>(500);
+  readonly #emoji = new Recent<string>(1000);
+  #busy: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the message is durable or is nothing for us; rejects when everything ends before that. */
+  async take(message: WAMessage): Promise<void> {
+    const work = this.#take(message);
+    // Who called hears of a failure; who waits for quiet only wants to know when.
+    this.#busy = work.catch(() => undefined);
+    return work;
+  }
+
+  async #take(message: WAMessage): Promise<void> {
+    const inbound = await this.#read(message);
+    if (!inbound) return;
+    await this.#store(inbound);
+    this.#texts.set(inbound.id, inbound.text);
+    const chat = inbound.from.chat.id;
+    if (!message.key.fromMe) this.#unread.set(chat, [...(this.#unread.get(chat) ?? []).slice(-50), message.key]);
+  }
+
+  async #read(message: WAMessage): Promise<InboundMessage | undefined> {
+    const { host } = this.#parts;
+    try {
+      const view = await this.#view(message);
+      if (!view) return undefined;
+      const read = readMessage(message, view);
+      return read?.reaction ? { ...read, reaction: this.#withEmoji(read, read.reaction) } : read;
+    } catch (error) {
+      // One message that we misread must not hold up all that come after it.
+      host.log.warn("a message could not be read and was left out", { id: message.key.id, error: String(error) });
+      return undefined;
+    }
+  }
+
+  async #view(message: WAMessage): Promise<View | undefined> {
+    const { host, config } = this.#parts;
+    const self = this.#self();
+    if (!self) return undefined;
+    const phones = new Map<string, string>();
+    for (const lid of strangersIn(message)) {
+      const phone = await this.#ask((socket) => socket.phoneOf(lid));
+      if (phone !== undefined) phones.set(lid, phone);
+    }
+    const { remoteJid: chat, participant, participantAlt, remoteJidAlt } = message.key;
+    const sender = idOf(participant || chat || "", { phones, self }, participantAlt ?? remoteJidAlt);
+    if (message.pushName && !message.key.fromMe) this.#names.set(sender, message.pushName);
+    const title = chat && isGroup(chat) ? (await this.#group(chat))?.subject : undefined;
+    const { account } = host;
+    return { account, self, now: Date.now(), ownChat: config.selfChatMode, phones, names: this.#names.map, title };
+  }
+
+  #self(): Self | undefined {
+    const me = this.#parts.auth.creds.me;
+    return me && { jid: me.id, name: me.name ?? `+${me.id.split(/[:@]/)[0]}`, ...(me.lid && { lid: me.lid }) };
+  }
+
+  /** WhatsApp tells that a reaction was taken away, not which. */
+  #withEmoji(message: InboundMessage, reaction: NonNullable<InboundMessage["reaction"]>): typeof reaction {
+    const key = `${message.from.chat.id} ${reaction.messageId} ${message.sender.id}`;
+    if (reaction.removed) return { ...reaction, emoji: this.#emoji.get(key) ?? "" };
+    this.#emoji.set(key, reaction.emoji);
+    return reaction;
+  }
+
+  async #store(message: InboundMessage): Promise<void> {
+    const { host, signal } = this.#parts;
+    for (let failures = 0; ; failures++) {
+      if (signal.aborted) throw new Error("the channel has ended");
+      try {
+        return await host.receive([message]);
+      } catch (error) {
+        const retryInMs = backoff(failures);
+        const cause = error instanceof Error ? error.message : String(error);
+        host.report({ kind: "trouble", reason: `a message could not be stored: ${cause}`, retryInMs });
+        await wait(retryInMs, signal);
+      }
+    }
+  }
+
+  async #group(jid: string): Promise<GroupMetadata | undefined> {
+    const known = this.#groups.get(jid);
+    if (known) return known;
+    const group = await this.#ask((socket) => socket.group(jid));
+    if (group) this.#groups.set(jid, group);
+    return group;
+  }
+
+  /** Undefined when the connection does not know, or not soon enough. */
+  async #ask<T>(question: (socket: WaSocket) => Promise<T | undefined>): Promise<T | undefined> {
+    const socket = this.#parts.socket();
+    if (!socket) return undefined;
+    const late = wait(LOOK_UP_MS, this.#parts.signal).then(() => undefined);
+    // A name that is not known is left out of the message; the message itself must come in.
+    return Promise.race([question(socket).catch(() => undefined), late]);
+  }
+
+  /** The people of a group, as far as WhatsApp tells in time. */
+  async membersOf(jid: string): Promise<readonly Member[]> {
+    const group = await this.#group(jid);
+    if (!group) return [];
+    const lids = unknownIn(group);
+    const found = await this.#ask((socket) => Promise.all(lids.map((lid) => socket.phoneOf(lid))));
+    const phones = lids.flatMap((lid, at) => {
+      const phone = found?.[at];
+      return phone === undefined ? [] : [[lid, phone] as const];
+    });
+    return membersOf(group, new Map(phones));
+  }
+
+  knownGroup(jid: string): GroupMetadata | undefined {
+    return this.#groups.get(jid);
+  }
+
+  forgetGroup(jid: string): void {
+    this.#groups.delete(jid);
+  }
+
+  /** What a message said, for quoting it. */
+  textOf(id: string): string | undefined {
+    return this.#texts.get(id);
+  }
+
+  /** Messages of a chat that were not marked as read yet; they count as marked from now on. */
+  takeUnread(chat: string): readonly WAMessageKey[] {
+    const keys = this.#unread.get(chat) ?? [];
+    this.#unread.delete(chat);
+    return keys;
+  }
+
+  /** Resolves when nothing is being taken. */
+  async idle(): Promise<void> {
+    await this.#busy;
+  }
+}

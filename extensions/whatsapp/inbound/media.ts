@@ -1,0 +1,102 @@
+import { createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import type { WAMessageContent } from "@whiskeysockets/baileys";
+import { OpenClawError } from "openclaw/plugin-sdk";
+import type { ChannelHost, FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import type { WhatsAppConfig } from "../config.ts";
+
+interface WhatsAppFile {
+  readonly mediaKey?: Uint8Array | null;
+  readonly directPath?: string | null;
+  readonly mimetype?: string | null;
+  readonly fileLength?: unknown;
+  readonly fileName?: string | null;
+  readonly seconds?: number | null;
+}
+
+/** What a file's key is stretched with, by its kind on WhatsApp. */
+type Info = "Image" | "Video" | "Audio" | "Document";
+
+/** All that a download needs, also after a restart. */
+const refShape = z.object({
+  path: z.string().startsWith("/"),
+  key: z.base64(),
+  info: z.enum(["Image", "Video", "Audio", "Document"]),
+});
+
+/** The file of a message, still on the platform. An album is several messages of one file each. */
+export function mediaOf(content: WAMessageContent): readonly MediaItem[] {
+  const { imageMessage, stickerMessage, audioMessage, documentMessage } = content;
+  const film = content.videoMessage ?? content.ptvMessage;
+  if (imageMessage) return item("image", "Image", imageMessage);
+  if (film) return item("video", "Video", film);
+  if (audioMessage) return item(audioMessage.ptt ? "voice" : "audio", "Audio", audioMessage);
+  if (stickerMessage) return item("sticker", "Image", stickerMessage);
+  if (!documentMessage) return [];
+  return item(documentMessage.mimetype?.startsWith("image/") ? "image" : "document", "Document", documentMessage);
+}
+
+function item(kind: MediaKind, info: Info, file: WhatsAppFile): readonly MediaItem[] {
+  if (!file.mediaKey || !file.directPath) return [];
+  const bytes = Number(file.fileLength ?? 0);
+  const ref = { path: file.directPath, key: Buffer.from(file.mediaKey).toString("base64"), info };
+  return [
+    {
+      kind,
+      ...(file.mimetype && { mime: file.mimetype.split(";")[0] ?? file.mimetype }),
+      ...(file.fileName && { name: file.fileName }),
+      ...(bytes > 0 && { bytes }),
+      ...(file.seconds && { durationSeconds: file.seconds }),
+      source: { at: "platform", ref: JSON.stringify(ref) },
+    },
+  ];
+}
+
+/** AES blocks and the ten bytes of the MAC that follow them. */
+const BLOCK = 16;
+const MAC = 10;
+
+/** Fetches and decrypts a file. Throws as `ChannelLink.download`; neither its address nor its key is told. */
+export async function download(host: ChannelHost, config: WhatsAppConfig, file: MediaItem): Promise<FetchedFile> {
+  if (file.source.at !== "platform") throw unavailable("it is not on WhatsApp");
+  const limit = config.mediaMaxMb * 1_048_576;
+  if ((file.bytes ?? 0) > limit) throw tooLarge(config);
+  const { path, key, info } = readRef(file.source.ref);
+  const { bytes } = await host.fetch(`${config.mediaUrl}${path}`, {
+    headers: { origin: "https://web.whatsapp.com" },
+    maxBytes: limit + MAC + BLOCK,
+    trusted: [new URL(config.mediaUrl).origin],
+  });
+  return { bytes: decrypt(bytes, Buffer.from(key, "base64"), info), ...(file.mime && { mime: file.mime }) };
+}
+
+function readRef(text: string): z.output<typeof refShape> {
+  try {
+    return refShape.parse(JSON.parse(text));
+  } catch {
+    throw unavailable("what is stored about it is not complete");
+  }
+}
+
+function decrypt(sealed: Uint8Array, mediaKey: Uint8Array, info: Info): Uint8Array {
+  const keys = Buffer.from(hkdfSync("sha256", mediaKey, new Uint8Array(0), `WhatsApp ${info} Keys`, 112));
+  const [iv, cipherKey, macKey] = [keys.subarray(0, 16), keys.subarray(16, 48), keys.subarray(48, 80)];
+  const body = sealed.subarray(0, -MAC);
+  const mac = createHmac("sha256", macKey).update(iv).update(body).digest().subarray(0, MAC);
+  const given = sealed.subarray(-MAC);
+  if (given.length !== MAC || !timingSafeEqual(mac, given)) throw unavailable("it came damaged");
+  const cipher = createDecipheriv("aes-256-cbc", cipherKey, iv);
+  return Buffer.concat([cipher.update(body), cipher.final()]);
+}
+
+const unavailable = (reason: string): OpenClawError =>
+  new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: `A file cannot be fetched from WhatsApp: ${reason}.`,
+    fix: "Ask the sender to send the file again.",
+  });
+
+const tooLarge = (config: WhatsAppConfig): OpenClawError =>
+  new OpenClawError("MEDIA_TOO_LARGE", {
+    message: `A file on WhatsApp is larger than ${config.mediaMaxMb} MB.`,
+    fix: "Ask for a smaller file, or raise channels.whatsapp.mediaMaxMb.",
+  });

@@ -1,0 +1,153 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
+import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
+import { Copies } from "../inbound/copies.ts";
+import type { Opening } from "./port.ts";
+import { openRatchet, stepwise } from "./ratchet.ts";
+import type { Ratchet } from "./ratchet.ts";
+import { Recent } from "../inbound/recent.ts";
+
+type MakeRepository = SocketConfig["makeSignalRepository"];
+
+export interface Tap {
+  readonly repository: MakeRepository;
+  /** Sees the stanzas of messages before the library reads them. */
+  listen(ws: { prependListener(event: string, listener: (node: BinaryNode) => void): unknown }): void;
+  /** Messages that came another way than by decryption here, such as those that the phone was asked for. */
+  rest(messages: readonly WAMessage[]): Promise<void>;
+}
+
+const REMEMBERED = 2000;
+
+/**
+ * The library acknowledges a message before it tells of it, and by then the key that it was sealed with is gone. So
+ * each message is taken where it is decrypted: it is opened with keys that stay as they are, then `take`, then it is
+ * opened once more and the keys move on, then the library acknowledges. When `take` rejects, WhatsApp delivers the
+ * message again, and the keys still open it. One that comes again although the keys have moved on is not opened any more:
+ * the library gets an empty one to acknowledge.
+ */
+export function tapped({ baileys, auth, events, opened: before }: Opening): Tap {
+  const stanzas = new WeakMap<Uint8Array, BinaryNode>();
+  const taken = new Recent<true>(REMEMBERED);
+  // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
+  // the one that its message was told in, long over, and be lost.
+  const outside = AsyncLocalStorage.snapshot();
+  const { frameOf, messageOf } = reader({ baileys, auth });
+  const copies = new Copies(frameOf);
+
+  async function take(message: WAMessage): Promise<void> {
+    await outside(() => events.take(message));
+    taken.set(nameOf(message), true);
+  }
+
+  async function opened(sealed: Uint8Array, plain: Uint8Array): Promise<void> {
+    const stanza = stanzas.get(sealed);
+    if (!stanza) return;
+    const message = messageOf(stanza, plain);
+    await take(message);
+    for (const copy of copies.in(message, baileys)) await take(copy);
+  }
+
+  /** The receipt of a message did not arrive, and so it comes once more. */
+  function again(sealed: Uint8Array): void {
+    const stanza = stanzas.get(sealed);
+    if (stanza) taken.set(nameOf(frameOf(stanza)), true);
+  }
+
+  /** What comes once more is opened once only: that is no loss. */
+  function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
+    const stanza = stanzas.get(sealed);
+    const isKnown = [...taken.map.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
+    if (isKnown) return;
+    if (stanza) copies.miss(stanza);
+    events.unreadable(from, error);
+  }
+
+  return {
+    repository: (signal, logger, findLids) => {
+      const ratchet = openRatchet(auth.steps, signal.keys);
+      const own = { creds: signal.creds, keys: ratchet.keys };
+      const inner = baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(own, logger, findLids);
+      return around(inner, ratchet, { before, again, opened, unreadable });
+    },
+    listen(ws) {
+      ws.prependListener("CB:message", (node) => {
+        // What waited for us goes through another queue there, which what comes after it would overtake.
+        delete node.attrs["offline"];
+        if (!Array.isArray(node.content)) return;
+        if (!node.content.some(({ tag }) => tag === "enc")) copies.miss(node);
+        for (const { content } of node.content) if (content instanceof Uint8Array) stanzas.set(content, node);
+      });
+    },
+    async rest(messages) {
+      for (const message of messages) if (message.message && !taken.get(nameOf(message))) await take(message);
+    },
+  };
+}
+
+/** Reads messages as the library does, from our side. */
+function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
+  /** All but what it says. */
+  function frameOf(stanza: BinaryNode): WAMessage {
+    const { id = "", lid = "" } = auth.creds.me ?? {};
+    const { fullMessage: message } = baileys.decodeMessageNode(stanza, id, lid);
+    baileys.cleanMessage(message, id, lid);
+    return message;
+  }
+
+  function messageOf(stanza: BinaryNode, plain: Uint8Array): WAMessage {
+    const message = frameOf(stanza);
+    const content = baileys.proto.Message.decode(baileys.unpadRandomMax16(plain));
+    message.message = content.deviceSentMessage?.message ?? content;
+    // What it says of other messages is turned as well.
+    baileys.cleanMessage(message, auth.creds.me?.id ?? "", auth.creds.me?.lid ?? "");
+    return message;
+  }
+
+  return { frameOf, messageOf };
+}
+
+const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
+
+interface Ends {
+  readonly before: Recent<true>;
+  again(sealed: Uint8Array): void;
+  opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
+  unreadable(sealed: Uint8Array, from: string, error: unknown): void;
+}
+
+/** Nothing but the padding. */
+const EMPTY = new Uint8Array([1]);
+
+function around(inner: SignalRepositoryWithLIDStore, ratchet: Ratchet, ends: Ends): SignalRepositoryWithLIDStore {
+  const fresh = async (sealed: Uint8Array, work: () => Promise<Uint8Array>, told: (error: unknown) => never) => {
+    const plain = await ratchet.look(work).catch(told);
+    await ends.opened(sealed, plain);
+    return ratchet.locked(work);
+  };
+  const open = async (sealed: Uint8Array, from: string, work: () => Promise<Uint8Array>): Promise<Uint8Array> => {
+    const digest = createHash("sha256").update(sealed).digest("base64");
+    const isKnown = () => ends.before.get(digest) !== undefined;
+    const told = (error: unknown): never => {
+      if (!isKnown()) ends.unreadable(sealed, from, error);
+      throw error;
+    };
+    try {
+      if (!isKnown()) {
+        const plain = await fresh(sealed, work, told);
+        ends.before.set(digest, true);
+        return plain;
+      }
+    } catch (error) {
+      // A connection that has ended may have opened it in the meantime.
+      if (!isKnown()) throw error;
+    }
+    ends.again(sealed);
+    return EMPTY;
+  };
+  return {
+    ...stepwise(inner, ratchet.locked),
+    decryptMessage: (sealed) => open(sealed.ciphertext, sealed.jid, () => inner.decryptMessage(sealed)),
+    decryptGroupMessage: (sealed) => open(sealed.msg, sealed.authorJid, () => inner.decryptGroupMessage(sealed)),
+  };
+}

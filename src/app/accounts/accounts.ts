@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { accountConfig, accountInputs, type AccountConfig } from "../../channels/config.ts";
+import { makePrivateDir } from "../../store/disk.ts";
+import type { ChannelLimits } from "../../types/chat/channel.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { Config } from "../config/schema.ts";
+import { own } from "../../utils/own.ts";
+
+/** Characters; shorter messages would be labels more than text. */
+const LEAST_TEXT = 100;
+
+const made = new WeakMap<Config, Map<string, AccountConfig>>();
+
+/** What the core obeys of the account that a chat is on; all defaults for one that the config does not name. */
+export function accountOf(config: Config, { channel, account }: Pick<Peer, "channel" | "account">): AccountConfig {
+  const known = made.get(config) ?? new Map<string, AccountConfig>();
+  made.set(config, known);
+  const name = `${channel}\n${account}`;
+  const found = known.get(name) ?? parseAccount(config, channel, account);
+  known.set(name, found);
+  return found;
+}
+
+function parseAccount(config: Config, channel: string, account: string): AccountConfig {
+  const inputs = accountInputs(own(config.channels, channel) ?? {});
+  return accountConfig.parse(inputs.find((input) => input.id === account)?.input ?? {});
+}
+
+/** The place whose conversation a message belongs to: its thread, or the chat around it where threads share that of the chat. */
+export function placeOf(from: Peer, config: Config): Peer {
+  if (from.thread === undefined || accountOf(config, from).thread.historyScope === "thread") return from;
+  const { thread: _thread, ...chat } = from;
+  return chat;
+}
+
+/** The account of a channel that is meant where none is named. */
+export function defaultAccountOf(config: Config, channel: string): string {
+  const section = own(config.channels, channel);
+  const ids = accountInputs(section ?? {}).map(({ id }) => id);
+  return section?.defaultAccount ?? (ids.includes("default") ? undefined : ids[0]) ?? "default";
+}
+
+export const isChannelOn = (config: Config, channel: string): boolean =>
+  own(config.channels, channel)?.enabled === true;
+
+/** The platform's limits, or less where the config says so. */
+export function lowerLimits(limits: ChannelLimits, account: AccountConfig): ChannelLimits {
+  const { textChunkLimit, maxLinesPerMessage: lines = limits.lines, markdown } = account;
+  const text = Math.min(limits.text, Math.max(LEAST_TEXT, textChunkLimit ?? limits.text));
+  return {
+    ...limits,
+    text,
+    ...(lines !== undefined && { lines }),
+    ...(markdown.tables && { tables: markdown.tables }),
+  };
+}
+
+/** Makes the private folder of an account's keys, such as a linked device's. */
+export async function accountFolder(credentials: string, channel: string, account: string): Promise<string> {
+  const folder = join(credentials, ...[channel, account].map(fileName));
+  await makePrivateDir(folder);
+  return folder;
+}
+
+const fileName = (id: string): string => encodeURIComponent(id).replaceAll(".", "%2E");

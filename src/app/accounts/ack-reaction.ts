@@ -1,0 +1,50 @@
+import { z } from "zod";
+import type { AccountConfig } from "../../channels/config.ts";
+import { isAddressed } from "../../channels/access/gating.ts";
+import type { MentionPattern } from "../../channels/access/mention-pattern.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { Config } from "../config/schema.ts";
+
+/** WhatsApp's way to write it. */
+const ackConfig = z.object({
+  emoji: z.string().default(""),
+  direct: z.boolean().default(true),
+  group: z.enum(["always", "mentions", "never"]).default("mentions"),
+});
+
+interface AckRules {
+  readonly messages: Config["messages"];
+  readonly account: AccountConfig;
+  /** Words that count as a mention. */
+  patterns(): readonly MentionPattern[];
+}
+
+/** The reaction that tells a sender that the message was accepted; undefined when it gets none. */
+export function ackReactionOf(
+  message: InboundMessage,
+  rules: AckRules,
+): { readonly emoji: string; readonly removeAfter: boolean } | undefined {
+  const { messages } = rules;
+  const { emoji, isMeant } = choiceOf(message, rules);
+  if (emoji === "" || message.event === "reaction" || !isMeant()) return undefined;
+  return { emoji, removeAfter: messages.removeAckAfterReply };
+}
+
+function choiceOf(message: InboundMessage, { messages, account, patterns }: AckRules) {
+  const isDirect = message.from.chat.kind === "direct";
+  const isNamed = () => isAddressed(message, patterns());
+  const { success, data } = ackConfig.safeParse(account.ackReaction);
+  if (success) {
+    const inGroup = { always: () => true, mentions: isNamed, never: () => false }[data.group];
+    return { emoji: data.emoji, isMeant: isDirect ? () => data.direct : inGroup };
+  }
+  const isMeant = {
+    all: () => true,
+    direct: () => isDirect,
+    "group-all": () => !isDirect,
+    "group-mentions": () => !isDirect && isNamed(),
+    off: () => false,
+    none: () => false,
+  }[account.ackReactionScope ?? messages.ackReactionScope];
+  return { emoji: typeof account.ackReaction === "string" ? account.ackReaction : messages.ackReaction, isMeant };
+}

@@ -1,0 +1,71 @@
+import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
+import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
+import { accountsIn } from "./channel-accounts.ts";
+import type { Config } from "../config/schema.ts";
+import { bundledChannels, findAdapter } from "../compose/extensions.ts";
+
+/** What a connection may be able to do beside sending. */
+const METHODS = ["edit", "remove", "grow", "typing", "react", "find", "download", "missedSince"] as const;
+
+/** What an account's channel can do. `methods` is told of a connected account alone: the connection brings them. */
+export interface Capabilities {
+  readonly channel: string;
+  readonly label: string;
+  /** Unset for a channel that the config does not name. */
+  readonly accountId?: string;
+  readonly limits: Pick<ChannelAdapter["limits"], "text" | "format" | "media" | "lines"> & {
+    /** UTF-16 units of a text below a file. */
+    readonly caption?: number;
+    /** Files of one message. */
+    readonly album?: number;
+  };
+  /** Messages can come without a sound. */
+  readonly silent: boolean;
+  readonly login: boolean;
+  readonly logout: boolean;
+  readonly probe: boolean;
+  readonly methods?: readonly string[];
+}
+
+type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefined;
+
+/**
+ * Every account that the config names, or those of one channel; the channels themselves where it names none. `linkOf`
+ * knows who is connected.
+ */
+export async function capabilitiesOf(
+  config: Config,
+  only: string | undefined,
+  linkOf: LinkOf,
+): Promise<readonly Capabilities[]> {
+  const isWanted = (id: string): boolean => only === undefined || id === only;
+  const accounts = (await accountsIn(config)).filter(({ adapter }) => isWanted(adapter.id));
+  if (accounts.length > 0)
+    return accounts.map(({ adapter, account }) => ({
+      ...describe(adapter, linkOf(channelId(adapter.id), account)),
+      accountId: account,
+    }));
+  const adapters = await Promise.all(bundledChannels.filter(isWanted).map((id) => findAdapter(id)));
+  return adapters.flatMap((adapter) => (adapter ? describe(adapter, undefined) : []));
+}
+
+function describe(adapter: ChannelAdapter, link: ChannelLink | undefined): Capabilities {
+  const { text, format, media, lines, caption, album, silent = false } = adapter.limits;
+  return {
+    channel: adapter.id,
+    label: adapter.label,
+    limits: {
+      text,
+      format,
+      media,
+      ...(lines !== undefined && { lines }),
+      ...(caption && { caption: caption.text }),
+      ...(album && { album: album.files }),
+    },
+    silent,
+    login: adapter.login !== undefined,
+    logout: adapter.logout !== undefined,
+    probe: adapter.probe !== undefined,
+    ...(link && { methods: METHODS.filter((method) => link[method] !== undefined) }),
+  };
+}

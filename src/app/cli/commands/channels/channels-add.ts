@@ -1,0 +1,114 @@
+import { text as readAll } from "node:stream/consumers";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { askedFlag, keysFrom, misfitError, misfitOf, withImplied } from "../../../../channels/setup.ts";
+import type { ChannelContribution } from "../../../../types/contribution.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { findChannel } from "../../../accounts/channel-accounts.ts";
+import { checkAccountName, findPlace, putAccount, rawConfig, readAccountToBe } from "../../../accounts/channel-edit.ts";
+import { valueAt } from "../../../config/problem.ts";
+import { removeConfigValue } from "../../../config/edit/write.ts";
+import { askHidden, canAsk, confirmed } from "../../ask.ts";
+import type { Io } from "../../io.ts";
+import { readState, type State } from "../../state.ts";
+
+/** Flags of channels by their names; which there are each channel says in its setup. */
+type SetupFlags = Readonly<Record<string, string>>;
+
+export interface AddFlags {
+  readonly channel: string;
+  readonly account?: string;
+  readonly useEnv?: boolean;
+  readonly setup: SetupFlags;
+}
+
+/** Writes an account into the config, or changes one. Throws USAGE, and what writing the config throws. */
+export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup }: AddFlags): Promise<number> {
+  const channel = findChannel(id);
+  const adapter = await channel.adapter();
+  checkAccountName(account);
+  const state = await readState(io);
+  const isEnough = useEnv === true || (await isThere(state, id, account));
+  const flags = await filledIn(io, channel, setup, isEnough);
+  const before = await readAccountToBe(state.load, { channel: id, account });
+  const keys = await fitting(io, channel, keysFrom(channel, Object.entries(flags), useEnv === true), before);
+  await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
+  await putAccount(state.load, { channel: id, account }, keys);
+  io.out(`${adapter.label} (${account ?? "default"}) is in ${state.load.path}; a running gateway starts it at once.\n`);
+  const more = account === undefined ? "" : ` --account ${account}`;
+  if (adapter.login) io.out(`Link it: openclaw channels login --channel ${id}${more}\n`);
+  return 0;
+}
+
+/** Asks at a terminal for what is missing still. Throws USAGE for an account that could not work. */
+async function fitting(
+  io: Io,
+  channel: ChannelContribution,
+  given: ReadonlyMap<string, unknown>,
+  before: Readonly<Record<string, unknown>>,
+): Promise<ReadonlyMap<string, unknown>> {
+  const keys = withImplied(channel, given, before);
+  const wrong = misfitOf(channel, keys, before);
+  if (!wrong) return keys;
+  if (wrong.kind === "shape" || !canAsk(io)) throw misfitError(wrong);
+  const value = nonEmpty(await askHidden(`${wrong.message} It is: `));
+  return fitting(io, channel, new Map([...keys, [wrong.key, value]]), before);
+}
+
+export interface RemoveFlags {
+  readonly channel: string;
+  readonly account?: string;
+  readonly yes?: boolean;
+}
+
+/** Takes an account out of the config; its keys on disk stay. Throws NOT_FOUND, and USAGE where nobody confirms. */
+export async function channelsRemove(io: Io, { channel, account, yes }: RemoveFlags): Promise<number> {
+  const state = await readState(io);
+  const { name, path } = await findPlace(state.load, { channel, account });
+  if (yes !== true && !(await isConfirmed(io, `Take ${channel} (${name}) out of the config?`))) {
+    io.err("Nothing was changed.\n");
+    return 1;
+  }
+  await removeConfigValue(state.load, path);
+  io.out(`Took ${channel} (${name}) out of ${state.load.path}; a running gateway stops it at once.\n`);
+  return 0;
+}
+
+async function isConfirmed(io: Io, question: string): Promise<boolean> {
+  if (canAsk(io)) return confirmed(question);
+  throw new OpenClawError("USAGE", { message: "There is nobody to ask here.", fix: "Add --yes." });
+}
+
+/** `-` reads the secret from a pipe; one that is missing is asked for, unseen. */
+async function filledIn(
+  io: Io,
+  channel: ChannelContribution,
+  flags: SetupFlags,
+  isEnough: boolean,
+): Promise<SetupFlags> {
+  const piped = Object.entries(flags).filter(([, value]) => value === "-");
+  if (piped.length > 1)
+    throw new OpenClawError("USAGE", { message: "Only one value can be piped.", fix: "Give the others as files." });
+  const [flag] = piped[0] ?? [];
+  if (flag !== undefined) return { ...flags, [flag]: nonEmpty(await readAll(process.stdin)) };
+  const asked = askedFlag(channel);
+  if (asked === undefined || isEnough || Object.keys(flags).length > 0) return flags;
+  if (!canAsk(io)) {
+    throw new OpenClawError("USAGE", {
+      message: `The token of ${channel.id} is missing.`,
+      fix: "Give --token - and pipe it in, --token-file <path>, or --use-env.",
+    });
+  }
+  const what = asked.secret ? "Token" : "Value";
+  return { [asked.name]: nonEmpty(await askHidden(`${what} of ${channel.id}: `)) };
+}
+
+function nonEmpty(text: string): string {
+  if (text.trim() !== "") return text.trim();
+  throw new OpenClawError("USAGE", { message: "The token is empty.", fix: "Give one." });
+}
+
+async function isThere({ load }: State, channel: string, account: string | undefined): Promise<boolean> {
+  const path = ["channels", channel, ...(account === undefined ? [] : ["accounts", account])];
+  return valueAt(await rawConfig(load), path) !== undefined;
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { ownError, ownStep } from "../../../../channels/own-keys.ts";
+import type { LoginStep } from "../../../../types/chat/channel.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { qrRows } from "../../../../utils/qr/qr.ts";
+import { accountFolder } from "../../../accounts/accounts.ts";
+import { libraryStore, libraryUrl } from "../../../compose/libraries.ts";
+import { findAccount } from "../../../accounts/channel-accounts.ts";
+import { hasGateway } from "../../address.ts";
+import { callOnce, withGateway } from "../../call-gateway.ts";
+import { isErrorCode } from "../../client-errors.ts";
+import type { GatewayClient } from "../../client.ts";
+import { cleanText, writeJson, type Io } from "../../io.ts";
+import { readState, requireState, type State } from "../../state.ts";
+import { showQr } from "../../qr-text.ts";
+
+export interface LoginFlags {
+  readonly channel: string;
+  readonly account?: string;
+  readonly phone?: string;
+}
+
+const step = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("qr"), text: z.string(), rows: z.array(z.string()).optional() }),
+  z.looseObject({ kind: z.literal("code"), code: z.string() }),
+  z.looseObject({ kind: z.literal("told"), text: z.string() }),
+]);
+
+const view = z.looseObject({
+  loginId: z.string(),
+  state: z.enum(["waiting", "linked", "failed"]),
+  steps: z.array(step),
+  next: z.number(),
+  self: z.looseObject({ id: z.string(), name: z.string() }).optional(),
+  error: z.string().optional(),
+  fix: z.string().optional(),
+  code: z.string().optional(),
+});
+type View = z.output<typeof view>;
+
+/** As shells know it: 128 and the number of SIGINT. */
+const INTERRUPTED = 130;
+
+/** Links an account: by the running gateway, else in this process. Ctrl-C gives it up. Throws CHANNEL_MISSING, CHANNEL_AUTH. */
+export async function channelsLogin(io: Io, flags: LoginFlags): Promise<number> {
+  const state = await readState(io);
+  const over = new AbortController();
+  const stop = () => over.abort();
+  process.once("SIGINT", stop);
+  try {
+    const name = hasGateway(io, state)
+      ? await withGateway(io, state, (client) => loginThere(io, client, flags, over.signal), { isQuiet: true })
+      : await loginHere(io, flags, over.signal);
+    io.out(`Linked ${flags.channel} as ${cleanText(name)}.\n`);
+    return 0;
+  } catch (error) {
+    if (!over.signal.aborted) throw error;
+    io.err("Given up.\n");
+    return INTERRUPTED;
+  } finally {
+    process.off("SIGINT", stop);
+  }
+}
+
+async function loginThere(io: Io, client: GatewayClient, flags: LoginFlags, signal: AbortSignal): Promise<string> {
+  const { channel, account: accountId, phone } = flags;
+  const asked = { channel, ...(accountId !== undefined && { accountId }), ...(phone !== undefined && { phone }) };
+  let now: View = await client.call("channels.login.start", asked, view);
+  const { loginId } = now;
+  const cancel = () => void client.call("channels.login.cancel", { loginId }, z.unknown()).catch(() => undefined);
+  signal.addEventListener("abort", cancel, { once: true });
+  for (const one of now.steps) showStep(io, one);
+  while (now.state === "waiting") {
+    now = await client.call("channels.login.wait", { loginId, next: now.next }, view);
+    for (const one of now.steps) showStep(io, one);
+  }
+  if (now.state === "linked") return now.self?.name ?? channel;
+  throw notLinked(now);
+}
+
+function notLinked({ error: message = "It was not linked.", code = "", fix }: View): OpenClawError {
+  const known = isErrorCode(code) ? code : "CHANNEL_AUTH";
+  return new OpenClawError(known, { message, fix: fix ?? "The log has more: openclaw logs" });
+}
+
+async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promise<string> {
+  const state = await requireState(io);
+  const found = await findAccount(state.config, flags.channel, flags.account);
+  const { adapter, account, config } = found;
+  if (!adapter.login) {
+    throw new OpenClawError("USAGE", {
+      message: `${adapter.label} needs no login, only its settings.`,
+      fix: `See openclaw channels add --help and docs/${adapter.id}.md.`,
+    });
+  }
+  const desk = deskOf(io, state, { channel: adapter.id, account, signal });
+  try {
+    const self = await adapter.login(config, {
+      ...desk,
+      show: (one) => desk.show(ownStep(one, found)),
+      account,
+      signal,
+      ...(flags.phone !== undefined && { phone: flags.phone }),
+    });
+    return self.name;
+  } catch (error) {
+    throw ownError(error, found);
+  }
+}
+
+const deskOf = (
+  io: Io,
+  { paths }: State,
+  { channel, account, signal }: { channel: string; account: string; signal: AbortSignal },
+) => ({
+  folder: () => accountFolder(paths.credentials, channel, account),
+  library: (name: string) =>
+    libraryUrl(libraryStore(paths, { info: (message) => io.err(`${cleanText(message)}\n`) }), {
+      channel,
+      name,
+      signal,
+    }),
+  show: (one: LoginStep) => showStep(io, one),
+  log: {
+    info: () => undefined,
+    warn: (message: string) => io.err(`${cleanText(message)}\n`),
+  },
+});
+
+function showStep(io: Io, one: z.output<typeof step>): void {
+  if (one.kind === "told") io.err(`${cleanText(one.text)}\n`);
+  else if (one.kind === "code") io.out(`Type this code into the app: ${cleanText(one.code)}\n`);
+  else io.out(`${showQr(io, one.rows ?? qrRows(one.text))}Scan it with the app (linked devices).\n`);
+}
+
+const cleared = z.looseObject({
+  channel: z.string(),
+  accountId: z.string(),
+  cleared: z.boolean(),
+  holder: z.string().optional(),
+  fix: z.string().optional(),
+});
+type Cleared = z.output<typeof cleared>;
+
+/** Forgets a linked account: by the running gateway, else in this process. Exit code 1 where something else holds the link. */
+export async function channelsLogout(io: Io, flags: LoginFlags & { readonly json?: boolean }): Promise<number> {
+  const state = await readState(io);
+  const done = hasGateway(io, state) ? await logoutThere(io, state, flags) : await logoutHere(io, flags);
+  if (flags.json === true) writeJson(io, done);
+  else tellCleared(io, done);
+  return done.holder === undefined ? 0 : 1;
+}
+
+function tellCleared(io: Io, done: Cleared): void {
+  const who = `${done.channel} (${done.accountId})`;
+  if (done.cleared) io.out(`Forgot ${who}.\n`);
+  else if (done.holder === undefined) io.out(`${who} is not linked: it has only its settings.\n`);
+  else io.err(`${who} was not forgotten: ${cleanText(done.holder)}\nfix: ${cleanText(done.fix ?? "Ask there.")}\n`);
+}
+
+function logoutThere(io: Io, state: State, { channel, account: accountId }: LoginFlags) {
+  const params = { channel, ...(accountId !== undefined && { accountId }) };
+  return callOnce(io, state, { method: "channels.logout", params, shape: cleared });
+}
+
+async function logoutHere(io: Io, flags: LoginFlags): Promise<Cleared> {
+  const state = await requireState(io);
+  const { adapter, account, config } = await findAccount(state.config, flags.channel, flags.account);
+  const signal = new AbortController().signal;
+  await adapter.logout?.(config, { ...deskOf(io, state, { channel: adapter.id, account, signal }), account, signal });
+  const isCleared = adapter.logout !== undefined;
+  const facts = { channel: adapter.id, accountId: account, cleared: isCleared };
+  return isCleared ? facts : { ...facts, ...adapter.unlinking?.(config) };
+}

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { capabilitiesOf, type Capabilities } from "../../../accounts/channel-capabilities.ts";
+import { hasGateway } from "../../address.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+import { table } from "../../table.ts";
+import { channelsTried } from "./channels.ts";
+import { messageSend, type SendFlags } from "../message/message.ts";
+
+const shape = z.looseObject({
+  channels: z.array(
+    z.looseObject({
+      channel: z.string(),
+      label: z.string(),
+      accountId: z.string().optional(),
+      limits: z.looseObject({
+        text: z.number(),
+        format: z.string(),
+        media: z.number(),
+        caption: z.number().optional(),
+        album: z.number().optional(),
+      }),
+      silent: z.boolean(),
+      login: z.boolean(),
+      logout: z.boolean(),
+      probe: z.boolean(),
+      methods: z.array(z.string()).optional(),
+    }),
+  ),
+});
+
+/** What each account's channel can do; what its connection can is known to a running gateway alone. */
+export async function channelsCapabilities(io: Io, flags: { json?: boolean; channel?: string }): Promise<number> {
+  const state = await readState(io);
+  const { channel } = flags;
+  const params = channel === undefined ? {} : { channel };
+  const { channels } = hasGateway(io, state)
+    ? await callOnce(io, state, { method: "channels.capabilities", params, shape })
+    : { channels: await capabilitiesOf(state.config, channel, () => undefined) };
+  if (flags.json === true) writeJson(io, { channels });
+  else io.out(table(io, COLUMNS, channels.map(rowOf)));
+  return 0;
+}
+
+const COLUMNS = ["CHANNEL", "ACCOUNT", "FORMAT", "TEXT", "FILE", "CAPTION", "ALBUM", "SILENT", "LOGIN", "CAN"];
+
+type Row = Pick<Capabilities, "channel" | "silent" | "login"> & {
+  readonly accountId?: string | undefined;
+  readonly limits: {
+    readonly text: number;
+    readonly format: string;
+    readonly media: number;
+    readonly caption?: number | undefined;
+    readonly album?: number | undefined;
+  };
+  readonly methods?: readonly string[] | undefined;
+};
+
+const rowOf = ({ channel, accountId, limits, silent, login, methods }: Row): readonly string[] => [
+  channel,
+  accountId ?? "(not set up)",
+  limits.format,
+  String(limits.text),
+  `${Math.round(limits.media / 1_048_576)} MB`,
+  String(limits.caption ?? "none"),
+  String(limits.album ?? 1),
+  silent ? "yes" : "no",
+  login ? "yes" : "no",
+  methods?.join(" ") ?? "(not connected)",
+];
+
+/**
+ * Sends a test message and tells what became of it, as `messageSend` does. Without a chat it looks at every account, as
+ * `channelsTried` does.
+ */
+export async function channelsTest(
+  io: Io,
+  flags: Pick<SendFlags, "channel" | "to" | "account" | "json">,
+): Promise<number> {
+  if (flags.to === undefined) return channelsTried(io, flags);
+  const message = `A test message of openclaw, sent ${new Date().toISOString()}.`;
+  return messageSend(io, { ...flags, message });
+}

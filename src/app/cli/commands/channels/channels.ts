@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { channelAccounts } from "../../../../channels/config.ts";
+import { problemText } from "../../../../channels/connection/problem-text.ts";
+import { bundledChannels } from "../../../compose/extensions.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { readState, requireState, type State } from "../../state.ts";
+import { showDuration, table } from "../../table.ts";
+
+const account = z.looseObject({
+  accountId: z.string(),
+  enabled: z.boolean().optional(),
+  running: z.boolean().optional(),
+  connected: z.boolean().optional(),
+  lifecycle: z.string().optional(),
+  retryAt: z.number().nullish(),
+  silentMs: z.number().nullish(),
+  lastInboundAt: z.number().nullish(),
+  activity: z.string().optional(),
+  lastError: z.string().nullish(),
+  fix: z.string().nullish(),
+  notices: z.array(z.looseObject({ problem: z.string(), fix: z.string() })).optional(),
+  unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
+});
+
+export const channelsShape = z.looseObject({
+  channelOrder: z.array(z.string()).optional(),
+  channelAccounts: z.record(z.string(), z.array(account)).optional(),
+});
+
+const probeShape = z.looseObject({
+  accounts: z.array(
+    z.looseObject({
+      channel: z.string(),
+      accountId: z.string(),
+      status: z.string(),
+      message: z.string(),
+      fix: z.string().optional(),
+    }),
+  ),
+});
+type Probed = z.output<typeof probeShape>["accounts"];
+
+export interface StatusFlags {
+  readonly json?: boolean;
+  readonly timeout?: number;
+  readonly channel?: string;
+  readonly probe?: boolean;
+}
+
+/** How each account is connected; with `probe` each platform is asked. Throws GATEWAY_UNREACHABLE without a gateway. */
+export async function channelsStatus(io: Io, flags: StatusFlags): Promise<number> {
+  const state = await readState(io);
+  const { channel, timeout: timeoutMs } = flags;
+  const params = channel === undefined ? {} : { channel };
+  const call = { method: "channels.status", params, shape: channelsShape };
+  const told = await callOnce(io, state, call, { timeoutMs });
+  const probed = flags.probe === true ? await probe(io, state, flags) : undefined;
+  if (flags.json === true) writeJson(io, { ...told, ...(probed && { probes: probed }) });
+  else io.out(channelRows(io, told) + (probed ? `\n${probeRows(io, probed)}` : ""));
+  return probed?.some(({ status }) => status === "fail") === true ? 1 : 0;
+}
+
+const PROBE_MS = 10_000;
+
+async function probe(io: Io, state: State, { channel, timeout = PROBE_MS }: StatusFlags): Promise<Probed> {
+  const params = { timeoutMs: Math.min(timeout, 60_000), ...(channel !== undefined && { channel }) };
+  const call = { method: "channels.probe", params, shape: probeShape };
+  return (await callOnce(io, state, call, { timeoutMs: timeout + 5000 })).accounts;
+}
+
+function probeRows(io: Io, probed: Probed): string {
+  const rows = probed.map((one) => [one.channel, one.accountId, one.status, one.message, one.fix ?? ""]);
+  return table(io, ["CHANNEL", "ACCOUNT", "PLATFORM", "IT SAYS", "FIX"], rows);
+}
+
+/**
+ * Whether each account that is switched on is connected, and what its platform says when it is asked; exit code 1 when one
+ * is not or one refuses. Throws GATEWAY_UNREACHABLE without a gateway.
+ */
+export async function channelsTried(
+  io: Io,
+  flags: Pick<StatusFlags, "json" | "channel"> & { readonly account?: string },
+): Promise<number> {
+  const state = await readState(io);
+  const { channel, account: only } = flags;
+  const params = channel === undefined ? {} : { channel };
+  const told = await callOnce(io, state, { method: "channels.status", params, shape: channelsShape });
+  const accounts = told.channelAccounts ?? {};
+  const probed = await probe(io, state, flags);
+  const rows = probed.flatMap((answer) => {
+    const { accountId } = answer;
+    const found = accounts[answer.channel]?.find((one) => one.accountId === accountId);
+    if (!found || found.enabled === false || (only !== undefined && accountId !== only)) return [];
+    const isWell = found.connected === true && answer.status !== "fail";
+    return [{ ...answer, state: describe(found), ok: isWell }];
+  });
+  if (flags.json === true) writeJson(io, { accounts: rows });
+  else if (rows.length === 0) io.out("No channel is switched on.\n");
+  else io.out(table(io, TRIED, rows.map(triedRow)));
+  return rows.every(({ ok }) => ok) ? 0 : 1;
+}
+
+const TRIED = ["CHANNEL", "ACCOUNT", "STATE", "PLATFORM", "IT SAYS", "FIX"];
+const triedRow = (one: Probed[number] & { readonly state: string }): readonly string[] => [
+  one.channel,
+  one.accountId,
+  one.state,
+  one.status,
+  one.message,
+  one.fix ?? "",
+];
+
+export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string {
+  const rows = Object.entries(told.channelAccounts ?? {}).flatMap(([channel, accounts]) =>
+    accounts.map((one) => [
+      channel,
+      one.accountId,
+      describe(one),
+      ago(one.silentMs),
+      lastHeard(one),
+      [problemText(one), unaskedText(one), ...noticesOf(one)].filter(Boolean).join("; "),
+    ]),
+  );
+  if (rows.length === 0) return "No channel is switched on.\n";
+  return table(io, ["CHANNEL", "ACCOUNT", "STATE", "LAST SIGN", "LAST MESSAGE", "LAST ERROR"], rows);
+}
+
+/** What is to be seen to although the account goes on, each with what mends it. */
+export const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
+  notices.map(({ problem, fix }) => `${problem}. ${fix}`);
+
+/** Undefined when all of its latest outage was asked for. */
+export function unaskedText({ unasked }: z.infer<typeof account>): string | undefined {
+  if (!unasked) return undefined;
+  const [from, until] = [unasked.from, unasked.until].map((at) => new Date(at).toISOString().slice(0, 16));
+  return `not asked for what came from ${from} to ${until} UTC`;
+}
+
+function describe(one: z.infer<typeof account>): string {
+  if (one.enabled === false) return "off";
+  if (one.retryAt != null) return `${one.lifecycle ?? "trouble"}, again in ${showDuration(one.retryAt - Date.now())}`;
+  if (one.activity !== undefined) return one.activity;
+  if (one.lifecycle !== undefined) return one.lifecycle;
+  if (one.connected === true) return "connected";
+  return one.running === true ? "connecting" : "stopped";
+}
+
+const lastHeard = ({ lastInboundAt }: z.infer<typeof account>): string =>
+  lastInboundAt == null ? "" : `${showDuration(Date.now() - lastInboundAt)} ago`;
+
+const ago = (ms: number | null | undefined): string => (ms == null ? "" : `${showDuration(ms)} ago`);
+
+/** The accounts that the config names, whether or not a gateway runs; with `all` the other channels too. Throws the config's problem. */
+export async function channelsList(io: Io, flags: { json?: boolean; all?: boolean }): Promise<number> {
+  const { config } = await requireState(io);
+  const accounts = Object.entries(config.channels).flatMap(([channel, section]) =>
+    channelAccounts(section).map(({ id, config: own }) => ({
+      channel,
+      account: id,
+      enabled: section.enabled && own.enabled,
+      dmPolicy: own.dmPolicy,
+      groupPolicy: own.groupPolicy,
+    })),
+  );
+  const others = flags.all === true ? bundledChannels.filter((id) => !Object.hasOwn(config.channels, id)) : [];
+  if (flags.json === true) writeJson(io, { channels: accounts, ...(flags.all === true && { notSetUp: others }) });
+  else if (accounts.length + others.length === 0) io.out("The config names no channel.\n");
+  else {
+    const rows = accounts.map((one) => [
+      one.channel,
+      one.account,
+      one.enabled ? "on" : "off",
+      one.dmPolicy,
+      one.groupPolicy,
+    ]);
+    const rest = others.map((id) => [id, "", "not set up", "", ""]);
+    io.out(table(io, ["CHANNEL", "ACCOUNT", "STATE", "DIRECT", "GROUPS"], [...rows, ...rest]));
+  }
+  return 0;
+}

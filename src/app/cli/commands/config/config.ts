@@ -1,0 +1,95 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import JSON5 from "json5";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
+import { parseConfigValue } from "../../../config/edit/edit.ts";
+import { loadConfig, readConfigText, type LoadOptions } from "../../../config/load.ts";
+import { nearest } from "../../../config/keys/nearest.ts";
+import { parseConfigText } from "../../../config/parse.ts";
+import { readPath, showPath, valueAt, type KeyPath } from "../../../config/problem.ts";
+import { shownConfig } from "../../../config/shown.ts";
+import { removeConfigValue, writeConfigValue } from "../../../config/edit/write.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { loadOptions } from "../../state.ts";
+
+/** Prints the value in force, or what the file has under a key without effect. Throws NOT_FOUND. */
+export async function configGet(io: Io, key: string, options: { json?: boolean }): Promise<number> {
+  const path = readPath(key);
+  const { load } = await loadOptions(io);
+  const { config } = await loadConfig(load);
+  const found = valueAt(config, path) ?? (await rawValue(load, path));
+  if (found === undefined) throw missing(config, path);
+  const value = shownConfig(found, path);
+  if (options.json === true) writeJson(io, value);
+  else io.out(`${typeof value === "string" ? value : JSON.stringify(value, null, 2)}\n`);
+  return 0;
+}
+
+/** A key that has no effect here has no type either. */
+async function rawValue(load: LoadOptions, path: KeyPath): Promise<unknown> {
+  const text = (await readConfigText(load.path)) ?? "";
+  if (text.trim() === "") return undefined;
+  return valueAt(parseConfigText(text, load.path), path);
+}
+
+function missing(config: unknown, path: KeyPath): OpenClawError {
+  const parent = valueAt(config, path.slice(0, -1));
+  const siblings = typeof parent === "object" && parent !== null ? Object.keys(parent) : [];
+  const near = nearest(String(path.at(-1)), siblings);
+  return new OpenClawError("NOT_FOUND", {
+    message: `${showPath(path)} has no value.`,
+    fix:
+      near === undefined ? "docs/config.md lists the keys." : `Did you mean ${showPath([...path.slice(0, -1), near])}?`,
+  });
+}
+
+/** Changes one value. Throws what `writeConfigValue` throws, and `USAGE` with `strict` on text that is no JSON5. */
+export async function configSet(io: Io, given: { key: string; value: string }, strict: boolean): Promise<number> {
+  const path = readPath(given.key);
+  const file = await setInFile(io, path, strict ? strictValue(given.value) : parseConfigValue(given.value));
+  io.out(`Set ${showPath(path)} in ${file}.\n`);
+  return 0;
+}
+
+/** Changes one value of the file, which is made when it is not there; returns its path. */
+export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<string> {
+  const { load } = await loadOptions(io);
+  try {
+    await mkdir(dirname(load.path), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new OpenClawError("CONFIG_WRITE", {
+      message: `${dirname(load.path)} cannot be made: ${errorText(error)}`,
+      fix: "Check the rights of the directory above it.",
+      cause: error,
+    });
+  }
+  await writeConfigValue(load, path, value);
+  return load.path;
+}
+
+function strictValue(text: string): unknown {
+  try {
+    return JSON5.parse<unknown>(text);
+  } catch (error) {
+    throw new OpenClawError("USAGE", {
+      message: "The value is no JSON5.",
+      fix: `Put text in quotes: '"text"'.`,
+      cause: error,
+    });
+  }
+}
+
+/** Takes one key out of the file. Throws NOT_FOUND when it is not there. */
+export async function configUnset(io: Io, key: string): Promise<number> {
+  const path = readPath(key);
+  const { load } = await loadOptions(io);
+  if (!(await removeConfigValue(load, path))) {
+    throw new OpenClawError("NOT_FOUND", {
+      message: `${showPath(path)} is not in ${load.path}.`,
+      fix: "Nothing to do: its default is in force.",
+    });
+  }
+  io.out(`Took ${showPath(path)} out of ${load.path}.\n`);
+  return 0;
+}

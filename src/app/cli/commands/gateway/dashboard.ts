@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { readGatewayToken } from "../../../config/gateway-token.ts";
+import type { Env } from "../../../config/secrets.ts";
+import { gatewayHost } from "../../address.ts";
+import type { Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+
+/**
+ * Prints the page's address with its token in the fragment, which no server sees. For a person at a desktop the page is
+ * opened without it: everybody on the machine sees what programs are started with, and the page keeps its token.
+ */
+export async function dashboard(io: Io, options: { open: boolean }): Promise<number> {
+  const state = await readState(io);
+  const token = await readGatewayToken(state.paths, state.config);
+  if (!token) {
+    throw new OpenClawError("GATEWAY_UNREACHABLE", {
+      message: "There is no token yet: the gateway has never run on this state directory.",
+      fix: "Start it: openclaw gateway run",
+    });
+  }
+  const port = state.owner?.port ?? state.config.gateway.port;
+  const page = `http://${gatewayHost(state.config)}:${port}/`;
+  io.out(`${page}#token=${encodeURIComponent(token.reveal())}\n`);
+  if (!state.owner) io.err("The gateway does not run now; start it: openclaw gateway run\n");
+  else if (options.open && io.isTerminal && openBrowser(io.env, page)) {
+    io.err("The page opens. Where it asks for the token, follow the address above.\n");
+  }
+  return 0;
+}
+
+/** False where there is no desktop. A browser that cannot be started is no failure: the address is printed. */
+function openBrowser(env: Env, url: string): boolean {
+  const opener = openerOf(env);
+  if (!opener) return false;
+  const [program, ...args] = opener;
+  const child = spawn(program, [...args, url], { detached: true, stdio: "ignore" });
+  child.on("error", () => undefined);
+  child.unref();
+  return true;
+}
+
+function openerOf(env: Env): readonly [string, ...string[]] | undefined {
+  if (env["SSH_CONNECTION"]) return undefined;
+  if (process.platform === "darwin") return ["open"];
+  if (process.platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
+}

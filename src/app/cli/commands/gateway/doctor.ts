@@ -1,0 +1,75 @@
+import { OpenClawError } from "../../../../types/errors.ts";
+import type { Check } from "../../../../types/check.ts";
+import { nearest } from "../../../config/keys/nearest.ts";
+import { applyRepairs } from "../../../doctor/repair.ts";
+import { formatReport, reportJson } from "../../../doctor/report.ts";
+import { runChecks, worst, type CheckReport } from "../../../doctor/run-checks.ts";
+import { accountCheck } from "../../account-check.ts";
+import { canAsk, confirmed } from "../../ask.ts";
+import type { Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
+
+export interface DoctorFlags {
+  readonly json?: boolean;
+  readonly fix?: boolean;
+  readonly repair?: boolean;
+  readonly yes?: boolean;
+  readonly nonInteractive?: boolean;
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
+}
+
+/** Runs the checks, and with `--fix` what they offer. 1 when one still fails, else 0. */
+export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
+  const { collectChecks } = await import("../../../doctor/checks.ts");
+  const checks = choose([...(await collectChecks({ ...io.env })), accountCheck(io)], flags);
+  const wantsFix = flags.fix === true || flags.repair === true;
+  let reports = await look(io, checks);
+  if (wantsFix && reports.some(hasRepair)) {
+    await repair(io, reports, flags);
+    reports = await look(io, checks);
+  }
+  io.out(flags.json === true ? reportJson(reports) : formatReport(reports, { color: io.color }));
+  return worst(reports.flatMap((report) => report.results)) === "fail" ? 1 : 0;
+}
+
+const look = (io: Io, checks: readonly Check[]): Promise<readonly CheckReport[]> =>
+  withProgress(io, "Looking", runChecks(checks));
+
+const hasRepair = (report: CheckReport): boolean => report.results.some((result) => result.repair);
+
+async function repair(io: Io, reports: readonly CheckReport[], flags: DoctorFlags): Promise<void> {
+  // The report is the only thing on standard output, so that a script can read it.
+  const write = (line: string) => io.err(`${line}\n`);
+  if (flags.yes === true || flags.nonInteractive === true) {
+    await applyRepairs(reports, { write });
+    return;
+  }
+  if (!canAsk(io)) {
+    write("Nobody can be asked here, so nothing is changed; add --yes to do this:");
+    await applyRepairs(reports, { write, ask: async () => false });
+    return;
+  }
+  await applyRepairs(reports, { write, ask: confirmed });
+}
+
+/** By id (`app.config`) or room (`app`). Throws `USAGE` on a name that fits none. */
+function choose(checks: readonly Check[], { only, skip }: DoctorFlags): readonly Check[] {
+  const names = checks.flatMap(({ id }) => [id, roomOf(id)]);
+  for (const name of [...(only ?? []), ...(skip ?? [])]) {
+    if (!names.includes(name)) throw unknownCheck(name, names);
+  }
+  const isIn = (list: readonly string[], { id }: Check) => list.includes(id) || list.includes(roomOf(id));
+  return checks.filter((check) => (only === undefined || isIn(only, check)) && !isIn(skip ?? [], check));
+}
+
+const roomOf = (id: string): string => id.split(".")[0] ?? id;
+
+function unknownCheck(name: string, names: readonly string[]): OpenClawError {
+  const near = nearest(name, names);
+  const list = [...new Set(names)].join(", ");
+  return new OpenClawError("USAGE", {
+    message: `There is no check ${name}.`,
+    fix: near === undefined ? `The checks are: ${list}.` : `Did you mean ${near}?`,
+  });
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+import { pairs } from "../../table.ts";
+
+const healthShape = z.looseObject({
+  ok: z.boolean(),
+  problems: z.array(z.string()).optional(),
+  durationMs: z.number().optional(),
+  channelOrder: z.array(z.string()).optional(),
+  sessions: z.looseObject({ count: z.number() }).optional(),
+  contextEngine: z
+    .looseObject({
+      id: z.string(),
+      passedBy: z.object({ runs: z.number(), of: z.number(), why: z.string() }).optional(),
+    })
+    .optional(),
+  eventLoop: z.looseObject({ degraded: z.boolean(), utilization: z.number().optional() }).optional(),
+});
+
+/** Asks the gateway how it is: 0 when it is well, 1 when not. Throws GATEWAY_UNREACHABLE. */
+export async function health(io: Io, options: { json?: boolean; timeout?: number }): Promise<number> {
+  const state = await readState(io);
+  const told = await callOnce(io, state, { method: "health", shape: healthShape }, { timeoutMs: options.timeout });
+  if (options.json === true) writeJson(io, told);
+  else io.out(pairs(io, rowsOf(told)));
+  return told.ok ? 0 : 1;
+}
+
+function rowsOf(told: z.infer<typeof healthShape>): [string, string | undefined][] {
+  const { eventLoop, channelOrder, sessions, durationMs, contextEngine, problems = [] } = told;
+  return [
+    ["Health", told.ok ? "ok" : "not ready"],
+    ["Problems", problems.join("; ") || undefined],
+    ["Load", loadText(eventLoop)],
+    ["Channels", channelOrder && (channelOrder.join(", ") || "none")],
+    ["Context engine", engineText(contextEngine)],
+    ["Sessions", sessions && String(sessions.count)],
+    ["Took", durationMs === undefined ? undefined : `${durationMs} ms`],
+  ];
+}
+
+function loadText(eventLoop: z.infer<typeof healthShape>["eventLoop"]): string | undefined {
+  const load = eventLoop?.utilization;
+  return load === undefined ? undefined : `${Math.round(load * 100)} %${eventLoop?.degraded ? ", too much" : ""}`;
+}
+
+function engineText(engine: z.infer<typeof healthShape>["contextEngine"]): string | undefined {
+  if (!engine?.passedBy) return undefined;
+  const { runs, of, why } = engine.passedBy;
+  return `passed by in ${runs} of its last ${of} runs. ${why}`;
+}

@@ -1,0 +1,137 @@
+import type { z } from "zod";
+import { modelName } from "../../../../types/run/model.ts";
+import { hasGateway } from "../../address.ts";
+import { withGateway } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { strangersText } from "../../../strangers-text.ts";
+import { readState, type State } from "../../state.ts";
+import { pairs, showDuration } from "../../table.ts";
+import { gatewayJson, lookAtGateway, type GatewayLook, type GatewayStatus } from "./gateway-look.ts";
+import { channelRows, channelsShape } from "../channels/channels.ts";
+import { sessionRows, sessionsShape } from "../sessions/session-rows.ts";
+
+export interface StatusFlags {
+  readonly json?: boolean;
+  readonly all?: boolean;
+  readonly deep?: boolean;
+  readonly timeout?: number;
+}
+
+type Rows = readonly (readonly [string, string | undefined])[];
+
+/** All that is worth knowing at a glance; works without a gateway. */
+export async function status(io: Io, flags: StatusFlags): Promise<number> {
+  const state = await readState(io);
+  const look = await lookAtGateway(io, state, flags.timeout);
+  const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
+  if (flags.json === true) {
+    writeJson(io, statusJson(state, look, more));
+    return 0;
+  }
+  io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look)]));
+  if (more.channels) io.out(`\n${channelRows(io, more.channels)}`);
+  if (more.sessions) io.out(`\n${sessionRows(io, more.sessions.sessions)}`);
+  return 0;
+}
+
+interface More {
+  readonly channels?: z.infer<typeof channelsShape>;
+  readonly sessions?: z.infer<typeof sessionsShape>;
+}
+
+function askMore(io: Io, state: State, { all, deep }: StatusFlags): Promise<More> {
+  if (all !== true && deep !== true) return Promise.resolve({});
+  return withGateway(io, state, async (client) => ({
+    channels: await client.call("channels.status", {}, channelsShape),
+    ...(all === true && { sessions: await client.call("sessions.list", { limit: 20 }, sessionsShape) }),
+  }));
+}
+
+function statusJson(state: State, look: GatewayLook, more: More): object {
+  const { paths, problem, config } = state;
+  return {
+    stateDir: paths.stateDir,
+    config: { path: paths.configPath, valid: problem === undefined, ...(problem && { problem: problem.message }) },
+    gateway: gatewayJson(look),
+    model: config.agents.defaults.model ?? null,
+    ...(look.status && { status: look.status }),
+    ...more,
+  };
+}
+
+function gatewayRows({ url, pid, status: told, problem }: GatewayLook): Rows {
+  const at = pid === undefined ? url : `${url} (pid ${pid})`;
+  if (!told) return [["Gateway", pid === undefined ? "not running; start it: openclaw gateway run" : problem?.message]];
+  const { version, uptimeMs, ready } = told;
+  return [
+    ["Gateway", `${version ?? "running"} at ${at}`],
+    ["Up for", uptimeMs === undefined ? undefined : showDuration(uptimeMs)],
+    ["Ready", ready && readyText(ready)],
+    ["Model", modelText(told)],
+    ["Channels", channelsText(told)],
+    ["Work", workText(told)],
+    ["Messages", messagesText(told)],
+    ["Strangers", told.strangers && strangersText(told.strangers)],
+    ["Last day", dayText(told)],
+  ];
+}
+
+/** It serves its clients and still may have what somebody has to look at. */
+function readyText({ ok, problems = [] }: NonNullable<GatewayStatus["ready"]>): string {
+  const told = problems.join("; ");
+  if (!ok) return told === "" ? "no" : told;
+  return told === "" ? "yes" : `yes, but ${told}`;
+}
+
+function modelText({ model }: GatewayStatus): string | undefined {
+  if (!model) return undefined;
+  const remark = model.problem ?? (model.demo === true ? "the built-in demo" : undefined);
+  return `${modelName(model)}${remark === undefined ? "" : ` (${remark})`}`;
+}
+
+const channelsText = ({ channels }: GatewayStatus): string | undefined =>
+  channels && (channels.map((one) => `${one.channel}/${one.accountId} ${one.lifecycle}`).join(", ") || "none");
+
+function workText({ activeRuns, journal, sessions, connections }: GatewayStatus): string {
+  const counts = [
+    [activeRuns, "runs now"],
+    [journal?.openInbox, "messages open"],
+    [journal?.unknownOutbox, "sends of unknown fate"],
+    [sessions?.count, "sessions"],
+    [connections, "clients"],
+  ] as const;
+  return counts.flatMap(([count, word]) => (count === undefined ? [] : `${count} ${word}`)).join(", ");
+}
+
+/** Only what an operator should look at. */
+function messagesText({ journal }: GatewayStatus): string | undefined {
+  if (!journal) return undefined;
+  const { oldestInboxAt, staleLastDay = 0, failedOutboxLastDay = 0 } = journal;
+  const age = oldestInboxAt === undefined ? 0 : Date.now() - oldestInboxAt;
+  const words = [
+    age < LATE_MS ? [] : `one without an outcome for ${showDuration(age)}: openclaw inbox list`,
+    staleLastDay === 0 ? [] : `${staleLastDay} too old to be answered after an outage: openclaw inbox list --all`,
+    failedOutboxLastDay === 0 ? [] : `${failedOutboxLastDay} replies given up: openclaw outbox list`,
+  ].flat();
+  return words.length === 0 ? undefined : words.join("; ");
+}
+
+/** Longer than a run may take by default. */
+const LATE_MS = 15 * 60_000;
+
+function dayText({ lastDay }: GatewayStatus): string | undefined {
+  if (!lastDay) return undefined;
+  const { runs, failed, input, output, costUsd } = lastDay;
+  return `${runs} runs, ${failed} failed, ${input} tokens in, ${output} out, $${costUsd.toFixed(2)}`;
+}
+
+function configRows({ paths, problem, config }: State, { status: told }: GatewayLook): Rows {
+  const channels = Object.entries(config.channels).flatMap(([id, channel]) => (channel.enabled ? id : []));
+  const offline: Rows = told || problem ? [] : [["Channels", channels.join(", ") || "none"]];
+  const wrong = problem?.message ?? told?.config?.problems?.[0]?.message;
+  return [
+    ["State", paths.stateDir],
+    ["Config", wrong === undefined ? paths.configPath : `${wrong} (run: openclaw config validate)`],
+    ...offline,
+  ];
+}

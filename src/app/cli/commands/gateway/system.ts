@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+import { showDuration, table } from "../../table.ts";
+import { timeOf } from "../runs/run-figures.ts";
+
+interface Json {
+  readonly json?: boolean;
+}
+
+const agentShape = z.looseObject({
+  agentId: z.string(),
+  at: z.number(),
+  cause: z.string(),
+  everyMs: z.number(),
+  nextAt: z.number().optional(),
+  skipped: z.string().optional(),
+  problem: z.string().optional(),
+  inbox: z.number().optional(),
+  state: z.string().optional(),
+  outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),
+});
+const heartbeatsShape = z.looseObject({ enabled: z.boolean(), agents: z.array(agentShape) });
+type Told = z.output<typeof heartbeatsShape>;
+type AgentLine = z.output<typeof agentShape>;
+
+/** When each agent was last woken, and what came of it. Throws GATEWAY_UNREACHABLE. */
+export async function heartbeatLast(io: Io, flags: Json): Promise<number> {
+  const told = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsShape });
+  return show(io, told, flags);
+}
+
+/** Until the next start of the gateway; `agents.defaults.heartbeat.every` set to `0m` is for good. */
+export async function heartbeatSwitch(io: Io, enabled: boolean, flags: Json): Promise<number> {
+  const call = { method: "set-heartbeats", params: { enabled }, shape: heartbeatsShape };
+  return show(io, await callOnce(io, await readState(io), call), flags);
+}
+
+/** Wakes an agent now. */
+export async function heartbeatNow(io: Io, flags: Json & { agent?: string }): Promise<number> {
+  const params = flags.agent === undefined ? {} : { agentId: flags.agent };
+  return show(io, await callOnce(io, await readState(io), { method: "wake", params, shape: heartbeatsShape }), flags);
+}
+
+export interface EventFlags extends Json {
+  readonly text: string;
+  readonly mode: "now" | "next-heartbeat";
+  readonly agent?: string;
+}
+
+/** Gives an agent news, and wakes it for them unless they can wait. */
+export async function systemEvent(io: Io, { text, mode, agent, json }: EventFlags): Promise<number> {
+  const params = { text, mode, ...(agent !== undefined && { agentId: agent }) };
+  const told = await callOnce(io, await readState(io), { method: "wake", params, shape: z.looseObject({}) });
+  if (json === true) writeJson(io, told);
+  else io.out(mode === "now" ? "Told; the agent is being woken.\n" : "Told; it is read with the agent's next turn.\n");
+  return 0;
+}
+
+function show(io: Io, told: Told, { json }: Json): number {
+  if (json === true) writeJson(io, told);
+  else if (told.agents.length === 0) io.out("No agent has a heartbeat: agents.defaults.heartbeat.every is 0m.\n");
+  else io.out(table(io, ["AGENT", "EVERY", "NEXT", "LAST", "WHAT CAME OF IT"], told.agents.map(cells)));
+  return 0;
+}
+
+function cells(line: AgentLine): readonly string[] {
+  const hasBeen = line.skipped !== undefined || line.inbox !== undefined;
+  return [
+    line.agentId,
+    showDuration(line.everyMs),
+    line.nextAt === undefined ? "switched off" : timeOf(line.nextAt),
+    hasBeen ? timeOf(line.at) : "-",
+    [
+      hasBeen ? resultOf(line) : "not since the gateway's start",
+      ...(line.problem === undefined ? [] : [`not in a chat: ${line.problem}`]),
+    ].join("; "),
+  ];
+}
+
+/** What people call the outcomes of the inbox here. */
+const ENDS: Readonly<Record<string, string>> = {
+  silent: "nothing needed attention",
+  replied: "it had something to say",
+};
+
+function resultOf({ skipped, outcome, inbox }: AgentLine): string {
+  if (skipped !== undefined) return `skipped: ${skipped}`;
+  if (!outcome) return `at work: openclaw inbox show ${inbox}`;
+  const end = ENDS[outcome.kind] ?? outcome.kind;
+  return outcome.why === undefined ? end : `${end}: ${outcome.why}`;
+}

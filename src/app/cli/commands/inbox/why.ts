@@ -1,0 +1,33 @@
+import { why } from "../../../messages/why.ts";
+import { cleanText, writeJson, type Io } from "../../io.ts";
+import { dim } from "../../table.ts";
+import { whyShape } from "../message/message-shapes.ts";
+import { askMessages } from "../message/message-source.ts";
+import { timeOf } from "../runs/run-figures.ts";
+
+/** What became of a message, step by step. Throws NOT_FOUND, and USAGE when its id may mean several. */
+export async function whyMessage(io: Io, id: string, flags: { channel?: string; json?: boolean }): Promise<number> {
+  const { channel } = flags;
+  const params = { id, ...(channel !== undefined && { channel }) };
+  const { stories } = await askMessages(io, {
+    method: "messages.why",
+    params,
+    shape: whyShape,
+    here: (journal) => why(journal, params),
+  });
+  if (flags.json === true) writeJson(io, { stories });
+  else io.out(stories.map(({ steps }) => storyText(io, steps)).join("\n"));
+  return 0;
+}
+
+/** Names of steps are padded to the longest. */
+const NAME_WIDTH = 9;
+const NO_TIME = " ".repeat(timeOf(0).length);
+
+function storyText(io: Io, steps: readonly { at?: number | undefined; step: string; text: string }[]): string {
+  const lines = steps.map(({ at, step, text }) => {
+    const time = at === undefined ? NO_TIME : timeOf(at);
+    return `${dim(io, `${time}  ${step.padEnd(NAME_WIDTH)}`)}  ${cleanText(text).replaceAll(/\s+/g, " ")}\n`;
+  });
+  return lines.join("");
+}

@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import type { z } from "zod";
+import { resolveAlias } from "../../../../sessions/keys.ts";
+import type { OpenJournal } from "../../../../store/journal/journal.ts";
+import type { RowFilter } from "../../../../store/journal/messages.ts";
+import { openJournalToRead, type MessageSource } from "../../../../store/journal/read-only.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { journalPath } from "../../../config/paths.ts";
+import { resolveAgents } from "../../../config/settings.ts";
+import type { Desk, Done } from "../../../messages/act.ts";
+import { hasGateway } from "../../address.ts";
+import { callOnce } from "../../call-gateway.ts";
+import type { Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+import { doneShape } from "./message-shapes.ts";
+
+/** What is asked about messages: of the gateway, or of the journal when none runs. */
+export interface Question<T> {
+  readonly method: string;
+  readonly params: object;
+  readonly shape: z.ZodType<T>;
+  here(journal: MessageSource): Promise<unknown>;
+}
+
+/** Throws what the question throws. */
+export async function askMessages<T>(io: Io, question: Question<T>): Promise<T> {
+  const state = await readState(io);
+  if (hasGateway(io, state)) return callOnce(io, state, question);
+  const path = journalPath(state.paths);
+  if (!existsSync(path)) return question.shape.parse(await question.here(EMPTY));
+  const journal = await openJournalToRead(path);
+  try {
+    return question.shape.parse(await question.here(journal));
+  } finally {
+    await journal.close();
+  }
+}
+
+export interface ListAsked {
+  readonly channel?: string;
+  readonly session?: string;
+  readonly all?: boolean;
+  readonly limit: number;
+}
+
+/** The parameters of a list over the protocol, and the same for the journal. */
+export async function filtersOf(
+  io: Io,
+  { channel, session, all, limit }: ListAsked,
+): Promise<{ params: object; filter: RowFilter }> {
+  const isOpen = all !== true;
+  const { config, paths } = await readState(io);
+  const [first] = resolveAgents(config, { home: homedir(), stateDir: paths.stateDir });
+  const sessionKey = session === undefined || !first ? undefined : resolveAlias(session, first.id);
+  return {
+    params: {
+      limit,
+      open: isOpen,
+      ...(channel !== undefined && { channel }),
+      ...(session !== undefined && { sessionKey: session }),
+    },
+    filter: { channel, sessionKey, isOpen },
+  };
+}
+
+/** Has something done to a row: by the gateway, or in the journal when none runs. Throws what `here` throws. */
+export async function actOnRow(
+  io: Io,
+  method: string,
+  given: string,
+  here: (desk: Desk, id: number) => Promise<Done>,
+): Promise<Done> {
+  const id = rowNumber(given);
+  const state = await readState(io);
+  if (hasGateway(io, state)) return callOnce(io, state, { method, params: { id }, shape: doneShape });
+  const path = journalPath(state.paths);
+  if (!existsSync(path)) return here({ journal: NOTHING }, id);
+  const { openJournal } = await import("../../../../store/journal/journal.ts");
+  const journal: OpenJournal = await openJournal({ path, bootId: `cli-${process.pid}` });
+  try {
+    return await here({ journal }, id);
+  } finally {
+    await journal.close();
+  }
+}
+
+/** `12` or `#12`. Throws USAGE for anything else. */
+export function rowNumber(given: string): number {
+  const digits = /^#?(\d{1,15})$/.exec(given)?.[1];
+  if (digits !== undefined && Number(digits) > 0) return Number(digits);
+  throw new OpenClawError("USAGE", {
+    message: `${given} is no row.`,
+    fix: "Rows are numbers, in the first column of `openclaw inbox list` and `openclaw outbox list`.",
+  });
+}
+
+const none = async () => [];
+const nothing = async () => undefined;
+const NO_ROWS = {
+  inboxRows: none,
+  inboxRow: nothing,
+  inboxOfMessage: none,
+  againOf: none,
+  seen: nothing,
+  outboxRows: none,
+  outboxRow: nothing,
+  outboxOfMessage: none,
+  outboxOf: none,
+};
+
+/** A state directory in which nothing came in yet. */
+const EMPTY: MessageSource = {
+  messages: NO_ROWS,
+  runs: { recent: none, find: nothing, beginningWith: none },
+  inbox: { ofRun: none },
+  outbox: { ofRun: none },
+  texts: { get: nothing },
+};
+
+/** The same for acts, which all end at the row that is not there. */
+const NOTHING: Desk["journal"] = {
+  messages: { ...NO_ROWS, runAgain: nothing, sendAgain: nothing },
+  inbox: { accept: none, claim: none, finish: nothing, finishTurn: nothing, open: none, find: nothing, ofRun: none },
+  outbox: {
+    plan: none,
+    mark: nothing,
+    open: none,
+    untold: none,
+    unansweredQuestions: none,
+    of: none,
+    ofRun: none,
+    notePreview: nothing,
+    forgetPreview: nothing,
+    isSent: async () => false,
+    previewOf: nothing,
+    notePreviewLength: nothing,
+    previewLengthOf: async () => 0,
+  },
+};

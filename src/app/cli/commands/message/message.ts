@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { z } from "zod";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { cleanText, writeJson, type Io } from "../../io.ts";
+import { readState } from "../../state.ts";
+
+export interface SendFlags {
+  readonly channel?: string;
+  readonly to?: string;
+  readonly target?: string;
+  readonly message?: string;
+  readonly media?: readonly string[];
+  readonly replyTo?: string;
+  readonly account?: string;
+  readonly threadId?: string;
+  readonly asVoice?: boolean;
+  readonly silent?: boolean;
+  readonly idempotencyKey?: string;
+  readonly timeout?: number;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+const sentShape = z.looseObject({
+  state: z.enum(["sent", "queued", "failed", "dry-run"]),
+  channel: z.string(),
+  accountId: z.string(),
+  chatId: z.string(),
+  chatKind: z.string(),
+  messageId: z.string().optional(),
+  reason: z.string().optional(),
+  /** Why the account is not connected, with what mends it. */
+  problem: z.string().optional(),
+  /** It is not tried again before a person has mended it. */
+  isDead: z.boolean().optional(),
+  possibleRepeat: z.boolean().optional(),
+  /** Told when it was asked for. */
+  silent: z.boolean().optional(),
+});
+type Sent = z.output<typeof sentShape>;
+
+const WAIT_MS = 20_000;
+/** One frame of the protocol holds 25 MB, and base64 is a third longer. */
+const MOST_BYTES = 18 * 1_048_576;
+
+/**
+ * Sends a message into a chat through the gateway's outbox and tells what became of it: 0 sent, or waiting for the platform;
+ * 1 when the platform did not take it, or the account has to be mended before anything leaves. Throws GATEWAY_UNREACHABLE without a gateway, USAGE for what cannot be sent.
+ */
+export async function messageSend(io: Io, flags: SendFlags): Promise<number> {
+  const { timeout = WAIT_MS } = flags;
+  const params = { ...(await paramsOf(flags)), timeoutMs: timeout, tellFailure: true };
+  const state = await readState(io);
+  const call = { method: "send", params, shape: sentShape };
+  const sent = await callOnce(io, state, call, { timeoutMs: timeout + 30_000 });
+  const isStuck = sent.state === "failed" || sent.isDead === true;
+  if (flags.json === true) writeJson(io, sent);
+  else if (isStuck) io.err(`${cleanText(tell(sent))}\n`);
+  else io.out(`${cleanText(tell(sent))}\n`);
+  return isStuck ? 1 : 0;
+}
+
+function tell(sent: Sent): string {
+  const where = `${sent.channel} ${sent.chatKind === "group" ? "group" : "chat"} ${sent.chatId} (${sent.accountId})`;
+  const sound = sent.silent === false ? ` With a sound: ${sent.channel} has no silent messages.` : "";
+  if (sent.state === "dry-run") return `Would be sent to ${where}.${sound}`;
+  if (sent.state === "failed") return `Not sent to ${where}: ${sent.reason ?? "unknown"}.`;
+  if (sent.state === "queued") return `Waits for ${where}: ${whyWaiting(sent)}${sound}`;
+  const repeat = sent.possibleRepeat === true ? " It may be there twice." : "";
+  return `Sent to ${where} as ${sent.messageId ?? "a message without an id"}.${repeat}${sound}`;
+}
+
+function whyWaiting({ problem, isDead, reason }: Sent): string {
+  if (problem === undefined) return `${reason ?? "the platform has not answered yet"}.`;
+  const until = isDead === true ? ", and stays so until that is mended" : "";
+  return `the account is not connected${until}. ${problem}${/[.!?]$/.test(problem) ? "" : "."}`;
+}
+
+async function paramsOf(flags: SendFlags): Promise<object> {
+  const to = flags.to ?? flags.target;
+  if (to === undefined) throw usage("Whom it is for is missing.", "Add --to <chat>.");
+  if (flags.message === undefined && flags.media === undefined) {
+    throw usage("There is nothing to send.", "Add --message <text> or --media <file or address>.");
+  }
+  const given = {
+    to,
+    message: flags.message,
+    channel: flags.channel,
+    accountId: flags.account,
+    replyToId: flags.replyTo,
+    threadId: flags.threadId,
+    asVoice: flags.asVoice,
+    silent: flags.silent,
+    dryRun: flags.dryRun,
+    idempotencyKey: flags.idempotencyKey ?? randomUUID(),
+    ...(await mediaOf(flags.media ?? [])),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Files go as they are: who types their names may read them. They go before what is fetched. */
+async function mediaOf(media: readonly string[]): Promise<object> {
+  const isAddress = (one: string): boolean => /^https?:\/\//i.test(one);
+  const mediaUrls = media.filter(isAddress);
+  const files: { buffer: string; filename: string }[] = [];
+  let left = MOST_BYTES;
+  for (const one of media.filter((name) => !isAddress(name))) {
+    const bytes = await fileAt(one.replace(/^file:\/\//, ""), left);
+    left -= bytes.length;
+    files.push({ buffer: bytes.toString("base64"), filename: basename(one) });
+  }
+  return { ...(mediaUrls.length > 0 && { mediaUrls }), ...(files.length > 0 && { files }) };
+}
+
+async function fileAt(path: string, most: number): Promise<Buffer> {
+  const facts = await stat(path).catch((error: unknown) => {
+    throw usage(`${path} cannot be read: ${errorText(error)}`, "Check the path.");
+  });
+  if (!facts.isFile()) throw usage(`${path} is no file.`, "Check the path.");
+  if (facts.size <= most) return readFile(path);
+  throw usage(`The files are larger than ${MOST_BYTES / 1_048_576} MB.`, "Give web addresses instead.");
+}
+
+const usage = (message: string, fix: string): OpenClawError => new OpenClawError("USAGE", { message, fix });

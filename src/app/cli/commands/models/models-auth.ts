@@ -1,0 +1,168 @@
+import { text as readAll } from "node:stream/consumers";
+import type { Credential } from "../../../../providers/auth/credential.ts";
+import { reportProfiles, type ProfileReport } from "../../../../providers/auth/report.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { Secret } from "../../../../types/secret.ts";
+import { askHidden, canAsk } from "../../ask.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { table } from "../../table.ts";
+import { openModelRoom, type ModelRoom } from "./models-room.ts";
+import { profileJson, profileRow } from "./models-status.ts";
+import { own } from "../../../../utils/own.ts";
+
+interface ProviderFlag {
+  readonly provider?: string;
+}
+
+/** The stored keys, in the order in which they are tried. */
+export async function authList(io: Io, flags: ProviderFlag & { json?: boolean }): Promise<number> {
+  const room = await openModelRoom(io);
+  const reports = (await reportStored(room)).filter(
+    ({ provider }) => flags.provider === undefined || provider === flags.provider,
+  );
+  if (flags.json === true) {
+    writeJson(io, { storePath: room.credentials.path, profiles: reports.map(profileJson) });
+    return 0;
+  }
+  const rows = reports.map(profileRow);
+  io.out(rows.length === 0 ? "No stored key.\n" : table(io, ["KEY", "KIND", "STATE", "WHOSE"], rows));
+  return 0;
+}
+
+async function reportStored({ credentials, models, rests, state }: ModelRoom): Promise<readonly ProfileReport[]> {
+  const stored = await credentials.read();
+  const providers = [...new Set([...stored.profiles.values()].map((credential) => credential.provider))].toSorted();
+  const all = await Promise.all(
+    providers.map(async (provider) => {
+      const usable = await models.profiles({ provider, id: "model" });
+      return reportProfiles(provider, usable, { stored, auth: state.config.auth, rests, now: Date.now() });
+    }),
+  );
+  return all.flat().filter(({ id }) => stored.profiles.has(id));
+}
+
+export interface AddFlags {
+  readonly provider?: string;
+  readonly profileId?: string;
+  readonly expiresIn?: number;
+}
+
+/** Stores an API key, typed without an echo or read from a pipe. Throws USAGE on an empty one. */
+export async function authAdd(io: Io, flags: AddFlags & { readonly provider: string }): Promise<number> {
+  const id = flags.profileId ?? `${flags.provider}:default`;
+  checkId(id, flags.provider);
+  const key = await readSecret(io, `API key of ${flags.provider}: `);
+  return store(io, id, { type: "api_key", provider: flags.provider, key });
+}
+
+/** Stores a token, such as one of `claude setup-token`, from standard input. Throws USAGE. */
+export async function authPasteToken(io: Io, flags: AddFlags): Promise<number> {
+  const provider = flags.provider ?? flags.profileId?.split(":")[0];
+  if (provider === undefined || provider === "") {
+    throw new OpenClawError("USAGE", {
+      message: "Whose token is it?",
+      fix: "Add --provider anthropic, or --profile-id anthropic:work.",
+    });
+  }
+  const id = flags.profileId ?? `${provider}:manual`;
+  checkId(id, provider);
+  const token = await readSecret(io, `Token of ${provider}: `);
+  const { expiresIn } = flags;
+  const expires = expiresIn === undefined ? {} : { expires: Date.now() + expiresIn };
+  return store(io, id, { type: "token", provider, token, ...expires });
+}
+
+async function store(io: Io, id: string, credential: Credential): Promise<number> {
+  const { credentials } = await openModelRoom(io);
+  await credentials.put(id, credential);
+  io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
+  return 0;
+}
+
+/** The names of keys that nobody stored are taken. Throws USAGE. */
+export function checkId(id: string, provider: string): void {
+  const [owner, ...name] = id.split(":");
+  const isTaken = ["config", "env", "none"].includes(name.join(":"));
+  if (owner === provider && name.join(":") !== "" && !isTaken && !/\s/.test(id)) return;
+  throw new OpenClawError("USAGE", {
+    message: `"${id}" is no name for a key of ${provider}.`,
+    fix: `Write it as ${provider}:work; config, env and none are taken.`,
+  });
+}
+
+/** From a pipe as it is, from a person unseen. */
+async function readSecret(io: Io, question: string): Promise<Secret> {
+  const given = (canAsk(io) ? await askHidden(question) : await readPiped()).trim();
+  if (given !== "" && !/\s/.test(given)) return new Secret(given);
+  throw new OpenClawError("USAGE", {
+    message: given === "" ? "Nothing was given." : "A key is one word, without blanks.",
+    fix: "Paste it, or pipe it in: openclaw models auth paste-token --provider anthropic < file",
+  });
+}
+
+/** For whoever waits for an answer where nobody sits. */
+export const nobodyToAsk = (why: string): OpenClawError =>
+  new OpenClawError("USAGE", {
+    message: `${why} There is nobody to ask here.`,
+    fix: "Run it in a terminal, or pipe a token into: openclaw models auth paste-token --provider <id>",
+  });
+
+async function readPiped(): Promise<string> {
+  if (process.stdin.isTTY === true) throw nobodyToAsk("A key is needed.");
+  return readAll(process.stdin);
+}
+
+/** Takes a stored key away; the provider itself is not told. Throws NOT_FOUND. */
+export async function authLogout(io: Io, id: string): Promise<number> {
+  const { credentials } = await openModelRoom(io);
+  if (!(await credentials.remove(id))) throw await unknownKey({ credentials }, id);
+  io.out(`${id} is gone from ${credentials.path}.\n`);
+  return 0;
+}
+
+async function unknownKey({ credentials }: Pick<ModelRoom, "credentials">, id: string): Promise<OpenClawError> {
+  const ids = [...(await credentials.read()).profiles.keys()];
+  return new OpenClawError("NOT_FOUND", {
+    message: `There is no stored key "${id}".`,
+    fix: ids.length === 0 ? "Nothing is stored." : `Stored are: ${ids.join(", ")}.`,
+  });
+}
+
+/** The order in which the stored keys of a provider are tried, and where it comes from. */
+export async function orderGet(io: Io, flags: { provider: string; json?: boolean }): Promise<number> {
+  const { provider } = flags;
+  const room = await openModelRoom(io);
+  const { order } = await room.credentials.read();
+  const byConfig = own(room.state.config.auth.order, provider);
+  const source = byConfig ? "auth.order" : "the credentials file";
+  const given = byConfig ?? own(order, provider);
+  const tried = (await room.models.profiles({ provider, id: "model" })).map(({ profile }) => profile.id);
+  if (flags.json === true) writeJson(io, { provider, order: given ?? null, source: given ? source : null, tried });
+  else io.out(`${tried.length === 0 ? "No key." : tried.join("\n")}\n`);
+  if (flags.json !== true) io.err(given ? `By ${source}.\n` : "By the usual rule: logins, tokens, keys.\n");
+  return 0;
+}
+
+/** Orders the stored keys of a provider; those not named are left out. Throws NOT_FOUND, USAGE. */
+export async function orderSet(io: Io, provider: string, ids: readonly string[]): Promise<number> {
+  const room = await openModelRoom(io);
+  const { profiles } = await room.credentials.read();
+  for (const id of ids) {
+    const owner = profiles.get(id)?.provider;
+    if (owner === undefined) throw await unknownKey(room, id);
+    if (owner !== provider)
+      throw new OpenClawError("USAGE", { message: `${id} is a key of ${owner}.`, fix: `Name keys of ${provider}.` });
+  }
+  await room.credentials.setOrder(provider, [...new Set(ids)]);
+  io.out(`Keys of ${provider} are tried in this order: ${ids.join(", ")}.\n`);
+  if (own(room.state.config.auth.order, provider)) io.err("It has no effect while the config has auth.order for it.\n");
+  return 0;
+}
+
+/** Gives the order back to the usual rule. */
+export async function orderClear(io: Io, provider: string): Promise<number> {
+  const { credentials } = await openModelRoom(io);
+  if (Object.hasOwn((await credentials.read()).order, provider)) await credentials.setOrder(provider, undefined);
+  io.out(`Keys of ${provider} are tried by the usual rule.\n`);
+  return 0;
+}

@@ -1,0 +1,84 @@
+import { loginNames, loginOf, loginProvider, type LoginTalk } from "../../../../providers/auth/renew.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { askLine, canAsk } from "../../ask.ts";
+import { cleanText, type Io } from "../../io.ts";
+import { checkId, nobodyToAsk } from "./models-auth.ts";
+import { openModelRoom } from "./models-room.ts";
+
+export interface LoginFlags {
+  readonly provider: string;
+  readonly profileId?: string;
+}
+
+/** Logs in with a subscription in the browser and stores the login. Throws USAGE where nobody sits or there is no such login. */
+export async function authLogin(io: Io, flags: LoginFlags): Promise<number> {
+  const { provider } = flags;
+  const id = flags.profileId ?? `${provider}:default`;
+  checkId(id, provider);
+  const sdk = await loginProvider(provider);
+  if (!sdk) throw await noSuchLogin(provider);
+  if (!canAsk(io)) throw nobodyToAsk("A login needs a terminal.");
+  const { credentials } = await openModelRoom(io);
+  // A broken file is told before somebody has logged in for nothing.
+  await credentials.read();
+  const over = new AbortController();
+  const found = await sdk
+    .login(callbacks(io, over.signal))
+    .catch((error: unknown) => {
+      throw refused(sdk.name, error);
+    })
+    // A question that nobody has to answer any more would keep the process.
+    .finally(() => over.abort());
+  await credentials.put(id, loginOf({ provider }, found));
+  io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
+  return 0;
+}
+
+async function noSuchLogin(provider: string): Promise<OpenClawError> {
+  const names = await loginNames();
+  return new OpenClawError("USAGE", {
+    message: `There is no login for "${provider}".`,
+    fix: `Logins: ${names.join(", ")}; others take a key: openclaw models auth add --provider ${provider}`,
+  });
+}
+
+function callbacks(io: Io, signal: AbortSignal): LoginTalk {
+  return {
+    signal,
+    onAuth({ url, instructions }) {
+      io.err(`Open this address:\n  ${cleanText(url)}\n`);
+      if (instructions !== undefined) io.err(`${cleanText(instructions)}\n`);
+    },
+    onProgress: (message) => io.err(`${cleanText(message)}\n`),
+    onPrompt: ({ message, placeholder }) =>
+      askLine(`${cleanText(message)}${placeholder === undefined ? "" : ` (${placeholder})`} `),
+    onManualCodeInput: () => pasted(signal),
+    async onSelect({ message, options }) {
+      options.forEach(({ label }, index) => io.err(`  ${index + 1}  ${cleanText(label)}\n`));
+      const answer = Number(await askLine(`${cleanText(message)} [1-${options.length}] `));
+      return options[answer - 1]?.id;
+    },
+  };
+}
+
+/** The browser may be on another machine: then its last address is pasted here. Waits on when the browser was quicker. */
+function pasted(signal: AbortSignal): Promise<string> {
+  return askLine("Paste the address or code here if the browser cannot come back by itself: ", signal).catch(
+    (error: unknown) => {
+      if (signal.aborted) return "";
+      throw error;
+    },
+  );
+}
+
+/** The SDK's words may quote the answer with its tokens: only the first words and the status are shown. */
+function refused(name: string, cause: unknown): OpenClawError {
+  const text = cause instanceof Error ? cause.message : "";
+  const status = /\bstatus=(\d{3})|\b([45]\d\d)\b/.exec(text);
+  const code = status?.[1] ?? status?.[2];
+  const port = /EADDRINUSE/.test(text) ? " because another login holds its port" : "";
+  return new OpenClawError("MODEL_KEY_MISSING", {
+    message: `${name} did not let you in${port}${code === undefined ? "" : ` (HTTP ${code})`}.`,
+    fix: "Try it again; a key works too: openclaw models auth add --provider <id>",
+  });
+}

@@ -1,0 +1,74 @@
+import type { Models } from "../../../../providers/catalog.ts";
+import { callModel, type CallFacts } from "../../../../providers/call.ts";
+import { classifyFailure } from "../../../../providers/failure.ts";
+import type { ModelRef } from "../../../../types/run/model.ts";
+import { modelName } from "../../../../types/run/model.ts";
+import type { FailureKind } from "../../../../types/run/run.ts";
+
+/** A key at a model, as one small call found it. */
+export interface Probe {
+  readonly profileId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly status: "ok" | FailureKind;
+  readonly latencyMs: number;
+  /** What the provider said, without secrets. */
+  readonly error?: string;
+}
+
+export interface ProbeLimits {
+  readonly timeoutMs: number;
+  readonly maxTokens: number;
+  /** Calls at the same time. */
+  readonly concurrency: number;
+}
+
+export interface Target {
+  readonly ref: ModelRef;
+  readonly profile: string;
+}
+
+/** Asks each key for a few tokens, past rests and without changing any. Never rejects. */
+export async function probeAll(
+  models: Models,
+  targets: readonly Target[],
+  limits: ProbeLimits,
+): Promise<readonly Probe[]> {
+  const found: Probe[] = [];
+  const left = [...targets.entries()];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) found[next[0]] = await probe(models, next[1], limits);
+  };
+  await Promise.all(Array.from({ length: limits.concurrency }, work));
+  return found;
+}
+
+async function probe(models: Models, { ref, profile }: Target, limits: ProbeLimits): Promise<Probe> {
+  const begun = performance.now();
+  const failure = await ask(models, { ref, profile }, limits);
+  return {
+    profileId: profile,
+    provider: ref.provider,
+    model: modelName(ref),
+    status: failure?.kind ?? "ok",
+    latencyMs: Math.round(performance.now() - begun),
+    ...(failure && { error: failure.message }),
+  };
+}
+
+async function ask(
+  models: Models,
+  { ref, profile }: Target,
+  { timeoutMs, maxTokens }: ProbeLimits,
+): Promise<{ kind: FailureKind; message: string } | undefined> {
+  const handle = await models.find(ref, profile);
+  if ("missing" in handle) return { kind: handle.because ?? "auth", message: handle.missing };
+  const signal = AbortSignal.timeout(timeoutMs);
+  const context = { messages: [{ role: "user" as const, content: "Say OK.", timestamp: Date.now() }] };
+  let facts: CallFacts = {};
+  const answer = await callModel(handle, context, { maxTokens, signal, onFacts: (seen) => (facts = seen) }).result();
+  if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
+  if (answer.stopReason !== "error") return undefined;
+  const { kind, message } = classifyFailure(answer.errorMessage ?? "", facts);
+  return { kind, message };
+}

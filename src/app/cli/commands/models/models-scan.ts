@@ -1,0 +1,78 @@
+import { envKey } from "../../../../providers/keys.ts";
+import { LOCAL_SERVERS } from "../../../../providers/local.ts";
+import { scanServer, type Scanned, type ScanTarget } from "../../../../providers/scan.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
+import { table } from "../../table.ts";
+import { openModelRoom, type ModelRoom } from "./models-room.ts";
+
+export interface ScanFlags {
+  readonly json?: boolean;
+  /** Only models whose server says that they cost nothing. */
+  readonly free?: boolean;
+  readonly provider?: string;
+  readonly timeout: number;
+}
+
+const OPENROUTER = { provider: "openrouter", baseUrl: "https://openrouter.ai/api/v1" };
+/** What the APIs with a list of models are called; the others have none, or one behind a signature. */
+const LISTING = new Set(["openai-completions", "openai-responses", "anthropic-messages", "ollama"]);
+
+/** Asks the servers of the config, those on this machine and OpenRouter for their models. 1 when none answered. */
+export async function modelsScan(io: Io, flags: ScanFlags): Promise<number> {
+  const targets = await targetsOf(await openModelRoom(io), io, flags);
+  const scans = targets.map((target) => scanServer(target, flags.timeout));
+  const found = (await withProgress(io, "Asking", Promise.all(scans))).map((one) => sifted(one, flags));
+  // Nobody listens at most of the usual places of this machine: only what was configured is told as a fault.
+  const usual = new Set(targets.filter(({ isUsual }) => isUsual).map(({ baseUrl }) => baseUrl));
+  const told = found.filter((one) => one.problem === undefined || !usual.has(one.baseUrl));
+  if (flags.json === true) writeJson(io, { servers: told });
+  else show(io, told);
+  return told.some((one) => one.problem === undefined) ? 0 : 1;
+}
+
+const sifted = (scanned: Scanned, { free }: ScanFlags): Scanned =>
+  free === true ? { ...scanned, models: scanned.models.filter((model) => model.isFree === true) } : scanned;
+
+function show(io: Io, servers: readonly Scanned[]): void {
+  const rows = servers.flatMap(({ provider, models }) =>
+    models.map(({ id, name = "", contextWindow, isFree }) => [
+      `${provider}/${id}`,
+      name,
+      contextWindow === undefined ? "" : `${Math.round(contextWindow / 1000)}k`,
+      isFree === true ? "free" : "",
+    ]),
+  );
+  io.out(rows.length === 0 ? "No model.\n" : table(io, ["MODEL", "NAME", "CONTEXT", ""], rows));
+  for (const { provider, baseUrl, problem } of servers)
+    if (problem !== undefined) io.err(`${provider} at ${baseUrl}: ${problem}\n`);
+}
+
+type Target = ScanTarget & { readonly isUsual: boolean };
+
+async function targetsOf(room: ModelRoom, io: Io, { provider }: ScanFlags): Promise<readonly Target[]> {
+  const configured = await Promise.all(
+    Object.entries(room.state.config.models.providers)
+      .filter(([, { baseUrl, api }]) => baseUrl !== undefined && LISTING.has(api ?? "openai-completions"))
+      .map(async ([name, { baseUrl = "", api, models }]) => {
+        const apiKey = await keyFor(room, { provider: name, id: models?.[0]?.id ?? "model" });
+        return { provider: name, baseUrl, api, apiKey, isUsual: false };
+      }),
+  );
+  const names = new Set(configured.map((target) => target.provider));
+  const usual = LOCAL_SERVERS.filter((server) => !names.has(server.provider));
+  const key = await keyFor(room, { provider: OPENROUTER.provider, id: "openrouter/auto" });
+  const asked = provider === OPENROUTER.provider || key !== undefined || envKey("openrouter", io.env) !== undefined;
+  const all = [
+    ...configured,
+    ...usual.map((server) => ({ ...server, isUsual: provider === undefined })),
+    ...(asked && !names.has(OPENROUTER.provider) ? [{ ...OPENROUTER, apiKey: key, isUsual: false }] : []),
+  ];
+  return all.filter((target) => provider === undefined || target.provider === provider);
+}
+
+/** The list of a server is often open: without a key it is asked all the same. */
+async function keyFor({ models }: ModelRoom, ref: { provider: string; id: string }): Promise<string | undefined> {
+  const found = await models.find(ref);
+  return "missing" in found || found.profile.mode === "none" ? undefined : found.apiKey;
+}

@@ -1,0 +1,174 @@
+import { reportProfiles, type ProfileReport } from "../../../../providers/auth/report.ts";
+import { KEYED_PROVIDERS, LOGIN_PROVIDERS } from "../../../../providers/keys.ts";
+import type { ModelRef } from "../../../../types/run/model.ts";
+import { modelName } from "../../../../types/run/model.ts";
+import type { AgentSettings } from "../../../../types/settings.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
+import { pairs, showDuration, table } from "../../table.ts";
+import { probeAll, type Probe, type ProbeLimits } from "./models-probe.ts";
+import { agentOf, openModelRoom, type ModelRoom } from "./models-room.ts";
+
+export interface StatusFlags {
+  readonly json?: boolean;
+  readonly plain?: boolean;
+  /** The exit code tells whether something is missing or over. */
+  readonly check?: boolean;
+  readonly probe?: boolean;
+  readonly probeProvider?: string;
+  readonly probeProfile?: string;
+  readonly probeTimeout: number;
+  readonly probeConcurrency: number;
+  readonly probeMaxTokens: number;
+  readonly agent?: string;
+}
+
+interface ProviderKeys {
+  readonly provider: string;
+  /** A model of it, for a probe and for its address. */
+  readonly ref: ModelRef;
+  readonly profiles: readonly ProfileReport[];
+}
+
+interface Status {
+  readonly agent: AgentSettings;
+  readonly primary: ModelRef;
+  readonly fallbacks: readonly ModelRef[];
+  readonly providers: readonly ProviderKeys[];
+  /** Providers of the models above without a key that could be tried. */
+  readonly missing: readonly string[];
+  readonly probes: readonly Probe[] | undefined;
+}
+
+/** What is asked, with which keys, and how they are. With `check`, 1 when a key is missing or over, or a probe failed. */
+export async function modelsStatus(io: Io, flags: StatusFlags): Promise<number> {
+  const room = await openModelRoom(io);
+  const status = await gather(io, room, flags);
+  if (flags.json === true) writeJson(io, jsonOf(room, status));
+  else if (flags.plain === true) io.out(`${modelName(status.primary)}\n`);
+  else io.out(show(io, room, status));
+  return flags.check === true && isBad(status) ? 1 : 0;
+}
+
+const isBad = ({ missing, providers, probes }: Status): boolean =>
+  missing.length > 0 ||
+  providers.some(({ profiles }) => profiles.some((profile) => profile.status === "expired")) ||
+  (probes?.some((probe) => probe.status !== "ok") ?? false);
+
+async function gather(io: Io, room: ModelRoom, flags: StatusFlags): Promise<Status> {
+  const agent = agentOf(room.state, io, flags.agent);
+  const primary = agent.model.primary ?? (await withProgress(io, "Looking for models", room.models.choose()));
+  const { fallbacks } = agent.model;
+  const used = [primary, ...fallbacks];
+  const providers = await keysOf(room, used);
+  const isKeyless = (name: string) =>
+    !providers.some(
+      ({ provider, profiles }) =>
+        provider === name && profiles.some(({ status }) => status === "ok" || status === "expiring"),
+    );
+  const missing = [...new Set(used.map(({ provider }) => provider))].filter(isKeyless);
+  const probes = flags.probe === true ? await withProgress(io, "Asking", probe(room, providers, flags)) : undefined;
+  return { agent, primary, fallbacks, providers, missing, probes };
+}
+
+/** Every provider that is used or has a key, with all keys. */
+async function keysOf(room: ModelRoom, used: readonly ModelRef[]): Promise<readonly ProviderKeys[]> {
+  const stored = await room.credentials.read();
+  const { auth } = room.state.config;
+  const found = await Promise.all(
+    candidates(
+      room,
+      used,
+      [...stored.profiles.values()].map((key) => key.provider),
+    ).map(async (ref) => {
+      const usable = await room.models.profiles(ref);
+      const facts = { stored, auth, rests: room.rests, now: Date.now() };
+      return { provider: ref.provider, ref, profiles: reportProfiles(ref.provider, usable, facts) };
+    }),
+  );
+  return found.filter(({ profiles }) => profiles.length > 0);
+}
+
+/** One model of each provider: the one in use, else one of the config, else the usual one. */
+function candidates(room: ModelRoom, used: readonly ModelRef[], stored: readonly string[]): readonly ModelRef[] {
+  const configured = Object.entries(room.state.config.models.providers).map(([provider, { models }]) => ({
+    provider,
+    id: models?.[0]?.id ?? "model",
+  }));
+  const usual = [...KEYED_PROVIDERS.map(({ provider, model }) => ({ provider, id: model })), ...LOGIN_PROVIDERS];
+  const others = stored.map((provider) => ({ provider, id: "model" }));
+  const byProvider = new Map<string, ModelRef>();
+  for (const ref of [...used, ...configured, ...usual, ...others])
+    if (!byProvider.has(ref.provider)) byProvider.set(ref.provider, ref);
+  return [...byProvider.values()];
+}
+
+function probe(room: ModelRoom, providers: readonly ProviderKeys[], flags: StatusFlags): Promise<readonly Probe[]> {
+  const targets = providers.flatMap(({ ref, profiles }) =>
+    profiles
+      .filter(({ status }) => status === "ok" || status === "expiring")
+      .filter(({ provider }) => flags.probeProvider === undefined || provider === flags.probeProvider)
+      .filter(({ id }) => flags.probeProfile === undefined || id === flags.probeProfile)
+      .map(({ id }) => ({ ref, profile: id })),
+  );
+  const limits: ProbeLimits = {
+    timeoutMs: flags.probeTimeout,
+    maxTokens: flags.probeMaxTokens,
+    concurrency: flags.probeConcurrency,
+  };
+  return probeAll(room.models, targets, limits);
+}
+
+function jsonOf(room: ModelRoom, status: Status): object {
+  const { agent, primary, fallbacks, providers, missing, probes } = status;
+  return {
+    configPath: room.state.paths.configPath,
+    agentId: agent.id,
+    defaultModel: agent.model.primary ? modelName(agent.model.primary) : null,
+    resolvedDefault: modelName(primary),
+    fallbacks: fallbacks.map(modelName),
+    auth: {
+      storePath: room.credentials.path,
+      missingProvidersInUse: missing,
+      providers: providers.map(({ provider, profiles }) => ({ provider, profiles: profiles.map(profileJson) })),
+    },
+    ...(probes && { probes }),
+  };
+}
+
+export function profileJson({ id, mode, expiresAt, ...others }: ProfileReport): object {
+  const remainingMs = expiresAt === undefined ? {} : { expiresAt, remainingMs: expiresAt - Date.now() };
+  return { profileId: id, type: mode, ...others, ...remainingMs };
+}
+
+function show(io: Io, room: ModelRoom, { agent, primary, fallbacks, providers, missing, probes }: Status): string {
+  const head = pairs(io, [
+    ["Agent", agent.id],
+    ["Model", `${modelName(primary)}${agent.model.primary ? "" : " (found out: the config names none)"}`],
+    ["Fallbacks", fallbacks.length > 0 ? fallbacks.map(modelName).join(", ") : "none"],
+    ["Keys in", room.credentials.path],
+    ["No key for", missing.length > 0 ? missing.join(", ") : undefined],
+  ]);
+  const rows = providers.flatMap(({ profiles }) => profiles.map(profileRow));
+  const keys = rows.length > 0 ? `\n${table(io, ["KEY", "KIND", "STATE", "WHOSE"], rows)}` : "\nNo key.\n";
+  const asked = (probes ?? []).map(({ profileId, model, status, latencyMs, error = "" }) => [
+    profileId,
+    model,
+    status,
+    `${latencyMs} ms`,
+    error,
+  ]);
+  return `${head}${keys}${asked.length > 0 ? `\n${table(io, ["KEY", "ASKED", "ANSWER", "TIME", ""], asked)}` : ""}`;
+}
+
+/** A line of a table about a key. */
+export function profileRow({ id, mode, status, note, rests, expiresAt, email, displayName }: ProfileReport): string[] {
+  const [rest] = rests;
+  const resting =
+    rest &&
+    `rests for ${showDuration(rest.until - Date.now())} at ${rest.model} (${rest.because.replaceAll("_", " ")})`;
+  const left = mode === "token" && expiresAt !== undefined && expiresAt > Date.now();
+  const ends = left ? `ok for ${showDuration(expiresAt - Date.now())}` : status;
+  const state = status === "expired" || status === "unusable" ? `${status}: ${note ?? ""}` : (resting ?? ends);
+  return [id, mode.replace("_", " "), state, displayName ?? email ?? ""];
+}

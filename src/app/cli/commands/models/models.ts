@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { ModelInfo } from "../../../../types/run/model.ts";
+import { modelName } from "../../../../types/run/model.ts";
+import { hasGateway } from "../../address.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
+import { readState, type State } from "../../state.ts";
+import { table } from "../../table.ts";
+import { own } from "../../../../utils/own.ts";
+
+const modelShape = z.looseObject({
+  id: z.string(),
+  provider: z.string(),
+  name: z.string(),
+  contextWindow: z.number(),
+  reasoning: z.boolean(),
+  available: z.boolean().optional(),
+});
+const modelsShape = z.looseObject({ models: z.array(modelShape) });
+type Model = z.infer<typeof modelShape>;
+
+export interface ListFlags {
+  readonly json?: boolean;
+  readonly plain?: boolean;
+  /** Those without a key too. */
+  readonly all?: boolean;
+  /** Only those on this machine. */
+  readonly local?: boolean;
+  readonly provider?: string;
+}
+
+/** The models that can be used: the gateway's answer, or this process's own look when none runs. */
+export async function modelsList(io: Io, flags: ListFlags): Promise<number> {
+  const state = await readState(io);
+  const isAsked = flags.all !== true && hasGateway(io, state);
+  const all = isAsked ? await askGateway(io, state) : await look(io, flags.all === true);
+  const isLocal = flags.local === true ? await localTest(state) : () => true;
+  const models = all.filter(
+    (model) => (flags.provider === undefined || model.provider === flags.provider) && isLocal(model),
+  );
+  if (flags.json === true) writeJson(io, { count: models.length, models });
+  else if (flags.plain === true) io.out(models.map((model) => `${modelName(model)}\n`).join(""));
+  else io.out(models.length === 0 ? "No model.\n" : tableOf(io, models, flags.all === true));
+  return 0;
+}
+
+function tableOf(io: Io, models: readonly Model[], all: boolean): string {
+  const rows = models.map((model) => [
+    modelName(model),
+    model.name,
+    `${Math.round(model.contextWindow / 1000)}k`,
+    model.reasoning ? "yes" : "",
+    ...(all ? [model.available === false ? "" : "yes"] : []),
+  ]);
+  return table(io, ["MODEL", "NAME", "CONTEXT", "THINKS", ...(all ? ["KEY"] : [])], rows);
+}
+
+/** By the address of the provider; the servers that are found by themselves are on this machine. */
+async function localTest(state: State): Promise<(model: Pick<ModelInfo, "provider">) => boolean> {
+  const { LOCAL_SERVERS } = await import("../../../../providers/local.ts");
+  const { isOnThisMachine } = await import("../../../../providers/auth/profiles.ts");
+  const { providers } = state.config.models;
+  return ({ provider }) => {
+    const baseUrl = own(providers, provider)?.baseUrl;
+    if (baseUrl !== undefined) return isOnThisMachine(baseUrl);
+    return provider === "demo" || LOCAL_SERVERS.some((server) => server.provider === provider);
+  };
+}
+
+async function askGateway(io: Io, state: State): Promise<readonly Model[]> {
+  return (await callOnce(io, state, { method: "models.list", shape: modelsShape })).models;
+}
+
+async function look(io: Io, all: boolean): Promise<readonly Model[]> {
+  const { openModelRoom } = await import("./models-room.ts");
+  const { models } = await openModelRoom(io);
+  const found = await withProgress(io, "Looking for models", models.list(all ? "all" : "usable"));
+  return found.map((model) => ({ ...model }));
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { readHistory } from "../../../../sessions/transcript/history.ts";
+import type { TranscriptEntry } from "../../../../types/session.ts";
+import { hasGateway, isElsewhere } from "../../address.ts";
+import { callOnce } from "../../call-gateway.ts";
+import { cleanText, writeJson, type Io } from "../../io.ts";
+import { readState, type State } from "../../state.ts";
+import { dim } from "../../table.ts";
+import { messageShape, messageText, type ShownMessage } from "../message/message-text.ts";
+import { findStoredSession, readStoredSessions } from "./session-files.ts";
+import { sessionRows, sessionsShape, type SessionLine } from "./session-rows.ts";
+
+export interface ListFlags {
+  readonly json?: boolean;
+  readonly active?: number;
+  readonly agent?: string;
+  readonly limit?: number;
+}
+
+/** Conversations, the latest first: the gateway's answer, or the files when none runs. */
+export async function sessionsList(io: Io, flags: ListFlags): Promise<number> {
+  const state = await readState(io);
+  const sessions = hasGateway(io, state) ? await askGateway(io, state, flags) : await readRows(state, flags);
+  if (flags.json === true) writeJson(io, { count: sessions.length, sessions });
+  else io.out(sessionRows(io, sessions));
+  return 0;
+}
+
+async function askGateway(io: Io, state: State, { active, agent, limit }: ListFlags): Promise<readonly SessionLine[]> {
+  const params = { activeMinutes: active, agentId: agent, limit };
+  return (await callOnce(io, state, { method: "sessions.list", params, shape: sessionsShape })).sessions;
+}
+
+async function readRows(state: State, { active, agent, limit }: ListFlags): Promise<readonly SessionLine[]> {
+  const since = active === undefined ? 0 : Date.now() - active * 60_000;
+  const stored = await readStoredSessions(state);
+  return stored
+    .map(({ key, agentId, entry }) => ({ ...entry, key, agentId, model: entry.modelOverride }))
+    .filter((row) => row.updatedAt >= since && (agent === undefined || row.agentId === agent))
+    .toSorted((a, b) => b.updatedAt - a.updatedAt)
+    .slice(0, limit);
+}
+
+export interface ShowFlags {
+  readonly json?: boolean;
+  readonly limit: number;
+}
+
+const historyShape = z.looseObject({ messages: z.array(messageShape) });
+
+/** The last messages of one conversation. Throws NOT_FOUND when there is no such one. */
+export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promise<number> {
+  const state = await readState(io);
+  // Of a gateway elsewhere the files are not here.
+  const session = isElsewhere(io) ? { key } : await findStoredSession(state, key);
+  const messages =
+    hasGateway(io, state) || !("file" in session)
+      ? await askMessages(io, state, session.key, flags.limit)
+      : (await readHistory(session.file, flags.limit)).entries.flatMap(toMessage);
+  if (flags.json === true) writeJson(io, { sessionKey: session.key, messages });
+  else io.out(messages.map((message) => showMessage(io, message)).join("\n"));
+  return 0;
+}
+
+async function askMessages(io: Io, state: State, sessionKey: string, limit: number): Promise<readonly ShownMessage[]> {
+  const call = { method: "chat.history", params: { sessionKey, limit }, shape: historyShape };
+  return (await callOnce(io, state, call)).messages;
+}
+
+const toMessage = (entry: TranscriptEntry): ShownMessage[] =>
+  entry.type === "message" ? [messageShape.parse(entry.message)] : [];
+
+function showMessage(io: Io, message: ShownMessage): string {
+  const time = message.timestamp === undefined ? "" : new Date(message.timestamp).toLocaleString("sv-SE");
+  return `${dim(io, `${message.role} ${time}`.trim())}\n${cleanText(messageText(message))}\n`;
+}

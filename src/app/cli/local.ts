@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { createChatPort } from "../../dispatch/clients/chat.ts";
+import { noticeFor } from "../../dispatch/words.ts";
+import { resolveAlias } from "../../sessions/keys.ts";
+import { acquireStateLock } from "../../store/lock/lock.ts";
+import type { ChatPort } from "../../types/chat/chat.ts";
+import type { RunStream } from "../../types/run/events.ts";
+import type { ModelRef, ThinkLevel, Usage } from "../../types/run/model.ts";
+import type { Approval } from "../../types/run/tool.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
+import { applyEnv } from "../config/env-vars.ts";
+import { loadConfig } from "../config/load.ts";
+import { makeStateDirs, resolvePaths } from "../config/paths.ts";
+import { openCore, type Core } from "../compose/core.ts";
+import { channelSchemas, inboundOf } from "../compose/extensions.ts";
+import { Live } from "../compose/live.ts";
+import { openLog } from "../log/log.ts";
+import { background } from "../../utils/background.ts";
+
+export interface LocalRequest {
+  readonly message: string;
+  readonly sessionKey?: string;
+  readonly thinking?: ThinkLevel;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+  readonly onText?: (delta: string) => void;
+  /** May this command run? A denial when unset. */
+  readonly onApproval?: (approval: Approval, signal: AbortSignal) => Promise<Decision>;
+}
+
+type Decision = "allow-once" | "allow-always" | "deny";
+
+export interface LocalAnswer {
+  readonly runId: string;
+  readonly text: string;
+  readonly error?: string;
+  readonly usage: Usage;
+  readonly model: ModelRef;
+}
+
+/** One turn in this process, without a daemon. Throws `STATE_LOCKED` while one runs on the same state directory. */
+export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
+  process.umask(0o077);
+  const paths = resolvePaths(process.env);
+  await makeStateDirs(paths);
+  const loaded = await loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
+  applyEnv(loaded.config, process.env);
+  const lock = await acquireStateLock(paths.stateDir);
+  try {
+    const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded);
+    const log = openLog({
+      dir: paths.logs,
+      level: loaded.config.logging.level,
+      consoleLevel: "silent",
+      consoleStyle: "pretty",
+      redactPatterns: loaded.config.logging.redactPatterns,
+    });
+    const core = await openCore(live, log, ALONE);
+    return await closing(core, ask(core, request));
+  } finally {
+    await lock.release();
+  }
+}
+
+async function closing<T>(core: Core, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } finally {
+    await core.close();
+  }
+}
+
+const ALONE = {
+  links: { link: () => undefined, limits: () => undefined },
+  gate: async () => ({ kind: "drop", why: "no channels here" }) as const,
+  statusLines: () => [],
+};
+
+async function ask(core: Core, request: LocalRequest): Promise<LocalAnswer> {
+  const chat = createChatPort(core.dispatch, core.ports, async (said) =>
+    core.dispatch.receive([await inboundOf(said)]),
+  );
+  const { runId } = await chat.send({
+    sessionKey: resolveAlias(request.sessionKey ?? "main", core.ports.settings().defaultAgent),
+    text: request.message,
+    media: [],
+    idempotencyKey: randomUUID(),
+    ...(request.thinking && { thinking: request.thinking }),
+    ...(request.model !== undefined && { model: request.model }),
+    ...(request.timeoutMs !== undefined && { timeoutMs: request.timeoutMs }),
+  });
+  const stream = chat.stream(runId);
+  if (!stream) throw new Error("the run did not begin");
+  background(
+    "approvals on the command line",
+    answerQuestions(stream, chat, request.onApproval ?? (async () => "deny")),
+  );
+  const answer = await follow(stream, request.onText);
+  await core.dispatch.close(1000);
+  return { runId, ...answer };
+}
+
+/** There is no page and no chat here: whoever started the command answers. */
+async function answerQuestions(stream: RunStream, chat: ChatPort, decide: NonNullable<LocalRequest["onApproval"]>) {
+  const over = new AbortController();
+  background(
+    "end of the run",
+    stream.done.then(() => over.abort()),
+  );
+  for await (const event of stream.watch()) {
+    if (event.type !== "approval_request") continue;
+    const decision = await decide(event.approval, over.signal).catch(() => "deny" as const);
+    chat.approvals.resolve(event.approval.id, decision);
+  }
+}
+
+async function follow(
+  stream: RunStream,
+  onText: ((delta: string) => void) | undefined,
+): Promise<Omit<LocalAnswer, "runId">> {
+  const texts: string[] = [];
+  for await (const event of stream.watch()) {
+    if (event.type === "text_delta") onText?.(event.delta);
+    if (event.type === "message_end" && event.text.trim() !== "") texts.push(event.text);
+    if (event.type === "answer") texts.push(event.text);
+    if (event.type !== "run_end") continue;
+    const error = noticeFor(event.result);
+    const { usage, model } = event.receipt;
+    return { text: texts.join("\n\n"), usage, model, ...(error !== undefined && { error }) };
+  }
+  return { text: texts.join("\n\n"), usage: emptyUsage(), model: { provider: "none", id: "none" } };
+}

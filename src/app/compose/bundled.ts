@@ -1,0 +1,10 @@
+// Made by src/app/docs/generate.ts from the folders of extensions/.
+import { contributor as discord } from "../../../extensions/discord/plugin.ts";
+import { contributor as signal } from "../../../extensions/signal/plugin.ts";
+import { contributor as slack } from "../../../extensions/slack/plugin.ts";
+import { contributor as telegram } from "../../../extensions/telegram/plugin.ts";
+import { contributor as whatsapp } from "../../../extensions/whatsapp/plugin.ts";
+import type { Contributor } from "../../types/contribution.ts";
+
+/** The extensions that come with the gateway. */
+export const BUNDLED: readonly Contributor[] = [discord, signal, slack, telegram, whatsapp];

@@ -1,0 +1,108 @@
+import { channelIn } from "../../channels/target.ts";
+import type { Outbox } from "../../outbox/deliver.ts";
+import type { Links } from "../../outbox/ports.ts";
+import { renderText } from "../../outbox/render.ts";
+import { messageTool } from "../../tools/message/message.ts";
+import { postedOf } from "../../tools/message/message-result.ts";
+import type { ChannelLink, SendResult } from "../../types/chat/channel.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { ChatActs, ChatPost, ChatScene, TargetWords } from "../../types/chat/send.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Tool } from "../../types/run/tool.ts";
+import { deniedPaths } from "./agent-tools.ts";
+import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
+import type { Live } from "./live.ts";
+
+interface Sources {
+  readonly live: Live;
+  readonly around: { readonly links: Links; accounts?: OutgoingParts["channels"]["status"] };
+  readonly media: MediaStore;
+  readonly outbox: Outbox;
+  /** What the gateway has sent. */
+  readonly sent: Pick<OutboxJournal, "isSent">;
+  readonly clock: Clock;
+}
+
+/** Milliseconds that a tool waits for the platform to take a message. */
+const SEND_WAIT_MS = 20_000;
+
+/** The tools of a run that answers a chat. */
+export function openChatTools(sources: Sources): (agent: AgentSettings, scene?: ChatScene) => readonly Tool[] {
+  const { accounts } = sources.around;
+  if (!accounts) return () => [];
+  const acts = chatActs(sources, accounts);
+  return ({ messageTool: settings }, scene) =>
+    scene && settings && settings.actions.length > 0 ? [messageTool({ scene, acts, settings })] : [];
+}
+
+function chatActs(
+  { live, around, media, outbox, sent, clock }: Sources,
+  status: OutgoingParts["channels"]["status"],
+): ChatActs {
+  const { links } = around;
+  const parts: OutgoingParts = {
+    live,
+    channels: { status, limits: (to) => links.limits(to) },
+    core: { media, outbox, ports: { clock, closedPaths: deniedPaths(live) } },
+  };
+  const methodOf = { react: "react", edit: "edit", delete: "remove" } as const;
+  return {
+    find: (words, home) => find(words, home, parts),
+    can(to, act) {
+      const link = links.link(to);
+      return !link || link[methodOf[act]] !== undefined;
+    },
+    send: (post, signal) => send(post, parts, signal),
+    isOwn: (to, messageId) => sent.isSent(to, messageId),
+    react: (to, messageId, emoji) => through(links.link(to), (link) => link.react?.(to, messageId, emoji)),
+    edit: (to, messageId, markdown) => edit(to, messageId, { markdown, links }),
+    remove: (to, messageId) => through(links.link(to), (link) => link.remove?.(to, messageId)),
+  };
+}
+
+/** Words that name the run's own chat mean it with its thread. */
+function find(words: TargetWords, home: Peer, parts: OutgoingParts): Peer {
+  const { to, accountId: named, threadId } = words;
+  const channel = channelOf(words, home, parts);
+  const accountId = named ?? (channel === home.channel ? home.account : undefined);
+  const isHere = channel === home.channel && accountId === home.account;
+  if (to === undefined && !isHere) throw new Error("Name the chat with to.");
+  const found = to === undefined ? home : peerOf({ to, channel, accountId, threadId }, parts);
+  return isHere && found.chat.id === home.chat.id ? inThread(home, threadId ?? found.thread) : found;
+}
+
+function channelOf({ to = "", channel }: TargetWords, home: Peer, { channels }: OutgoingParts): string {
+  const known = [...new Set(channels.status().map((row) => row.channel))];
+  return channel?.toLowerCase() ?? channelIn(to, known) ?? home.channel;
+}
+
+const inThread = (home: Peer, thread: string | undefined): Peer => (thread === undefined ? home : { ...home, thread });
+
+async function send(post: ChatPost, parts: OutgoingParts, signal: AbortSignal) {
+  const { key, inboxId, to, replyTo } = post;
+  const blocks = await blocksOf(post, to, parts);
+  const reply = { replyKey: key, inboxId, to, blocks, ...(replyTo !== undefined && { replyTo }) };
+  return postedOf(await deliverAndWait(reply, SEND_WAIT_MS, { ...parts, signal }));
+}
+
+async function edit(
+  to: Peer,
+  messageId: string,
+  { markdown, links }: { markdown: string; links: Links },
+): Promise<SendResult> {
+  const limits = links.limits(to);
+  const [part, ...more] = limits ? await renderText(markdown, limits) : [];
+  if (!part) return { kind: "refused", reason: "there is no text to show" };
+  if (more.length > 0) return { kind: "refused", reason: "the text is longer than one message may be" };
+  return through(links.link(to), (link) => link.edit?.(to, messageId, part));
+}
+
+async function through(
+  link: ChannelLink | undefined,
+  act: (link: ChannelLink) => Promise<SendResult> | undefined,
+): Promise<SendResult> {
+  if (!link) return { kind: "retry", reason: "the channel is not connected" };
+  return (await act(link)) ?? { kind: "refused", reason: "the platform has no such thing" };
+}

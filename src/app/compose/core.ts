@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { Dispatch } from "../../dispatch/dispatch.ts";
+import type { DispatchPorts, Verdict } from "../../dispatch/ports.ts";
+import type { Outbox } from "../../outbox/deliver.ts";
+import type { Links } from "../../outbox/ports.ts";
+import { seedWorkspace } from "../../prompt/bootstrap.ts";
+import type { Models } from "../../providers/catalog.ts";
+import { openSessions } from "../../sessions/sessions.ts";
+import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
+import { openMediaStore } from "../../store/media.ts";
+import { systemClock } from "../../types/clock.ts";
+import type { OpenClawError } from "../../types/errors.ts";
+import type { MediaStore, PairingRequest } from "../../types/journal.ts";
+import type { Log } from "../../types/log.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import type { Sessions } from "../../types/session.ts";
+import { deniedPaths, openTools } from "./agent-tools.ts";
+import { openChatTools } from "./chat-acts.ts";
+import { journalPath } from "../config/paths.ts";
+import type { OutgoingParts } from "./outgoing.ts";
+import type { Live } from "./live.ts";
+import { openLiveModels } from "./live-models.ts";
+import { openOutbox } from "./open-outbox.ts";
+import { createPrompting } from "./prompting.ts";
+import { createRules } from "./rules.ts";
+import { openRunParts } from "./run-parts.ts";
+
+/** What the daemon and `agent --local` have in common: state, models, the hallway. */
+export interface Core {
+  readonly journal: OpenJournal;
+  readonly sessions: Sessions;
+  readonly media: MediaStore;
+  readonly models: Models;
+  readonly outbox: Outbox;
+  readonly dispatch: Dispatch;
+  readonly ports: DispatchPorts;
+  /** Flushes and closes the stores. */
+  close(): Promise<void>;
+}
+
+/** What only the daemon has. */
+export interface Surroundings {
+  readonly links: Links;
+  /** See `DispatchPorts`. */
+  linkComes?(to: Peer): boolean;
+  /** The channels' accounts; there are none when unset, and no tool acts in chats. */
+  accounts?: OutgoingParts["channels"]["status"];
+  gate(message: InboundMessage): Promise<Verdict>;
+  heard?: DispatchPorts["heard"];
+  statusLines(): readonly string[];
+  /** See `DispatchPorts`. */
+  onDiskFull?: DispatchPorts["onDiskFull"];
+  /** See `DispatchPorts` and `OutboxDeps`. */
+  onDiskError?(error: OpenClawError): void;
+  onSent?(to: Peer): void;
+  onPairing?(request: PairingRequest): void;
+}
+
+/** Opens the state directory. The caller holds its lock. */
+export async function openCore(live: Live, log: Log, around: Surroundings): Promise<Core> {
+  const { paths } = live;
+  const clock = systemClock;
+  const journal = await openJournal({
+    path: journalPath(paths),
+    bootId: randomUUID(),
+    sync: live.config.journal.fsync,
+    log,
+  });
+  const sessions = await openSessions({
+    dir: paths.sessionsDir,
+    table: journal.sessions,
+    cwdFor: (agent) => live.agents.find((settings) => settings.id === agent)?.workspace ?? paths.workspace,
+    log,
+    defaultAgent: live.defaultAgent.id,
+  });
+  for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
+  const media = openMediaStore(paths.media);
+  const models = await openLiveModels(live, log, clock);
+  const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
+  const { links, onSent } = around;
+  const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
+  const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent, onDiskError });
+  const toolsOfChat = openChatTools({ live, around, media, outbox, sent: journal.outbox, clock });
+  const ports: DispatchPorts = {
+    journal,
+    sessions,
+    outbox,
+    media,
+    closedPaths: deniedPaths(live),
+    ...runs.ports,
+    models,
+    clock,
+    log,
+    settings: createRules(live),
+    gate: (message) => around.gate(message),
+    ...(around.heard && { heard: around.heard }),
+    link: (to) => around.links.link(to),
+    linkComes: (to) => around.linkComes?.(to) === true,
+    ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
+    onDiskError,
+    tools: openTools(live, journal, toolsOfChat),
+    systemPrompt: createPrompting(live, log, clock),
+    statusLines: () => around.statusLines(),
+    onPairing: (request) => around.onPairing?.(request),
+  };
+  const dispatch = new Dispatch(ports);
+  const close = () => closeAll(runs.engines, sessions, models, journal);
+  return { journal, sessions, media, models, outbox, dispatch, ports, close };
+}
+
+/** One after the other, since a later part may be needed by those before it. Each is closed, then the first error is thrown. */
+async function closeAll(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const part of parts) await part.close().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+}

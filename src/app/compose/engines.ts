@@ -1,0 +1,148 @@
+import type { EngineFor } from "../../dispatch/ports.ts";
+import { complete } from "../../harness/run/complete.ts";
+import type { EngineHost, RunRequest } from "../../harness/request.ts";
+import { CacheWatch } from "../../history/engines/cache-watch.ts";
+import { CompactionDesk } from "../../history/engines/compaction/compaction-desk.ts";
+import { LEGACY } from "../../history/engines/open-engine.ts";
+import { EngineRegistry } from "../../history/engines/registry.ts";
+import { EngineRests } from "../../history/engines/rests.ts";
+import { engineSettings } from "../../history/engines/settings.ts";
+import { openEngineTurn } from "../../history/engines/turn/turn.ts";
+import { setPluginHost } from "../../plugins/host-slot.ts";
+import type { Models } from "../../providers/catalog.ts";
+import { type Rewrite, type Rewritten, rewriteEntries } from "../../sessions/transcript/rewrite.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { EngineTurn } from "../../types/engine/engine-turn.ts";
+import type { Log } from "../../types/log.ts";
+import type { Session, Sessions } from "../../types/session.ts";
+import { KeyedQueue } from "../../utils/keyed-queue.ts";
+import type { Live } from "./live.ts";
+
+/** Milliseconds of silence after which a model call for an engine has stalled. */
+const IDLE_MS = 120_000;
+
+interface EngineParts {
+  readonly live: Live;
+  readonly models: Models;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The context engines of this gateway, and what they are lent. */
+export class Engines {
+  readonly registry = new EngineRegistry();
+  readonly #desk = new CompactionDesk();
+  readonly #background = new KeyedQueue();
+  readonly #stopping = new AbortController();
+  readonly #cache = new CacheWatch();
+  readonly #rests: EngineRests;
+  readonly #parts: EngineParts;
+  readonly #takeBack: () => void;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#rests = new EngineRests(parts.clock);
+    this.#takeBack = setPluginHost({ compact: (params) => this.#desk.compact(params), memoryPrompt: () => [] });
+  }
+
+  /** Opens the engine of the slot for a run; undefined for the built-in one, which costs nothing. */
+  openerFor(ask: EngineFor): RunRequest["openEngine"] {
+    const settings = engineSettings(this.#parts.live.config.plugins);
+    if (settings.id === LEGACY) return undefined;
+    return (host) => this.#open(ask, host, settings);
+  }
+
+  /** Ends the maintenance that goes on behind turns. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#background.idle();
+    this.#takeBack();
+  }
+
+  async #open(
+    { session, agent, candidates, turnKey, isHeartbeat, events }: EngineFor,
+    host: EngineHost,
+    { id, timeouts }: ReturnType<typeof engineSettings>,
+  ): Promise<EngineTurn> {
+    const { live, models, sessions, clock, log } = this.#parts;
+    let isHeld = true;
+    const turn = await openEngineTurn({
+      id,
+      timeouts,
+      engines: this.registry,
+      session: {
+        sessionId: session.id,
+        sessionKey: session.key,
+        sessionFile: session.file,
+        agentId: agent.id,
+        workspace: agent.workspace,
+      },
+      signal: host.signal,
+      turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
+      stopping: this.#stopping.signal,
+      services: {
+        complete: (request) =>
+          complete(request, {
+            models,
+            candidates,
+            idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+            spent: (cost) => host.spent(cost),
+          }),
+        compact: (job) => host.compact(job),
+        rewriteTranscriptEntries: (request) =>
+          isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),
+        facts: { config: live.config },
+      },
+      background: this.#background,
+      desk: this.#desk,
+      cache: this.#cache,
+      rests: this.#rests,
+      factory: { config: live.config, agentDir: agent.workspace, workspaceDir: agent.workspace },
+      clock,
+      log: log.with({ session: session.key, engine: id }),
+    });
+    // Behind the turn the session is the next one's.
+    return new Ending(turn, () => (isHeld = false));
+  }
+}
+
+/** The turn, with word of its end. */
+class Ending implements EngineTurn {
+  readonly id: string;
+  readonly begin: EngineTurn["begin"];
+  readonly assemble: EngineTurn["assemble"];
+  readonly reassemble: EngineTurn["reassemble"];
+  readonly compact: EngineTurn["compact"];
+  readonly end: EngineTurn["end"];
+  readonly #turn: EngineTurn;
+
+  constructor(turn: EngineTurn, ended: () => void) {
+    this.#turn = turn;
+    this.id = turn.id;
+    this.begin = (signal) => turn.begin(signal);
+    this.assemble = (ask) => turn.assemble(ask);
+    this.reassemble = (ask) => turn.reassemble(ask);
+    this.compact = (job) => turn.compact(job);
+    this.end = (news) => turn.end(news).finally(ended);
+  }
+
+  get ownsCompaction(): boolean {
+    return this.#turn.ownsCompaction;
+  }
+
+  get degraded(): string | undefined {
+    return this.#turn.degraded;
+  }
+}
+
+/** Once the session is free again, and only while it is the same conversation. */
+async function rewriteLater(sessions: Sessions, { key, id }: Session, request: Rewrite): Promise<Rewritten> {
+  const session = await sessions.acquire(key);
+  try {
+    if (session.id === id) return await rewriteEntries(session, request);
+    return { changed: false, bytesFreed: 0, rewrittenEntries: 0, reason: "the conversation began anew" };
+  } finally {
+    session.release();
+  }
+}

@@ -1,0 +1,154 @@
+import type { BeatPlace } from "../../automation/heartbeat.ts";
+import type { BeatCause } from "../../automation/wake-up.ts";
+import { chatOf } from "../../dispatch/clients/deliver-to.ts";
+import { agentOf, buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../sessions/keys.ts";
+import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../types/ids.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import { MethodError } from "../../types/method.ts";
+import type { SessionRow, Sessions } from "../../types/session.ts";
+import type { AgentSettings, HeartbeatSettings } from "../../types/settings.ts";
+import type { Config } from "../config/schema.ts";
+import { WEB_CHAT } from "./extensions.ts";
+import { peerOf, type OutgoingParts } from "./outgoing.ts";
+import type { Live } from "./live.ts";
+import { createRules } from "./rules.ts";
+import { own } from "../../utils/own.ts";
+
+export interface PlaceParts {
+  readonly live: Live;
+  readonly channels: OutgoingParts["channels"];
+  readonly sessions: Pick<Sessions, "list" | "peek">;
+}
+
+/** Where to speak, if anywhere, and why not where it was wished. */
+interface Chat {
+  readonly found?: FoundChat;
+  readonly problem?: string;
+}
+interface FoundChat {
+  readonly to: Peer;
+  readonly key: SessionKey;
+}
+
+/** Where an agent's heartbeat speaks, and in which conversation it goes on. */
+export function placeOfBeat(
+  { id }: AgentSettings,
+  settings: HeartbeatSettings,
+  { cause, parts }: { cause: BeatCause; parts: PlaceParts },
+): BeatPlace {
+  const defaultAgent = parts.live.defaultAgent.id;
+  const { found, problem } = allowed(chatFor(id, settings, parts), settings);
+  // News are told in the conversation that they belong to.
+  const isOwn = settings.isolated && cause !== "event";
+  const sessionKey = isOwn ? ownKey(id, defaultAgent) : sharedKey(settings, found, { id, defaultAgent });
+  const why = problem === undefined ? {} : { problem };
+  // In the web a conversation's transcript is the delivery.
+  if (!found || (found.key === sessionKey && found.to.channel === WEB_CHAT)) return { sessionKey, ...why };
+  const isElsewhere = found.key !== sessionKey && parts.sessions.peek(found.key) !== undefined;
+  return { sessionKey, to: found.to, ...(isElsewhere && { tell: found.key }), ...why };
+}
+
+function sharedKey(
+  { session }: HeartbeatSettings,
+  found: FoundChat | undefined,
+  { id, defaultAgent }: { id: AgentId; defaultAgent: AgentId },
+): SessionKey {
+  if (session !== undefined) return resolveAlias(session, defaultAgent);
+  return found?.key ?? mainKey(id, defaultAgent);
+}
+
+const ownKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
+  buildKey({ kind: "other", agentId: agent, text: "heartbeat" }, defaultAgent);
+
+const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
+  agent === defaultAgent ? OPERATOR_KEY : buildKey({ kind: "main", agentId: agent }, defaultAgent);
+
+function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
+  const { target, to, accountId } = settings;
+  if (target === "none") return {};
+  const channel = target === "last" ? undefined : target;
+  return channel !== undefined && to !== undefined
+    ? namedChat({ channel, to, accountId }, parts)
+    : lastChat(agent, channel, parts);
+}
+
+function namedChat(named: { channel: string; to: string; accountId: string | undefined }, parts: PlaceParts): Chat {
+  try {
+    const to = peerOf(named, { live: parts.live, channels: parts.channels });
+    return { found: { to, key: keyOf(to, parts.live) } };
+  } catch (error) {
+    if (error instanceof MethodError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** The session that a message from there would belong to. */
+function keyOf(to: Peer, live: Live): SessionKey {
+  const said = { id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
+  return createRules(live)().keyFor({ ...said, from: to, sender: { id: to.chat.id } });
+}
+
+/** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
+function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
+  const { own, problem } = directChats(agent, channel, parts);
+  if (channel !== undefined) return own[0] ? { found: own[0] } : { problem };
+  const web = webChat(agent, parts);
+  const [last] = [...own, ...(web?.usedAt === undefined ? [] : [web])].toSorted((a, b) => usedAt(b) - usedAt(a));
+  if (last) return { found: last };
+  return { ...(web && { found: web }), problem };
+}
+
+interface UsedChat extends FoundChat {
+  readonly usedAt?: number;
+}
+
+const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
+
+/** Those of owners; without owners the only direct chat that there is, since then nobody can be meant but its person. */
+function directChats(agent: AgentId, channel: string | undefined, { live, sessions }: PlaceParts) {
+  const defaultAgent = live.defaultAgent.id;
+  const rows = sessions
+    .list()
+    .filter(({ key, entry }) => agentOf(key, defaultAgent) === agent && entry.chatType === "direct");
+  const all = rows.flatMap((row) => {
+    const to = chatOf(row.key, row.entry, defaultAgent);
+    const isMeant = to && (channel === undefined || to.channel === channel);
+    return isMeant ? [{ row, chat: { to, key: row.key, usedAt: row.entry.updatedAt } }] : [];
+  });
+  const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
+  const named = hasOwners ? all.filter(({ chat, row }) => isOwners(row, chat.to, live.config)) : all;
+  const own = hasOwners || named.length < 2 ? named.map(({ chat }) => chat) : [];
+  return { own: own.toSorted((a, b) => b.usedAt - a.usedAt), problem: problemOf(hasOwners, all.length) };
+}
+
+function problemOf(hasOwners: boolean, chats: number): string {
+  if (hasOwners) return "no owner has written in a direct chat yet";
+  return chats > 1 ? "several people write: name yours in commands.ownerAllowFrom" : "nobody has written there yet";
+}
+
+/** The operator's own conversation, which is there also before anybody wrote; another agent's only after that. */
+function webChat(agent: AgentId, { live, sessions }: PlaceParts): UsedChat | undefined {
+  const defaultAgent = live.defaultAgent.id;
+  const key = mainKey(agent, defaultAgent);
+  const entry = sessions.peek(key);
+  if (!entry && agent !== defaultAgent) return undefined;
+  const to = { channel: channelId(WEB_CHAT), account: DEFAULT_ACCOUNT, chat: { kind: "direct", id: key } } as const;
+  return { to, key, ...(entry && { usedAt: entry.updatedAt }) };
+}
+
+/** By who wrote last there; in rows of older versions by the session's key, else by the chat's id, which often is the sender's. */
+function isOwners({ key, entry }: SessionRow, { channel, chat }: Peer, { commands, session }: Config): boolean {
+  const owners = new Set(commands.ownerAllowFrom.map(String));
+  const parsed = parseKey(key);
+  const linked = parsed.kind === "peer" ? (own(session.identityLinks, parsed.name) ?? [parsed.name]) : [];
+  const person = parsed.kind === "direct" ? [parsed.sender] : [];
+  const from = entry.origin?.from;
+  const ids = [...person, ...(from === undefined ? [chat.id, ...linked] : [from.slice(from.indexOf(":") + 1)])];
+  return ids.some((id) => owners.has(id) || owners.has(`${channel}:${id}`));
+}
+
+function allowed(chat: Chat, { intoDirect }: HeartbeatSettings): Chat {
+  const { found } = chat;
+  const isBlocked = !intoDirect && found?.to.chat.kind === "direct" && found.to.channel !== WEB_CHAT;
+  return isBlocked ? { problem: "directPolicy blocks direct chats" } : chat;
+}

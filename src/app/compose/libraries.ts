@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { z } from "zod";
+import type { LibraryWish } from "../../channels/ports.ts";
+import type { ChannelLog } from "../../types/chat/channel.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { isMissing } from "../../utils/missing.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+import type { StatePaths } from "../config/paths.ts";
+import { packageRoot } from "../package-root.ts";
+
+/** Where libraries are, what they are fetched by, and who hears of it. */
+export interface LibraryStore {
+  /** Each library has a folder of its own below. */
+  readonly folder: string;
+  /** Holds `<channel>.package-lock.json`. */
+  readonly locks: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The program, and what comes before npm's own arguments. */
+  readonly npm: readonly [string, ...string[]];
+  readonly log: Pick<ChannelLog, "info">;
+}
+
+/** Below the five minutes without a sign of life after which a channel is started anew. */
+const FETCH_WITHIN_MS = 4 * 60_000;
+const DRAFT_KEPT_MS = 3_600_000;
+const MOST_OUTPUT = 10 * 1_048_576;
+
+/** The gateway's store: `state/libraries/`, and the locks that come with the package. */
+export const libraryStore = ({ stateSub }: Pick<StatePaths, "stateSub">, log: LibraryStore["log"]): LibraryStore => ({
+  folder: join(stateSub, "libraries"),
+  locks: join(packageRoot, "dist", "libraries"),
+  env: process.env,
+  npm: findNpm(),
+  log,
+});
+
+/**
+ * The address of a library's entry point, for `import()`. Where it is not there yet, npm fetches it with all that it needs,
+ * in the versions and with the hashes of the lock, and runs no install script. Throws `CHANNEL_CONFIG` where this release has
+ * no lock for the channel or the machine has no npm, and `CHANNEL_LIBRARY` when it could not be fetched.
+ */
+export async function libraryUrl(store: LibraryStore, wish: LibraryWish): Promise<string> {
+  const lock = await lockOf(store, wish);
+  const id = createHash("sha256").update(lock).digest("hex").slice(0, 16);
+  const place = join(store.folder, `${wish.channel}-${id}`);
+  if (!existsSync(place)) await fetchLibrary(store, wish, { lock, place });
+  try {
+    return pathToFileURL(createRequire(join(place, "package.json")).resolve(wish.name)).href;
+  } catch (cause) {
+    throw new OpenClawError("CHANNEL_CONFIG", {
+      message: `The folder ${place} does not have the whole of ${wish.name}.`,
+      fix: "Remove the folder and start the gateway again: the library is fetched anew.",
+      cause,
+    });
+  }
+}
+
+async function lockOf({ locks }: LibraryStore, { channel, name }: LibraryWish): Promise<string> {
+  try {
+    return await readFile(join(locks, `${channel}.package-lock.json`), "utf8");
+  } catch (cause) {
+    if (!isMissing(cause)) throw cause;
+    throw new OpenClawError("CHANNEL_CONFIG", {
+      message: `The channel ${channel} needs ${name}, which this installation neither has nor names the version of.`,
+      fix: "Install OpenClaw anew, or run `npm ci` and `npm run build` in a clone.",
+      cause,
+    });
+  }
+}
+
+async function fetchLibrary(
+  store: LibraryStore,
+  wish: LibraryWish,
+  { lock, place }: { lock: string; place: string },
+): Promise<void> {
+  store.log.info(`fetching ${wish.name} for the channel ${wish.channel} from the npm registry`);
+  wish.fetching?.(`fetching the library ${wish.name} from the npm registry`);
+  await mkdir(store.folder, { recursive: true, mode: 0o700 });
+  // npm's work is not seen before it is whole.
+  const draft = await mkdtemp(join(store.folder, `.${wish.channel}-`));
+  try {
+    await writeFile(join(draft, "package.json"), manifestIn(lock));
+    await writeFile(join(draft, "package-lock.json"), lock);
+    await runNpm(store, wish, draft);
+    await rename(draft, place).catch((error: unknown) => {
+      // Another account was faster.
+      if (!existsSync(place)) throw error;
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  await removeOthers(store, wish, place);
+}
+
+const lockShape = z.looseObject({ packages: z.looseObject({ "": z.looseObject({}) }) });
+
+const manifestIn = (lock: string): string => JSON.stringify(lockShape.parse(JSON.parse(lock)).packages[""]);
+
+const ARGUMENTS = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+
+async function runNpm({ env, npm }: LibraryStore, wish: LibraryWish, cwd: string): Promise<void> {
+  const [command, ...first] = npm;
+  try {
+    await promisify(execFile)(command, [...first, ...ARGUMENTS], {
+      cwd,
+      env: kept(env),
+      signal: wish.signal,
+      timeout: FETCH_WITHIN_MS,
+      maxBuffer: MOST_OUTPUT,
+      windowsHide: true,
+    });
+  } catch (cause) {
+    throw isMissing(cause) ? noNpm(wish, cause) : notFetched(wish, cause);
+  }
+}
+
+/** The npm that came with this Node, else the one of PATH. */
+function findNpm(): readonly [string, ...string[]] {
+  const bin = dirname(process.execPath);
+  const places = [join(bin, "../lib/node_modules"), join(bin, "node_modules")];
+  const found = places.map((place) => join(place, "npm/bin/npm-cli.js")).find((file) => existsSync(file));
+  return found === undefined ? ["npm"] : [process.execPath, found];
+}
+
+/** npm's settings and the way to the network; no key of ours. */
+const KEPT =
+  /^(?:PATH|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|TMPDIR|TEMP|TMP|NPM_TOKEN|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|(?:https?|no|all)_proxy|npm_config_.*)$/i;
+
+const kept = (env: LibraryStore["env"]): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)));
+
+const noNpm = ({ name, channel }: LibraryWish, cause: unknown): OpenClawError =>
+  new OpenClawError("CHANNEL_CONFIG", {
+    message: `The channel ${channel} needs ${name}, and there is no npm on this machine to fetch it with.`,
+    fix: "Install npm, or bring the library from another machine: see docs/dependencies.md.",
+    cause,
+  });
+
+const notFetched = ({ name }: LibraryWish, cause: unknown): OpenClawError =>
+  new OpenClawError("CHANNEL_LIBRARY", {
+    message: `${name} could not be fetched: ${shorten(whatNpmSaid(cause), 300)}`,
+    fix: "See that this machine reaches the npm registry (npm ping), or bring the library: see docs/dependencies.md.",
+    cause,
+  });
+
+/** Its errors without the place of its own log; else how it ended. */
+function whatNpmSaid(cause: unknown): string {
+  const output = cause instanceof Error && "stderr" in cause && typeof cause.stderr === "string" ? cause.stderr : "";
+  const lines = output.split("\n").filter((line) => line.startsWith("npm error") && !line.includes("complete log"));
+  const said = lines.map((line) => line.slice("npm error".length).trim()).filter((line) => line !== "");
+  return said.length > 0 ? said.join(" ") : errorText(cause);
+}
+
+/** Versions of before, and drafts that a crash has left. */
+async function removeOthers({ folder }: LibraryStore, { channel }: LibraryWish, place: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const isDraft = name.startsWith(`.${channel}-`);
+    if (path === place || !(isDraft || name.startsWith(`${channel}-`))) continue;
+    if (!isDraft || (await ageOf(path)) > DRAFT_KEPT_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function ageOf(path: string): Promise<number> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+}

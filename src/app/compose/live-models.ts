@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { Credentials } from "../../providers/auth/credentials.ts";
+import { openRests } from "../../providers/auth/rests-file.ts";
+import { createModels, type Models } from "../../providers/catalog.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import type { Live } from "./live.ts";
+
+export interface LiveModels extends Models {
+  /** Writes what is remembered of the keys. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Models by the config in force: a new key or provider counts from the next run on, and rests stay what they were. */
+export async function openLiveModels(live: Live, log: Log, clock: Clock): Promise<LiveModels> {
+  const { paths } = live;
+  const credentials = new Credentials(paths.credentials);
+  const { rests, close } = await openRests(join(paths.stateSub, "auth-rests.json"), clock, log);
+  let made: { config: unknown; models: Models } | undefined;
+  const current = () => {
+    const { config } = live;
+    if (made?.config !== config) {
+      const options = { ...config.models, env: process.env, auth: config.auth, credentials, rests, clock, log };
+      made = { config, models: createModels(options) };
+    }
+    return made.models;
+  };
+  return {
+    find: (ref, profileId) => current().find(ref, profileId),
+    choose: () => current().choose(),
+    list: (which) => current().list(which),
+    profiles: (ref) => current().profiles(ref),
+    keys: {
+      order: (ref, wish) => current().keys.order(ref, wish),
+      rotations: (kind) => current().keys.rotations(kind),
+      backoffMs: (kind) => current().keys.backoffMs(kind),
+      succeeded: (ref, id) => current().keys.succeeded(ref, id),
+      failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
+      released: (ref, id) => current().keys.released(ref, id),
+    },
+    close,
+  };
+}

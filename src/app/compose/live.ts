@@ -1,0 +1,50 @@
+import type { AgentSettings } from "../../types/settings.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { Config } from "../config/schema.ts";
+import { resolveAgents } from "../config/settings.ts";
+
+/** The config in force, with what is made of it once per change. A run keeps what it began with. */
+export class Live {
+  readonly paths: StatePaths;
+  readonly #home: string;
+  #loaded: LoadedConfig;
+  #agents: readonly AgentSettings[];
+  /** What is wrong with the file now, while the config in force stays; and keys that wait for a restart. */
+  problems: readonly { readonly message: string; readonly fix: string }[] = [];
+
+  constructor(paths: StatePaths, home: string, loaded: LoadedConfig) {
+    this.paths = paths;
+    this.#home = home;
+    this.#loaded = loaded;
+    this.#agents = this.#resolve(loaded);
+  }
+
+  get loaded(): LoadedConfig {
+    return this.#loaded;
+  }
+
+  get config(): Config {
+    return this.#loaded.config;
+  }
+
+  get agents(): readonly AgentSettings[] {
+    return this.#agents;
+  }
+
+  /** The one that answers where nothing else is said. */
+  get defaultAgent(): AgentSettings {
+    const [first] = this.#agents;
+    if (!first) throw new Error("there is always an agent");
+    return first;
+  }
+
+  replace(loaded: LoadedConfig): void {
+    this.#agents = this.#resolve(loaded);
+    this.#loaded = loaded;
+  }
+
+  #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {
+    return resolveAgents(config, { home: this.#home, stateDir: this.paths.stateDir, variables, stops });
+  }
+}

@@ -1,0 +1,117 @@
+import os from "node:os";
+import { join } from "node:path";
+import { DEFAULT_PROMPT } from "../../automation/wake-up.ts";
+import type { SystemPromptRequest } from "../../dispatch/ports.ts";
+import type { SystemPrompt } from "../../harness/request.ts";
+import { CHECKLIST, loadContextFiles } from "../../prompt/bootstrap.ts";
+import { loadSkills } from "../../prompt/skills/skills.ts";
+import type { ContextFile, InboundFacts, SystemContext } from "../../prompt/system-context.ts";
+import { joinParts, sizesOf, type TextPart } from "../../prompt/parts.ts";
+import { systemPromptParts, wholePrompt } from "../../prompt/system-prompt.ts";
+import { dayOf } from "../../prompt/timestamp.ts";
+import type { Clock } from "../../types/clock.ts";
+import { writesInTags } from "../../providers/reasoning-tags.ts";
+import { isSubagentKey } from "../../sessions/keys.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Log } from "../../types/log.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { Live } from "./live.ts";
+import { packageRoot } from "../package-root.ts";
+import { skillSources } from "./skill-sources.ts";
+
+/** Makes the system prompt of an attempt out of the workspace, the skills and the config in force. */
+export function createPrompting(live: Live, log: Log, clock: Clock) {
+  const warned = new Set<string>();
+  const warn = (message: string, details: Readonly<Record<string, unknown>>) => {
+    const line = JSON.stringify([message, details]);
+    if (!warned.has(line)) log.warn(message, details);
+    warned.add(line);
+  };
+  const once = shared<Awaited<ReturnType<typeof lookUp>>>();
+  return async (request: SystemPromptRequest): Promise<SystemPrompt> => {
+    const { agent, isLight } = request;
+    if (agent.prompt.override !== undefined) return told(wholePrompt(agent.prompt.override, "systemPromptOverride"));
+    const found = await once(agent.id, () => lookUp(agent, live, warn));
+    const owners = live.config.commands.ownerAllowFrom.map(String);
+    const contextFiles = isLight === true ? await filesOf(agent, [CHECKLIST]) : found.contextFiles;
+    return told(systemPromptParts(contextFor(request, { ...found, contextFiles, owners, now: clock.now() })));
+  };
+}
+
+/** The files of the workspace, and the skills. */
+async function lookUp(agent: AgentSettings, live: Live, warn: Log["warn"]) {
+  const contextFiles = await filesOf(agent);
+  for (const file of contextFiles)
+    if (file.wholeChars !== undefined) warn("workspace file shortened", shortened(agent, file));
+  const { config, paths } = live;
+  const skills = await loadSkills(
+    skillSources(agent, { config, stateDir: paths.stateDir, env: process.env }),
+    ({ location, reason }) => warn("skill not offered to the model", { skill: location, why: reason }),
+  );
+  return { contextFiles, skills };
+}
+
+const shortened = ({ workspace }: AgentSettings, { path, content, wholeChars }: ContextFile) => ({
+  file: join(workspace, path),
+  chars: wholeChars,
+  shown: content.length,
+  fix: "Shorten the file, or raise agents.defaults.bootstrapMaxChars or bootstrapTotalMaxChars.",
+});
+
+export function filesOf(
+  { workspace, prompt }: AgentSettings,
+  names?: readonly string[],
+): Promise<readonly ContextFile[]> {
+  const limits = { maxChars: prompt.bootstrapMaxChars, totalMaxChars: prompt.bootstrapTotalMaxChars };
+  return loadContextFiles(workspace, limits, names);
+}
+
+/** Turns that begin at the same moment share one look. */
+function shared<T>(): (name: string, look: () => Promise<T>) => Promise<T> {
+  const going = new Map<string, Promise<T>>();
+  return (name, look) => {
+    const known = going.get(name);
+    if (known) return known;
+    const begun = look().finally(() => going.delete(name));
+    going.set(name, begun);
+    return begun;
+  };
+}
+
+const told = (parts: readonly TextPart[]): SystemPrompt => ({ text: joinParts(parts), parts: sizesOf(parts) });
+
+function contextFor(
+  { agent, model, tools, peer, extra, session }: SystemPromptRequest,
+  found: Pick<SystemContext, "contextFiles" | "skills"> & { owners: readonly string[]; now: number },
+): SystemContext {
+  return {
+    mode: isSubagentKey(session.key) ? "minimal" : "full",
+    tools: tools.map(({ name, description }) => ({ name, description })),
+    skills: found.skills,
+    workspace: agent.workspace,
+    docsPath: join(packageRoot, "docs"),
+    runtime: {
+      agentId: agent.id,
+      host: os.hostname(),
+      os: `${os.type()} ${os.release()}`,
+      arch: os.arch(),
+      node: process.version,
+      model: model.id,
+      provider: model.provider,
+      channel: peer?.channel ?? "webchat",
+    },
+    timezone: agent.timezone,
+    today: dayOf(found.now, agent.timezone),
+    ownerIds: found.owners,
+    reasoningTags: writesInTags(model),
+    contextFiles: found.contextFiles,
+    ...(agent.modelAliases && { modelAliases: agent.modelAliases }),
+    ...(agent.heartbeat?.inSystemPrompt === true && { heartbeat: agent.heartbeat.prompt ?? DEFAULT_PROMPT }),
+    ...(peer && { inbound: inboundOf(peer) }),
+    ...(extra !== undefined && { extra }),
+  };
+}
+
+function inboundOf(peer: Peer): InboundFacts {
+  return { chatId: peer.chat.id, channel: peer.channel, chatType: peer.chat.kind, account: peer.account };
+}

@@ -1,0 +1,148 @@
+import { bindingFor, type Binding, type Routed } from "../../channels/bindings.ts";
+import { chatPrompt } from "../../channels/chat-prompt.ts";
+import type { AccountConfig } from "../../channels/config.ts";
+import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
+import type { ChatStyle, DispatchSettings, QueueMode } from "../../dispatch/ports.ts";
+import { mayAnswer } from "../../sessions/rows/send-policy.ts";
+import { isOver, resetRuleFor } from "../../sessions/rows/expiry.ts";
+import { agentOf, keyForPeer } from "../../sessions/keys.ts";
+import { agentId, type AgentId, type SessionKey } from "../../types/ids.ts";
+import type { InboundMessage, Peer } from "../../types/chat/message.ts";
+import { ackReactionOf } from "../accounts/ack-reaction.ts";
+import { accountOf, defaultAccountOf, placeOf } from "../accounts/accounts.ts";
+import type { Config } from "../config/schema.ts";
+import type { Live } from "./live.ts";
+import { own } from "../../utils/own.ts";
+
+/** The dispatch rules of the config in force; made once per config. */
+export function createRules(live: Live): () => DispatchSettings {
+  let made: { config: Config; settings: DispatchSettings } | undefined;
+  return () => {
+    if (made?.config !== live.config) made = { config: live.config, settings: rulesOf(live) };
+    return made.settings;
+  };
+}
+
+function rulesOf(live: Live): DispatchSettings {
+  const { config, agents, defaultAgent } = live;
+  const { queue } = config.messages;
+  const owners = new Set(config.commands.ownerAllowFrom.map(String));
+  return {
+    agents: new Map(agents.map((agent) => [agent.id, agent])),
+    defaultAgent: defaultAgent.id,
+    queue,
+    queueMode: (to) => queueMode(own(queue.byChannel, to.channel) ?? queue.mode),
+    inboundDebounceMs: (to) => own(config.messages.inbound.byChannel, to.channel) ?? config.messages.inbound.debounceMs,
+    textCommands: config.commands.text,
+    resetTriggers: config.session.resetTriggers,
+    staleAfterMs: config.messages.recovery.maxAgeHours * HOUR_MS,
+    maxConcurrent: config.agents.defaults.maxConcurrent,
+    keyFor: (message) => keyFor(message, config, defaultAgent.id),
+    agentOf: (key) => agentOf(key, defaultAgent.id),
+    isOwner: (message) => message.options?.operator === true || isNamed(owners, message),
+    mayAnswer: (key, { channel, chat }) => mayAnswer(config.session.sendPolicy, { key, channel, chatType: chat.kind }),
+    mayCommand: (message) => mayCommand(message, config.commands.allowFrom),
+    isOver: (to, lastUsed, now) =>
+      isOver(resetRuleFor(config.session, { channel: to.channel, type: typeOf(placeOf(to, config)) }), lastUsed, now),
+    reaction: (message) =>
+      ackReactionOf(message, {
+        messages: config.messages,
+        account: accountOf(config, message.from),
+        patterns: () => mentionPatternsFor(message, live) ?? mentionPatterns(config.messages.groupChat.mentionPatterns),
+      }),
+    chatPrompt: (message) => chatPrompt(accountOf(config, message.from), message),
+    chat: (to) => ({
+      ...styleOf(accountOf(config, to), config),
+      ...historyOf(to, config),
+      replyToMode: replyModeOf(accountOf(config, to), to),
+    }),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+function queueMode(mode: string): QueueMode {
+  if (mode === "queue") return "followup";
+  if (mode === "steer+backlog") return "steer-backlog";
+  return mode === "steer" || mode === "steer-backlog" || mode === "followup" || mode === "interrupt" ? mode : "collect";
+}
+
+function typeOf(to: Peer): "direct" | "group" | "thread" {
+  return to.thread === undefined ? to.chat.kind : "thread";
+}
+
+function isNamed(owners: ReadonlySet<string>, message: InboundMessage): boolean {
+  const { id, e164 } = message.sender;
+  return [id, e164].some(
+    (name) => name !== undefined && (owners.has(name) || owners.has(`${message.from.channel}:${name}`)),
+  );
+}
+
+/** A channel's own list takes the place of the one for every channel; undefined when there is neither. */
+function mayCommand(message: InboundMessage, allowFrom: Config["commands"]["allowFrom"]): boolean | undefined {
+  const list = own(allowFrom, message.from.channel) ?? own(allowFrom, "*");
+  if (list === undefined) return undefined;
+  const names = new Set(list.map(String));
+  return names.has("*") || isNamed(names, message);
+}
+
+function replyModeOf(account: AccountConfig, to: Peer): ChatStyle["replyToMode"] {
+  const { direct, group, channel } = account.replyToModeByChatType;
+  const mode = (to.chat.kind === "direct" ? direct : (group ?? channel)) ?? account.replyToMode;
+  return mode === "batched" ? "first" : mode;
+}
+
+function styleOf(account: AccountConfig, config: Config): Omit<ChatStyle, "replyToMode"> {
+  const prefix = account.responsePrefix ?? config.messages.responsePrefix;
+  const { mode, nativeTransport, chunkMode = account.chunkMode } = account.streaming;
+  const { mediaMaxMb } = account;
+  const { blockStreamingChunk: chunk, blockStreamingCoalesce } = config.agents.defaults;
+  return {
+    ...(mode !== undefined && { streaming: mode === "progress" ? "partial" : mode }),
+    ...(!nativeTransport && { nativeStreaming: false }),
+    ...(chunkMode === "newline" && { byParagraph: true }),
+    ...(prefix !== undefined && { responsePrefix: prefix }),
+    coalesce: {
+      minChars: blockStreamingCoalesce.minChars ?? chunk.minChars,
+      maxChars: blockStreamingCoalesce.maxChars ?? chunk.maxChars,
+      idleMs: blockStreamingCoalesce.idleMs,
+    },
+    ...(mediaMaxMb !== undefined && { mostMediaBytes: mediaMaxMb * 1_048_576 }),
+    ...typesOf(account),
+  };
+}
+
+/** Turns of a direct chat that the model is shown: of the chat itself, its account, or all. */
+function historyOf(to: Peer, config: Config): Pick<ChatStyle, "dmHistoryLimit"> {
+  const { dms, dmHistoryLimit } = accountOf(config, to);
+  const most = own(dms, to.chat.id)?.historyLimit ?? dmHistoryLimit ?? config.session.dmHistoryLimit;
+  return most === undefined ? {} : { dmHistoryLimit: most };
+}
+
+const typesOf = ({ mediaTypes }: AccountConfig): Pick<ChatStyle, "mediaTypes"> =>
+  mediaTypes.allow || mediaTypes.deny.length > 0 ? { mediaTypes } : {};
+
+function keyFor(message: InboundMessage, config: Config, defaultAgent: AgentId): SessionKey {
+  const binding = routeOf(message, config);
+  return keyForPeer(placeOf(message.from, config), message.sender, {
+    ...config.session,
+    ...(binding?.session?.dmScope && { dmScope: binding.session.dmScope }),
+    agentId: binding ? agentId(binding.agentId) : defaultAgent,
+    defaultAgent,
+  });
+}
+
+/** The mention patterns of the agent that would answer; undefined where it has none of its own. */
+export function mentionPatternsFor(
+  message: Routed,
+  { config, defaultAgent }: Live,
+): readonly MentionPattern[] | undefined {
+  const id = routeOf(message, config)?.agentId ?? defaultAgent.id;
+  const patterns = config.agents.list.find((agent) => agent.id === id)?.groupChat.mentionPatterns;
+  return patterns && mentionPatterns(patterns);
+}
+
+function routeOf(message: Routed, config: Config): Binding | undefined {
+  if (config.bindings.length === 0) return undefined;
+  return bindingFor(config.bindings, message, defaultAccountOf(config, message.from.channel));
+}

@@ -1,0 +1,56 @@
+import { HEARTBEAT_TURN } from "../../automation/heartbeat-turn.ts";
+import { createTranscriber } from "../../channels/transcribe.ts";
+import { ImageLoader } from "../../history/images/load.ts";
+import { PruneMemory } from "../../history/prune-memory.ts";
+import { Hooks } from "../../plugins/hooks.ts";
+import type { DispatchPorts } from "../../dispatch/ports.ts";
+import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
+import type { Models } from "../../providers/catalog.ts";
+import { diskTakesWrites } from "../../store/disk.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Texts } from "../../types/journal.ts";
+import type { Log } from "../../types/log.ts";
+import type { Sessions } from "../../types/session.ts";
+import { contributions } from "./contributions.ts";
+import { Engines } from "./engines.ts";
+import type { Live } from "./live.ts";
+
+interface Sources {
+  readonly live: Live;
+  readonly models: Models;
+  readonly sessions: Sessions;
+  readonly texts: Texts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What all runs share. */
+export interface RunPartsOfAll {
+  readonly hooks: Hooks;
+  readonly engines: Engines;
+  readonly ports: Pick<
+    DispatchPorts,
+    "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
+  >;
+}
+
+export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
+  const { live, clock, log } = sources;
+  const hooks = new Hooks(clock, log);
+  const engines = new Engines(sources);
+  return {
+    hooks,
+    engines,
+    ports: {
+      kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, ...contributions.turnKinds]),
+      hooks,
+      texts,
+      pruned: new PruneMemory(),
+      images: new ImageLoader({ log }),
+      mediaDir: live.paths.media,
+      diskTakesWrites: () => diskTakesWrites(live.paths.stateDir),
+      engineFor: (ask) => engines.openerFor(ask),
+      transcribe: async (recording) => createTranscriber(live.config.audio.transcription, log)?.(recording),
+    },
+  };
+}

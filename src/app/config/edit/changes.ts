@@ -1,0 +1,62 @@
+import { Secret } from "../../../types/secret.ts";
+import { isRecord, showPath, type KeyPath } from "../problem.ts";
+import type { Config } from "../schema.ts";
+import { own } from "../../../utils/own.ts";
+
+export interface ConfigChanges {
+  /** Every key whose value differs. */
+  readonly changed: readonly string[];
+  /** Those that hold from the next message on. */
+  readonly live: readonly string[];
+  /** Channels whose adapter is started anew. */
+  readonly channels: readonly string[];
+  /** Those that wait for the next start of the gateway. */
+  readonly restart: readonly string[];
+}
+
+/** Read anew for each message or run; all other keys but `channels` wait for a restart. */
+const LIVE = [
+  "messages",
+  "session",
+  "agents",
+  "tools",
+  "commands",
+  "models",
+  "auth",
+  "skills",
+  "retention",
+  "logging.level",
+  "logging.consoleLevel",
+];
+
+/** What differs between two configs. Secrets are compared and never shown. */
+export function compareConfigs(before: Config, after: Config): ConfigChanges {
+  const paths = differences(before, after, []);
+  const changed = paths.map(showPath);
+  const live = changed.filter(isLive);
+  const channels = paths
+    .filter((path) => path[0] === "channels")
+    .flatMap((path) => (path[1] === undefined ? [] : String(path[1])));
+  const restart = changed.filter((key) => !isLive(key) && !/^channels\b/.test(key));
+  return { changed, live, channels: [...new Set(channels)], restart };
+}
+
+const isLive = (key: string): boolean => LIVE.some((prefix) => key === prefix || key.startsWith(`${prefix}.`));
+
+function differences(before: unknown, after: unknown, path: KeyPath): readonly KeyPath[] {
+  if (isRecord(before) && isRecord(after)) {
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...keys].flatMap((key) => differences(own(before, key), own(after, key), [...path, key]));
+  }
+  return isSame(before, after) ? [] : [path];
+}
+
+function isSame(before: unknown, after: unknown): boolean {
+  if (before instanceof Secret && after instanceof Secret) return before.reveal() === after.reveal();
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return (
+      before.length === after.length && before.every((item, index) => differences(item, after[index], []).length === 0)
+    );
+  }
+  return Object.is(before, after);
+}

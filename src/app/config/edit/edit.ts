@@ -1,0 +1,177 @@
+import JSON5 from "json5";
+import { OpenClawError } from "../../../types/errors.ts";
+import {
+  applyEdits,
+  commaAfter,
+  endOfLine,
+  indentAt,
+  indentUnit,
+  isContainer,
+  itemsOf,
+  newlineOf,
+  rangeOf,
+  widenCut,
+  type Container,
+  type Item,
+  type TextEdit,
+} from "./edit-text.ts";
+import { memberOf, parseTree } from "../parse.ts";
+import { showPath, type KeyPath } from "../problem.ts";
+
+type Node = ReturnType<typeof parseTree>["body"];
+
+/** A value as typed on a command line: JSON5 where it is that, else the text itself. */
+export function parseConfigValue(text: string): unknown {
+  try {
+    return JSON5.parse<unknown>(text);
+  } catch {
+    // Not JSON5: people type `loopback`, not `"loopback"`.
+    return text;
+  }
+}
+
+/**
+ * The text with one value changed or added, missing parents made. Comments, order and layout of everything else stay.
+ * Throws `USAGE` where the path does not fit the file. The text must be valid JSON5; empty text counts as `{}`.
+ */
+export function setConfigValue(text: string, path: KeyPath, value: unknown): string {
+  const source = text.trim() === "" ? "{}\n" : text;
+  const edits = editsToSet(source, parseTree(source).body, path, value);
+  return applyEdits(source, edits);
+}
+
+function editsToSet(text: string, root: Node, path: KeyPath, value: unknown): readonly TextEdit[] {
+  let node = root;
+  for (const [depth, segment] of path.entries()) {
+    const rest = path.slice(depth + 1);
+    if (!isContainer(node)) return [replace(text, node, nest(path.slice(depth), value))];
+    const child = childOf(node, segment);
+    if (!child) return insert(text, node, segment, nest(rest, value));
+    node = child.value;
+  }
+  return [replace(text, node, value)];
+}
+
+function childOf(node: Container, segment: string | number): Item | undefined {
+  return node.type === "Object" ? memberOf(node, segment) : node.elements[Number(segment)];
+}
+
+/** `["a", 0]` and a value as `{a: [value]}`. */
+function nest(path: KeyPath, value: unknown): unknown {
+  return path.reduceRight<unknown>((inner, segment) => (segment === 0 ? [inner] : { [segment]: inner }), value);
+}
+
+function replace(text: string, node: Node, value: unknown): TextEdit {
+  const { start, end } = rangeOf(node);
+  return { start, end, text: render(text, value, indentAt(text, start)) };
+}
+
+function render(text: string, value: unknown, indent: string): string {
+  const json = JSON.stringify(value, null, indentUnit(text));
+  if (json === undefined)
+    throw new OpenClawError("USAGE", {
+      message: "This value cannot be written as JSON.",
+      fix: "Give text, a number, true, false, null, a list or an object.",
+    });
+  return json.replaceAll("\n", `${newlineOf(text)}${indent}`);
+}
+
+function insert(text: string, node: Container, segment: string | number, value: unknown): readonly TextEdit[] {
+  const items = itemsOf(node);
+  if (node.type === "Array" && Number(segment) !== items.length) {
+    throw new OpenClawError("USAGE", {
+      message: `There is no item ${showPath([segment])}: the list has ${items.length}.`,
+      fix: `Use ${items.length} to add one at the end.`,
+    });
+  }
+  const last = items.at(-1);
+  const write = (indent: string) => `${label(node, segment)}${render(text, value, indent)}`;
+  return last ? insertAfter(text, node, last, write) : [insertFirst(text, node, write)];
+}
+
+type Write = (indent: string) => string;
+
+function insertAfter(text: string, node: Container, last: Item, write: Write): readonly TextEdit[] {
+  const { start, end } = rangeOf(last);
+  const comma = commaAfter(text, end);
+  const isOneLine = !text.slice(rangeOf(node).start, start).includes("\n");
+  const after = comma === undefined ? end : comma + 1;
+  const at = isOneLine ? after : endOfLine(text, after);
+  const gap = isOneLine ? " " : `${newlineOf(text)}${indentAt(text, start)}`;
+  const added = `${gap}${write(indentAt(text, start))}${comma === undefined ? "" : ","}`;
+  // One edit where both fall on one place, so that the comma comes first.
+  if (comma !== undefined) return [{ start: at, end: at, text: added }];
+  if (at === end) return [{ start: end, end, text: `,${added}` }];
+  return [
+    { start: end, end, text: "," },
+    { start: at, end: at, text: added },
+  ];
+}
+
+function insertFirst(text: string, node: Container, write: Write): TextEdit {
+  const { start, end } = rangeOf(node);
+  const outer = indentAt(text, start);
+  const inner = outer + indentUnit(text);
+  const hasComment = text.slice(start + 1, end - 1).trim() !== "";
+  const at = hasComment ? start + 1 + text.slice(start + 1, end - 1).trimEnd().length : start + 1;
+  const newline = newlineOf(text);
+  return { start: at, end: end - 1, text: `${newline}${inner}${write(inner)}${newline}${outer}` };
+}
+
+/** The key as its neighbours are written: bare where they are, else in quotes. */
+function label(node: Container, segment: string | number): string {
+  if (node.type === "Array") return "";
+  const name = String(segment);
+  const isBare = node.members[0]?.name.type === "Identifier" && /^[A-Za-z_$][\w$]*$/.test(name);
+  return isBare ? `${name}: ` : `${JSON.stringify(name)}: `;
+}
+
+/** The text without one key or list item; the same text when it is not there. Comments stay. */
+export function unsetConfigValue(text: string, path: KeyPath): string {
+  let done = text;
+  // A key that is written twice shows its first value once the second is gone.
+  for (let next = cutOnce(done, path); next !== undefined; next = cutOnce(done, path)) {
+    done = next;
+    if (typeof path.at(-1) === "number") break;
+  }
+  return done;
+}
+
+function cutOnce(text: string, path: KeyPath): string | undefined {
+  const segment = path.at(-1);
+  if (segment === undefined || text.trim() === "") return undefined;
+  let node: Node = parseTree(text).body;
+  for (const part of path.slice(0, -1)) {
+    const child: Item | undefined = isContainer(node) ? childOf(node, part) : undefined;
+    if (!child) return undefined;
+    node = child.value;
+  }
+  const item = isContainer(node) ? childOf(node, segment) : undefined;
+  return item && isContainer(node) ? applyEdits(text, cut(text, node, item)) : undefined;
+}
+
+function cut(text: string, node: Container, item: Item): readonly TextEdit[] {
+  const { start, end } = rangeOf(item);
+  const comma = commaAfter(text, end);
+  if (comma !== undefined) return removeBoth(text, { start, end }, comma);
+  const items = itemsOf(node);
+  const before = items[items.indexOf(item) - 1];
+  const beforeComma = before && commaAfter(text, rangeOf(before).end);
+  const own = widenCut(text, start, end);
+  // Without a comma behind it, the one before it goes: strict JSON has none at the end.
+  if (beforeComma === undefined) return [{ ...own, text: "" }];
+  const isJoined = text.slice(beforeComma + 1, start).trim() === "";
+  if (isJoined) return [{ start: beforeComma, end, text: "" }];
+  return [
+    { start: beforeComma, end: beforeComma + 1, text: "" },
+    { ...own, text: "" },
+  ];
+}
+
+function removeBoth(text: string, own: { start: number; end: number }, comma: number): readonly TextEdit[] {
+  if (text.slice(own.end, comma).trim() === "") return [{ ...widenCut(text, own.start, comma + 1), text: "" }];
+  return [
+    { ...own, text: "" },
+    { start: comma, end: comma + 1, text: "" },
+  ];
+}

@@ -1,0 +1,125 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { dirname } from "node:path";
+import { writeAtomic } from "../../../store/disk.ts";
+import { lockFile } from "../../../store/lock/lock-file.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import { MASK } from "../../../types/secret.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { setConfigValue, unsetConfigValue } from "./edit.ts";
+import { loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
+import { parseConfigText } from "../parse.ts";
+import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../problem.ts";
+import { hasMask } from "../shown.ts";
+
+/** Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE` for a placeholder. */
+export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
+  writeConfigValues(options, [{ path, value }]);
+
+/** Changes several values of the file in one step, or none. Throws as `writeConfigValue` does. */
+export async function writeConfigValues(options: LoadOptions, edits: readonly Edit[]): Promise<void> {
+  for (const edit of edits) refuseUnfit(edit);
+  await rewrite(options, (text) => edits.reduce(edited, text));
+}
+
+interface Edit {
+  readonly path: KeyPath;
+  /** Undefined takes the key out. */
+  readonly value: unknown;
+}
+
+const edited = (text: string, { path, value }: Edit): string =>
+  value === undefined ? unsetConfigValue(text, path) : setConfigValue(text, path, value);
+
+/** What no config can mean: a placeholder in place of a secret, and the one name that objects do not hold as others. */
+function refuseUnfit({ path, value }: Edit): void {
+  if (hasMask(value)) {
+    throw new OpenClawError("USAGE", {
+      message: `${showPath(path)} has ${MASK} in it, the placeholder for a value that is not shown.`,
+      fix: "Give the value itself, or leave the key out to keep what is there.",
+    });
+  }
+  if ([...path, ...namesIn(value)].includes("__proto__"))
+    throw new OpenClawError("USAGE", { message: "No key may be named __proto__.", fix: "Give it another name." });
+}
+
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]: [string, unknown]) => [name, ...namesIn(child)]);
+}
+
+/** Takes one key out of the file. False when it is not there. Throws as `writeConfigValue` does. */
+export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
+  let isThere = false;
+  await rewrite(options, (text) => {
+    const next = unsetConfigValue(text, path);
+    isThere = next !== text;
+    return next;
+  });
+  return isThere;
+}
+
+/** One after the other, whichever process they come from: each change is made to what the one before left. */
+async function rewrite(options: LoadOptions, change: (text: string) => string): Promise<void> {
+  const release = await lockConfig(options.path);
+  try {
+    const before = (await readConfigText(options.path)) ?? "";
+    if (before !== "") parseConfigText(before, options.path);
+    const after = change(before);
+    if (after !== before) await writeConfigText(options, before, after);
+  } finally {
+    await release();
+  }
+}
+
+async function lockConfig(path: string): Promise<() => Promise<void>> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return await lockFile(path);
+  } catch (error) {
+    throw notWritable(path, error);
+  }
+}
+
+const notWritable = (path: string, error: unknown): OpenClawError =>
+  new OpenClawError("CONFIG_WRITE", {
+    message: `${path} cannot be written: ${errorText(error)}`,
+    fix: "Check the rights of the file and its directory, and the free space.",
+    cause: error,
+  });
+
+/**
+ * Replaces the file in one step, mode 0600; what was there stays as `<file>.bak`. Refused with `CONFIG_INVALID` when the new
+ * text has a problem that the old one had not: so a broken file can be mended key by key. Throws `CONFIG_WRITE`.
+ */
+async function writeConfigText(options: LoadOptions, before: string, after: string): Promise<void> {
+  const old = new Set((await problemsOf(before, options)).map((note) => `${note.key} ${note.message}`));
+  const added = (await problemsOf(after, options)).filter((note) => !old.has(`${note.key} ${note.message}`));
+  const [first] = added;
+  if (first) {
+    throw new ConfigError("CONFIG_INVALID", {
+      message: `Not written: ${first.key}: ${first.message}`,
+      fix: "Give a value that fits; docs/config.md lists the keys.",
+      problems: added,
+    });
+  }
+  try {
+    // A link stays one: people keep this file among their dotfiles.
+    const target = before === "" ? options.path : await realpath(options.path);
+    if (before !== "") await writeAtomic(`${options.path}.bak`, before);
+    await writeAtomic(target, after);
+  } catch (error) {
+    throw notWritable(options.path, error);
+  }
+}
+
+/** A secret that only the gateway's environment has is no problem of the file. */
+async function problemsOf(text: string, options: LoadOptions): Promise<readonly ConfigNote[]> {
+  if (text === "") return [];
+  try {
+    await loadConfigText(text, options);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.code === "SECRET_MISSING" ? [] : error.problems;
+  }
+}

@@ -1,0 +1,19 @@
+import { accountConfig } from "../../../channels/config.ts";
+import { hasEverybody } from "../../../channels/access/listed.ts";
+import { policyOf } from "../../../channels/access/policy.ts";
+import { isRecord, type RawNote } from "../problem.ts";
+
+/** What an account's keys say that loads, but does not do what its words promise. */
+export function doubtfulAccount(channel: string, input: Record<string, unknown>): RawNote[] {
+  const { data } = accountConfig.safeParse(input);
+  if (!data) return [];
+  const policy = policyOf(data, { mentionPatterns: [], historyLimit: 0 });
+  if (policy.direct !== "open" || hasEverybody(policy.allowFrom, channel)) return [];
+  const { dm } = input;
+  return [
+    {
+      path: isRecord(dm) && dm["policy"] !== undefined ? ["dm", "policy"] : ["dmPolicy"],
+      message: '"open" lets in only whom allowFrom names; add "*" to allowFrom to hear everybody',
+    },
+  ];
+}

@@ -1,0 +1,139 @@
+import { isRecord } from "../problem.ts";
+
+/** Whether a value of such a key narrows anything. */
+type Test = (value: unknown) => boolean;
+
+export interface NarrowingKey {
+  /** `*` matches any name or index. */
+  readonly key: string;
+  /** Completes "it says". */
+  readonly says: string;
+  readonly narrows: Test;
+}
+
+const isListed: Test = (value) => Array.isArray(value);
+const isTrue: Test = (value) => value === true;
+const isFalse: Test = (value) => value === false;
+const isFilled: Test = (value) => isRecord(value) && Object.keys(value).length > 0;
+const isOneOf =
+  (...values: readonly unknown[]): Test =>
+  (value) =>
+    values.includes(value);
+const isOther =
+  (plain: string): Test =>
+  (value) =>
+    value !== undefined && value !== plain;
+
+const row = (key: string, says: string, narrows: Test): NarrowingKey => ({ key, says, narrows });
+
+/** Below `tools` and below `agents.list[].tools`. */
+const OF_TOOLS: readonly NarrowingKey[] = [
+  row("byProvider.*.allow", "which tools models of that provider may use", isListed),
+  row("byProvider.*.deny", "which tools models of that provider may not use", isListed),
+  row("byProvider.*.profile", "which tools models of that provider begin with", isOther("full")),
+  row("toolsBySender.*", "which tools that sender may use", isFilled),
+  row("exec.host", "that commands run in a sandbox or on another machine", isOneOf("sandbox", "node")),
+  row("exec.strictInlineEval", "that code on a command line is always asked about", isTrue),
+  row("exec.safeBinProfiles.*", "with which arguments a program runs unasked", isFilled),
+];
+
+/** Below `agents.defaults` and below `agents.list[]`. */
+const OF_AGENTS: readonly NarrowingKey[] = [row("sandbox.mode", "that tools run in a sandbox", isOther("off"))];
+
+/** Places of an account in which a chat has rules of its own. */
+const CHATS = [
+  "groups.*",
+  "groups.*.topics.*",
+  "channels.*",
+  "guilds.*",
+  "guilds.*.channels.*",
+  "direct.*",
+  "direct.*.topics.*",
+];
+
+/** Below each of `CHATS`. */
+const OF_CHATS: readonly NarrowingKey[] = [
+  row("tools.allow", "which tools are there in that chat", isListed),
+  row("tools.deny", "which tools are not there in that chat", isListed),
+  row("toolsBySender.*", "which tools that sender may use in that chat", isFilled),
+  row("skills", "which skills are there in that chat", isListed),
+  row("groupPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist")),
+];
+
+/** In topics and direct chats these have no effect; in groups and channels they have. */
+const OF_SMALL_CHATS: readonly NarrowingKey[] = [
+  row("enabled", "that the chat is not answered", isFalse),
+  row("allowFrom", "who is heard in that chat", isListed),
+  row("dmPolicy", "who is heard in that chat", isOneOf("disabled", "allowlist", "pairing")),
+  row("requireMention", "that the bot answers there only when it is named", isTrue),
+];
+const SMALL_CHATS = ["groups.*.topics.*", "direct.*", "direct.*.topics.*"];
+
+/** Below `channels.<channel>` and its accounts. */
+const OF_ACCOUNTS: readonly NarrowingKey[] = [
+  row("contextVisibility", "whose messages the model is shown", isOther("all")),
+  row("actions.sendMessage", "that the message tool sends nothing", isFalse),
+  row("actions.messages", "that the message tool sends, edits and deletes nothing", isFalse),
+  row("actions.reactions", "that the message tool sets no reactions", isFalse),
+  row("actions.editMessage", "that the message tool edits nothing", isFalse),
+  row("actions.deleteMessage", "that the message tool deletes nothing", isFalse),
+  row("dm.groupEnabled", "that group chats without a channel are not answered", isFalse),
+  row("dm.groupChannels", "which group chats without a channel are answered", isListed),
+];
+
+const below = (place: string, rows: readonly NarrowingKey[]): readonly NarrowingKey[] =>
+  rows.map(({ key, ...rest }) => ({ key: `${place}.${key}`, ...rest }));
+
+const ACCOUNT_ROWS = [
+  ...OF_ACCOUNTS,
+  ...CHATS.flatMap((place) => below(place, OF_CHATS)),
+  ...SMALL_CHATS.flatMap((place) => below(place, OF_SMALL_CHATS)),
+];
+
+/**
+ * Keys that narrow what may be done and that this version does not obey. Each stops what it would have narrowed: below
+ * `agents.list[]` that agent, below `channels` that account, elsewhere every agent.
+ */
+export const NARROWING_KEYS: readonly NarrowingKey[] = [
+  ...below("tools", OF_TOOLS),
+  ...below("agents.list.*.tools", OF_TOOLS),
+  ...below("agents.defaults", OF_AGENTS),
+  ...below("agents.list.*", OF_AGENTS),
+  row("proxy.enabled", "that everything goes out through a proxy", isTrue),
+  row("channels.defaults.groupPolicy", "that no group is answered", isOneOf("disabled")),
+  row("channels.defaults.contextVisibility", "whose messages the model is shown", isOther("all")),
+  ...below("channels.*", ACCOUNT_ROWS),
+  ...below("channels.*.accounts.*", ACCOUNT_ROWS),
+];
+
+/** Keys that read as if they narrowed, and why nothing has to be stopped for them here. */
+export const HARMLESS_KEYS: Readonly<Record<string, string>> = {
+  "tools.elevated": "no command runs elevated",
+  "tools.subagents": "there are no subagents",
+  "tools.sandbox": "it holds inside a sandbox, and an agent with one is stopped by `sandbox.mode`",
+  "tools.sessions": "there are no tools that read other sessions",
+  "tools.agentToAgent": "agents cannot write to each other",
+  "tools.message.broadcast": "the message tool writes to one chat at a time",
+  "tools.web": "there are no tools that search the web or fetch pages",
+  "tools.media": "nothing but what `audio` names is transcribed or described",
+  "tools.links": "no links are followed",
+  "tools.exec.applyPatch": "there is no tool that applies patches",
+  "tools.exec.safeBinTrustedDirs": "programs run unasked only by the names in `safeBins`",
+  "agents.defaults.subagents": "there are no subagents",
+  "agents.list.*.subagents": "there are no subagents",
+  "agents.defaults.elevatedDefault": "no command runs elevated",
+  "gateway.tools": "no tool can be called over HTTP",
+  "gateway.nodes": "no other machine takes part",
+  "commands.bash": "there is no such command",
+  "commands.config": "there is no such command",
+  "commands.debug": "there is no such command",
+  "commands.restart": "there is no such command",
+  approvals: "questions go to owners alone, in the chat they came from and on the page",
+  "channels.*.execApprovals": "questions go to owners alone, in the chat they came from and on the page",
+  "channels.*.configWrites": "no chat can change the config",
+  accessGroups: "an entry of `allowFrom` that names a group of people lets nobody in",
+  "plugins.deny": "no plugin of others is loaded",
+  "plugins.allow": "no plugin of others is loaded",
+  hooks: "no webhook runs an agent",
+  cron: "nothing runs by a schedule but heartbeats",
+};

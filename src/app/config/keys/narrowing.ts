@@ -1,0 +1,114 @@
+import { accountInputs } from "../../../channels/config.ts";
+import { own } from "../../../utils/own.ts";
+import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
+import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../problem.ts";
+
+/** What a narrowing key that is not obeyed stops; `agent` and `account` unset: all of them, `channel` unset: of all channels. */
+export type Stops =
+  | { readonly kind: "agents"; readonly agent?: string }
+  | { readonly kind: "accounts"; readonly channel?: string; readonly account?: string };
+
+/** A key of the config that narrows what may be done and that this version does not obey. */
+export interface Stop {
+  /** As a person writes it: `tools.byProvider.openai.deny`. */
+  readonly key: string;
+  readonly path: KeyPath;
+  /** Completes "it says". */
+  readonly says: string;
+  readonly stops: Stops;
+}
+
+export const STOP_FIX = "Take the key out of the config, or wait for a version that obeys it.";
+
+/** Everything that the keys of a config stop; `input` is the resolved file. */
+export function stopsOf(input: unknown): readonly Stop[] {
+  return NARROWING_KEYS.flatMap((row) => placesOf(input, row).flatMap((path) => stopsAt(input, path, row)));
+}
+
+function placesOf(input: unknown, { key, narrows }: NarrowingKey): readonly KeyPath[] {
+  return pathsLike(input, key.split(".")).filter((path) => narrows(valueAt(input, path)));
+}
+
+function pathsLike(value: unknown, [first, ...rest]: readonly string[], path: KeyPath = []): readonly KeyPath[] {
+  if (first === undefined) return [path];
+  if (Array.isArray(value))
+    return first === "*" ? value.flatMap((item: unknown, at) => pathsLike(item, rest, [...path, at])) : [];
+  if (!isRecord(value)) return [];
+  const names = first === "*" ? Object.keys(value) : [first].filter((name) => Object.hasOwn(value, name));
+  return names.flatMap((name) => pathsLike(own(value, name), rest, [...path, name]));
+}
+
+function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonly Stop[] {
+  const of = (stops: Stops): Stop => ({ key: showPath(path), path, says, stops });
+  const [section, second, third, fourth] = path;
+  if (section === "channels" && second === "defaults") return [of({ kind: "accounts" })];
+  if (section === "channels") {
+    const isOfOne = third === "accounts";
+    return [of({ kind: "accounts", channel: String(second), ...(isOfOne && { account: String(fourth) }) })];
+  }
+  if (section === "agents" && second === "list")
+    return [of({ kind: "agents", agent: String(valueAt(input, [...path.slice(0, 3), "id"])) })];
+  return agentsUnder(input, path).map((stops) => of(stops));
+}
+
+/** A key for all agents stops those that have no value of their own for it, which is judged by itself. */
+function agentsUnder(input: unknown, path: KeyPath): readonly Stops[] {
+  const list = valueAt(input, ["agents", "list"]);
+  const below = path[0] === "agents" ? path.slice(2) : path;
+  if (!Array.isArray(list) || list.length === 0) return [{ kind: "agents" }];
+  const without = list.filter((entry: unknown) => valueAt(entry, below) === undefined);
+  return without.map((entry: unknown) => ({ kind: "agents", agent: String(valueAt(entry, ["id"])) }));
+}
+
+/** The stops as notes for the log, `status` and `doctor`, one for each key. */
+export function stopNotes(stops: readonly Stop[]): readonly RawNote[] {
+  const byKey = new Map(stops.map((stop) => [stop.key, stop]));
+  return [...byKey.values()].map(({ key, path, says }) => ({
+    path,
+    at: "name",
+    isStop: true,
+    message: `it says ${says}, which this version does not obey: ${namesOf(stops.filter((stop) => stop.key === key))} until the key is gone`,
+  }));
+}
+
+function namesOf(stops: readonly Stop[]): string {
+  const names = stops.map(({ stops: what }) => {
+    if (what.kind === "agents") return what.agent === undefined ? "every agent" : `the agent "${what.agent}"`;
+    if (what.channel === undefined) return "every channel";
+    return what.account === undefined ? what.channel : `the account "${what.account}" of ${what.channel}`;
+  });
+  const distinct = [...new Set(names)];
+  return `${distinct.join(", ")} ${distinct.length > 1 ? "are" : "is"} stopped`;
+}
+
+/** What keeps an agent from answering, in one sentence; undefined when nothing does. */
+export const agentStop = (stops: readonly Stop[], agent: string): string | undefined =>
+  sentence(stops.filter(({ stops: what }) => what.kind === "agents" && (what.agent ?? agent) === agent));
+
+/** The same of a channel's account. */
+export const accountStop = (stops: readonly Stop[], channel: string, account: string): string | undefined =>
+  sentence(
+    stops.filter(
+      ({ stops: what }) =>
+        what.kind === "accounts" && (what.channel ?? channel) === channel && (what.account ?? account) === account,
+    ),
+  );
+
+function sentence(stops: readonly Stop[]): string | undefined {
+  const [first, ...more] = stops;
+  if (!first) return undefined;
+  const others = more.length === 0 ? "" : ` (and ${more.map(({ key }) => key).join(", ")})`;
+  return `stopped by ${first.key}${others}: it says ${first.says}, which this version does not obey.`;
+}
+
+/** Accounts of the config that are stopped by one list and not by the other, as channel names. */
+export function channelsThatDiffer(
+  input: Readonly<Record<string, unknown>>,
+  one: readonly Stop[],
+  other: readonly Stop[],
+): readonly string[] {
+  return Object.entries(input).flatMap(([channel, section]) => {
+    const ids = isRecord(section) ? accountInputs(section).map(({ id }) => id) : [];
+    return ids.some((id) => accountStop(one, channel, id) !== accountStop(other, channel, id)) ? [channel] : [];
+  });
+}

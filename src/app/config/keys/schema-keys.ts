@@ -1,0 +1,43 @@
+import { isRecord, type KeyPath } from "../problem.ts";
+import { jsonSchema } from "../schema.ts";
+
+export interface SchemaKey {
+  /** `*` for any name, `[]` for any index. */
+  readonly path: readonly string[];
+  readonly node: Readonly<Record<string, unknown>>;
+}
+
+let cached: readonly SchemaKey[] | undefined;
+
+/** Every key of the schema, in its order, parents first. */
+export function schemaKeys(): readonly SchemaKey[] {
+  cached ??= keysBelow(jsonSchema(), []);
+  return cached;
+}
+
+/** The same of any JSON Schema, its keys put below a path. */
+export function keysBelow(node: Readonly<Record<string, unknown>>, path: readonly string[]): SchemaKey[] {
+  const named = isRecord(node["properties"]) ? Object.entries(node["properties"]) : [];
+  const keys: (readonly [string, unknown])[] = [...named, ["*", node["additionalProperties"]], ["[]", node["items"]]];
+  const here = keys.flatMap(([name, child]) => keysOf(child, [...path, name]));
+  const branches: readonly unknown[] = Array.isArray(node["anyOf"]) ? node["anyOf"] : [];
+  return [...here, ...branches.flatMap((branch) => (isRecord(branch) ? keysBelow(branch, path) : []))];
+}
+
+function keysOf(child: unknown, path: readonly string[]): SchemaKey[] {
+  if (!isRecord(child) || Object.keys(child).length === 0) return [];
+  return [{ path, node: child }, ...keysBelow(child, path)];
+}
+
+/** Names that the schema has right below a path. */
+export function schemaKeysBelow(path: KeyPath): readonly string[] {
+  return schemaKeys()
+    .filter((key) => key.path.length === path.length + 1 && key.path.every((name, index) => fits(name, path[index])))
+    .flatMap((key) => key.path.at(-1) ?? [])
+    .filter((name) => name !== "*" && name !== "[]");
+}
+
+function fits(name: string, segment: string | number | undefined): boolean {
+  if (segment === undefined || name === "*") return true;
+  return typeof segment === "number" ? name === "[]" : name === segment;
+}

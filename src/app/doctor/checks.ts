@@ -1,0 +1,36 @@
+import { channelChecks } from "../../channels/checks.ts";
+import { keyChecks } from "../../providers/auth/checks.ts";
+import { Credentials } from "../../providers/auth/credentials.ts";
+import { checks as sessionChecks } from "../../sessions/checks.ts";
+import { checks as storeChecks } from "../../store/checks.ts";
+import type { Check } from "../../types/check.ts";
+import { accountsIn } from "../accounts/channel-accounts.ts";
+import { loadConfig } from "../config/load.ts";
+import { journalPath, resolvePaths } from "../config/paths.ts";
+import { appChecks } from "./app-checks.ts";
+import { enginesOf } from "./engine-check.ts";
+import { modelCheck } from "./model-check.ts";
+import { channelSchemas } from "../compose/extensions.ts";
+
+/** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
+export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promise<readonly Check[]> {
+  const paths = resolvePaths(env);
+  const load = { path: paths.configPath, env, channelSchemas: await channelSchemas() };
+  const config = await loadConfig(load).then(
+    (loaded) => loaded.config,
+    () => undefined,
+  );
+  return [
+    ...appChecks({ paths, load, config }),
+    ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths) }),
+    ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
+    ...(config ? keyChecks({ dir: paths.credentials, auth: config.auth }) : []),
+    ...(config
+      ? [
+          modelCheck(config, env, new Credentials(paths.credentials)),
+          ...enginesOf(config, journalPath(paths)),
+          ...channelChecks(await accountsIn(config)),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,47 @@
+import type { Credentials } from "../../providers/auth/credentials.ts";
+import { createModels } from "../../providers/catalog.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
+import { modelName } from "../../types/run/model.ts";
+import type { Config } from "../config/schema.ts";
+import { resolveAgents } from "../config/settings.ts";
+
+/** The model of each agent has a provider and a key, and its server answers. */
+export function modelCheck(config: Config, env: NodeJS.ProcessEnv, credentials: Credentials): Check {
+  return {
+    id: "model",
+    title: "Model",
+    async run(signal) {
+      const models = createModels({ ...config.models, env, auth: config.auth, credentials });
+      const agents = resolveAgents(config, { home: env["HOME"] ?? "", stateDir: "/" });
+      return Promise.all(
+        agents.map(async (agent): Promise<CheckResult> => {
+          const ref = agent.model.primary ?? (await models.choose());
+          const name = `${agent.id}: ${modelName(ref)}`;
+          const found = await models.find(ref);
+          if ("missing" in found) return { status: "fail", message: name, fix: found.missing };
+          if (found.info.demo)
+            return {
+              status: "warn",
+              message: `${name} is the built-in demo`,
+              fix: "Set a key such as ANTHROPIC_API_KEY, or models.providers.",
+            };
+          return (await reaches(found.pi.baseUrl, signal))
+            ? { status: "ok", message: name }
+            : {
+                status: "warn",
+                message: `${name}: ${new URL(found.pi.baseUrl).host} does not answer`,
+                fix: "Check the network of this machine, or models.providers.*.baseUrl.",
+              };
+        }),
+      );
+    },
+  };
+}
+
+/** Any answer will do: a model server without a path answers 404, and that is alive. */
+async function reaches(baseUrl: string, signal: AbortSignal): Promise<boolean> {
+  return fetch(baseUrl, { method: "HEAD", signal }).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,80 @@
+import type { ChannelLink } from "../../../types/chat/channel.ts";
+import type { Clock } from "../../../types/clock.ts";
+import type { Log } from "../../../types/log.ts";
+import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
+import { forgetOldest } from "../../../utils/forget-oldest.ts";
+import { isDiskError, probeDisk } from "../../../store/disk.ts";
+import { DiskState } from "./disk-state.ts";
+
+const AGAIN_AFTER_MS = 10 * 60 * 1000;
+/** Chats of which the time of their notice is known. */
+const MOST_CHATS = 1000;
+const TEXT =
+  "⚠️ The disk of this gateway is full, so I cannot answer right now. Your message is not lost: I answer it as soon as there is space again.";
+
+export interface DiskNoticePorts {
+  readonly log: Log;
+  readonly clock: Pick<Clock, "now">;
+  readonly disk: DiskState;
+  link(to: Peer): ChannelLink | undefined;
+}
+
+/**
+ * Tells the writers that their messages wait while the disk is full. The notice goes to the platform directly: the
+ * outbox needs the same disk.
+ */
+export class DiskNotices {
+  readonly #ports: DiskNoticePorts;
+  readonly #told = new Map<string, number>();
+
+  constructor(ports: DiskNoticePorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether messages wait for the disk at all. */
+  get disk(): DiskState {
+    return this.#ports.disk;
+  }
+
+  /** Messages that the journal could not take. Nobody has decided yet who is heard, so only direct chats are told. */
+  async refused(messages: readonly InboundMessage[], error: unknown): Promise<void> {
+    await this.#tell(
+      messages.filter(({ from }) => from.chat.kind === "direct"),
+      error,
+    );
+  }
+
+  /** Admitted messages whose turn waits. Never rejects. */
+  waiting(messages: readonly InboundMessage[], error: unknown): Promise<void> {
+    return this.#tell(messages, error);
+  }
+
+  async #tell(messages: readonly InboundMessage[], error: unknown): Promise<void> {
+    if (!isDiskError(error)) return;
+    this.#ports.disk.refused(error);
+    this.#ports.log.error("messages wait for the disk", { count: messages.length, error });
+    await Promise.all(messages.map(({ from }) => this.#tellChat(from)));
+  }
+
+  /** Each chat once in ten minutes. A chat that cannot be told still gets its answer later. */
+  async #tellChat(to: Peer): Promise<void> {
+    const name = `${to.channel}\n${to.account}\n${to.chat.id}\n${to.thread ?? ""}`;
+    const now = this.#ports.clock.now();
+    if (now - (this.#told.get(name) ?? -Infinity) < AGAIN_AFTER_MS) return;
+    this.#told.delete(name);
+    this.#told.set(name, now);
+    forgetOldest(this.#told, MOST_CHATS);
+    const part = { kind: "text", body: TEXT, format: "plain", plain: TEXT } as const;
+    try {
+      await this.#ports.link(to)?.send(to, part, { idempotencyKey: `disk:${now}` });
+    } catch (error) {
+      this.#ports.log.warn("chat not told of the full disk", { channel: to.channel, chat: to.chat.id, error });
+    }
+  }
+}
+
+/** For the disk of this state directory. */
+export function openDiskNotices(stateDir: string, ports: Omit<DiskNoticePorts, "disk">): DiskNotices {
+  const disk = new DiskState({ ...ports, probe: () => probeDisk(stateDir) });
+  return new DiskNotices({ ...ports, disk });
+}

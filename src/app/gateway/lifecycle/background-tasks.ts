@@ -1,0 +1,27 @@
+import { warmAgent } from "../../../harness/run/warm.ts";
+import { background } from "../../../utils/background.ts";
+import { watchDisk } from "../disk/disk.ts";
+import { defaultModel } from "../model-text.ts";
+import type { Parts } from "../parts.ts";
+import { tellReadiness } from "../health.ts";
+import { keepUp } from "./upkeep.ts";
+
+/** What the gateway does besides messages, until the signal. */
+export function startBackgroundTasks(parts: Parts, signal: AbortSignal): void {
+  background("disk watch", watchDisk(parts, signal), parts.log);
+  background("readiness", tellReadiness(parts, signal), parts.log);
+  background("upkeep", keepUp(parts, signal), parts.log);
+  background("model warm-up", warmUp(parts), parts.log);
+}
+
+/** The model SDK is loaded once the server answers, so that the first message does not wait for it. */
+async function warmUp(parts: Parts): Promise<void> {
+  try {
+    await warmAgent();
+    const found = await parts.core.models.find(await defaultModel(parts));
+    if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
+    else parts.model.info = found.info;
+  } catch (error) {
+    parts.log.warn("model not ready", { error });
+  }
+}

@@ -1,0 +1,33 @@
+import type { Server } from "../../../server/options.ts";
+import type { Parts } from "../parts.ts";
+
+const SEND_GRACE_MS = 5000;
+const ACK_GRACE_MS = 2000;
+const CLOSE_MS = 1000;
+
+/** Each step runs, whatever becomes of those before it: the journal is flushed in any case. */
+export async function closeGateway(
+  { parts, server, stop }: { parts: Parts; server: Server; stop: AbortController },
+  graceMs: number,
+): Promise<void> {
+  const { core, channels } = parts;
+  const steps: readonly (readonly [what: string, step: () => Promise<void> | void])[] = [
+    ["channels stop receiving", () => channels.stopReceiving()],
+    ["heartbeats", () => parts.heartbeats.close()],
+    ["runs", () => core.dispatch.close(graceMs)],
+    ["replies", () => core.outbox.close(SEND_GRACE_MS)],
+    ["ack reactions", () => core.dispatch.replies.acks.settle(ACK_GRACE_MS)],
+    ["upkeep", () => stop.abort()],
+    ["server", () => server.close(CLOSE_MS, "the gateway stops")],
+    ["channels", () => channels.close()],
+    ["journal and sessions", () => core.close()],
+    ["events", () => parts.events.close()],
+  ];
+  for (const [what, step] of steps) {
+    try {
+      await step();
+    } catch (error) {
+      parts.log.error("step of the shutdown failed", { what, error });
+    }
+  }
+}

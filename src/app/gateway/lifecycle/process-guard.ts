@@ -1,0 +1,41 @@
+import type { OpenLog } from "../../log/log.ts";
+import { errorCode } from "../../../utils/missing.ts";
+
+/** Milliseconds after an uncaught exception until the process ends, whether or not the shutdown has come to its end. */
+const LONGEST_SHUTDOWN_MS = 30_000;
+
+export interface ProcessGuard {
+  /** Resolves with the first uncaught exception: the process is to shut down in order. */
+  readonly crashed: Promise<{ readonly error: unknown }>;
+  release(): void;
+}
+
+/**
+ * Watches for errors that nothing else has caught. A rejected promise concerns one piece of work: it is logged, and all
+ * others go on. An uncaught exception may have left anything half done: it is logged, and the gateway shuts down, so that
+ * a service manager starts it anew. A second one, or a shutdown that hangs, ends the process at once with exit code 1.
+ */
+export function guardProcess(log: OpenLog): ProcessGuard {
+  const crashed = Promise.withResolvers<{ readonly error: unknown }>();
+  let isCrashed = false;
+  const onRejection = (error: unknown): void => log.error("promise rejected, and nobody handled it", { error });
+  const onException = (error: unknown): void => {
+    // Whoever read our output is gone; the log file is still there.
+    if (errorCode(error) === "EPIPE") return;
+    log.error("uncaught exception", { error });
+    log.flush();
+    if (isCrashed) process.exit(1);
+    isCrashed = true;
+    setTimeout(() => process.exit(1), LONGEST_SHUTDOWN_MS).unref();
+    crashed.resolve({ error });
+  };
+  process.on("unhandledRejection", onRejection);
+  process.on("uncaughtException", onException);
+  return {
+    crashed: crashed.promise,
+    release() {
+      process.off("unhandledRejection", onRejection);
+      process.off("uncaughtException", onException);
+    },
+  };
+}

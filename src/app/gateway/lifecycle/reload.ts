@@ -1,0 +1,72 @@
+import { OpenClawError } from "../../../types/errors.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { watchConfig, type ConfigEvent } from "../../config/watch.ts";
+import type { Parts } from "../parts.ts";
+import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
+
+/**
+ * Applies changes of the config file as they come. An invalid file changes nothing and is told until it is mended.
+ * Resolves when the signal has aborted and no change is being applied any more.
+ */
+export async function followConfig(
+  parts: Parts,
+  load: () => Promise<LoadedConfig>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { live, log } = parts;
+  const { mode, debounceMs } = live.config.gateway.reload;
+  if (mode === "off") return;
+  try {
+    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal })) {
+      if (signal.aborted) return;
+      await applyAndTell(parts, event, mode);
+    }
+  } catch (error) {
+    log.error("config file is not watched any more", { error });
+  }
+}
+
+async function applyAndTell(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {
+  try {
+    await apply(parts, event, mode);
+  } catch (error) {
+    // One change that cannot be applied must not end the watching: the next one may mend it.
+    const fix = error instanceof OpenClawError ? error.fix : "Mend the file; the log has the details.";
+    parts.live.problems = [{ message: errorText(error), fix }];
+    parts.log.error("config not applied", { error });
+  }
+  const { problems } = parts.live;
+  const payload = { valid: event.kind !== "invalid", problems };
+  parts.events.publish({ event: "config.changed", payload, scope: "operator.read" });
+}
+
+async function apply(parts: Parts, event: ConfigEvent, mode: string): Promise<void> {
+  const { live, log } = parts;
+  if (event.kind === "invalid") {
+    live.problems = [{ message: event.error.message, fix: event.error.fix }];
+    log.error("config file is invalid: the running config stays", { error: event.error });
+    return;
+  }
+  const waiting = mode === "restart" ? event.changed : event.restart;
+  live.problems = waiting.map((key) => ({
+    message: `restart needed: ${key}`,
+    fix: "Run: openclaw gateway run --force",
+  }));
+  for (const key of waiting) log.warn(`restart needed: ${key}`);
+  if (mode === "restart") return;
+  const stopped = channelsThatDiffer(event.loaded.config.channels, live.loaded.stops, event.loaded.stops);
+  live.replace(event.loaded);
+  applyLevels(parts, event.changed);
+  for (const warning of event.loaded.warnings) log.warn(warning.text);
+  log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
+  const channels = [...new Set([...event.channels, ...stopped])];
+  if (channels.length > 0) await parts.channels.restart(channels);
+}
+
+/** A level from the command line stays until the file changes its own. */
+function applyLevels({ live, log }: Parts, changed: readonly string[]): void {
+  if (!changed.some((key) => /^logging\.(l|consoleL)evel$/.test(key))) return;
+  const { level, consoleLevel } = live.config.logging;
+  log.setLevels({ level, consoleLevel });
+}

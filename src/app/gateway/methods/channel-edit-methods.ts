@@ -1,0 +1,179 @@
+import { z } from "zod";
+import { OpenClawError } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { KeyedQueue } from "../../../utils/keyed-queue.ts";
+import type { ChannelContribution } from "../../../types/contribution.ts";
+import { findChannel } from "../../accounts/channel-accounts.ts";
+import {
+  isAccountName,
+  putAccount,
+  rawConfig,
+  readAccount,
+  readAccountToBe,
+  removeAccount,
+  switchAccount,
+} from "../../accounts/channel-edit.ts";
+import { fieldOf, keysFrom, misfitOf, setupFields, withImplied } from "../../../channels/setup.ts";
+import type { LoadOptions } from "../../config/load.ts";
+import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
+import { resolveSecrets } from "../../config/secrets.ts";
+import { bundledChannels, channelSchemas, findAdapter } from "../../compose/extensions.ts";
+import type { Parts } from "../parts.ts";
+
+const name = z.string().min(1);
+const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });
+
+const newAccount = oneAccount.extend({
+  /** By the names of `channels.setups`; empty ones count as not given. */
+  values: z.record(z.string(), z.string().max(8192)).default({}),
+  /** Secrets stay in the variables of `channels.setups`. */
+  useEnv: z.boolean().default(false),
+  /** An account that is set up already gets these values. */
+  replace: z.boolean().default(false),
+});
+type NewAccount = z.output<typeof newAccount>;
+
+/** Adding accounts to the config, switching them and taking them out, over the protocol; the watcher applies it. */
+export function channelEditMethods(parts: Parts): readonly Method[] {
+  const edits = new KeyedQueue();
+  // One after the other: each reads the file before it writes it.
+  const edit = (did: string, channel: string, work: Work) =>
+    edits.run("config", () => editAndTell(parts, did, { channel, work }));
+  return [
+    defineMethod({
+      name: "channels.setups",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      run: async () => ({ channels: await Promise.all(bundledChannels.map(setupOf)) }),
+    }),
+    defineMethod({
+      name: "channels.add",
+      scope: "operator.admin",
+      params: newAccount,
+      run: (asked) => edit("added", asked.channel, (load) => add(load, asked)),
+    }),
+    defineMethod({
+      name: "channels.remove",
+      scope: "operator.admin",
+      params: oneAccount,
+      run: (asked) => edit("removed", asked.channel, (load) => removeAccount(load, namesOf(asked))),
+    }),
+    defineMethod({
+      name: "channels.enable",
+      scope: "operator.admin",
+      params: oneAccount.extend({ enabled: z.boolean() }),
+      run: (asked) => {
+        const did = asked.enabled ? "switched on" : "switched off";
+        return edit(did, asked.channel, (load) => switchAccount(load, namesOf(asked), asked.enabled));
+      },
+    }),
+  ];
+}
+
+const namesOf = ({ channel, accountId }: z.output<typeof oneAccount>) => ({ channel, account: accountId });
+
+async function setupOf(channel: string) {
+  const adapter = await findAdapter(channel);
+  const facts = { label: adapter?.label ?? channel, login: adapter?.login !== undefined };
+  return { channel, ...facts, fields: setupFields(findChannel(channel)) };
+}
+
+/** Changes the file; gives back the account's name. */
+type Work = (load: LoadOptions) => Promise<string>;
+
+/** Does it to the file, and says so. What the person has to change is refused with `details.field` where one is known. */
+async function editAndTell({ live, log }: Parts, did: string, { channel, work }: { channel: string; work: Work }) {
+  const load = { path: live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
+  try {
+    const accountId = await work(load);
+    log.info(`channel ${did}`, { channel, account: accountId });
+    const { mode } = live.config.gateway.reload;
+    return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
+  } catch (error) {
+    if (error instanceof OpenClawError) throw refusalOf(error, channel);
+    throw error;
+  }
+}
+
+async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<string> {
+  const contribution = findChannel(channel);
+  if (accountId !== undefined && !isAccountName(accountId)) throw refused("Use letters, digits, - and _.", "accountId");
+  const of = { channel, account: accountId };
+  const given = Object.entries(values).flatMap(([key, value]) =>
+    value.trim() === "" ? [] : [[key, value.trim()] as const],
+  );
+  const before = await readAccount(load, of);
+  if (before && !replace && isSetUp(contribution, before)) throw taken(accountId ?? "default");
+  if (!replace) checkRequired(contribution, given, useEnv);
+  const keys = await fitting(load, of, keysFrom(contribution, given, useEnv));
+  await checkSecrets(load, channel, keys);
+  await putAccount(load, of, keys);
+  return accountId ?? "default";
+}
+
+type Keys = ReadonlyMap<string, unknown>;
+
+/** With what the values imply. Refuses those that cannot work together. */
+async function fitting(
+  load: LoadOptions,
+  of: { channel: string; account: string | undefined },
+  given: Keys,
+): Promise<Keys> {
+  const { channel } = of;
+  const before = await readAccountToBe(load, of);
+  const contribution = findChannel(channel);
+  const keys = withImplied(contribution, given, before);
+  const wrong = misfitOf(contribution, keys, before);
+  if (!wrong) return keys;
+  const { kind, message, fix, key } = wrong;
+  throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(contribution, key));
+}
+
+/** An account without what it is asked for is a beginning that may be gone on with. */
+function isSetUp(channel: ChannelContribution, account: Readonly<Record<string, unknown>>): boolean {
+  if (setupFields(channel).length === 0) return account["enabled"] !== false;
+  return Object.keys(account).some((key) => fieldOf(channel, key) !== undefined);
+}
+
+function checkRequired(
+  channel: ChannelContribution,
+  given: readonly (readonly [string, string])[],
+  useEnv: boolean,
+): void {
+  const names = given.map(([key]) => key);
+  const missing = setupFields(channel).find((field) => field.required && !names.includes(field.name));
+  if (!missing || names.includes("tokenFile") || (useEnv && missing.env !== undefined)) return;
+  throw refused(`${missing.label}: it is missing.`, missing.name);
+}
+
+/** In the gateway's own environment a reference that leads nowhere would keep the whole file from counting. */
+async function checkSecrets(load: LoadOptions, channel: string, keys: ReadonlyMap<string, unknown>): Promise<void> {
+  const file = await rawConfig(load);
+  const { env, secrets } = isRecord(file) ? file : {};
+  const root = { env, secrets, channels: { [channel]: Object.fromEntries(keys) } };
+  const { problems } = await resolveSecrets(root, load.env);
+  const problem = problems.find(({ path }) => path[0] === "channels");
+  if (!problem) return;
+  const key = String(problem.path[2]);
+  const value = keys.get(key);
+  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(findChannel(channel), key));
+}
+
+const placeOf = ({ source }: Readonly<Record<string, unknown>>): string => (source === "env" ? "useEnv" : "tokenFile");
+
+function refusalOf(error: OpenClawError, channel: string): MethodError {
+  const { code, message, fix } = error;
+  const [problem] = error instanceof ConfigError ? error.problems : [];
+  const field = problem && fieldOf(findChannel(channel), String(readPath(problem.key).at(-1)));
+  if (problem && field !== undefined) return refused(sentence(problem.message), field);
+  return refused(`${message} ${fix}`, undefined, code);
+}
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.?$/, ".")}`;
+
+function refused(message: string, field?: string, code = "CHANNEL_SETUP"): MethodError {
+  return new MethodError("INVALID_REQUEST", message, { details: { code, ...(field !== undefined && { field }) } });
+}
+
+const taken = (account: string): MethodError =>
+  refused(`There is an account ${account} already: give this one another name.`, "accountId", "CHANNEL_TAKEN");

@@ -1,0 +1,142 @@
+import { z } from "zod";
+import { checkAccount } from "../../../channels/checks.ts";
+import type { ConfiguredAccount } from "../../../channels/ports.ts";
+import { systemClock } from "../../../types/clock.ts";
+import type { LoginStep } from "../../../types/chat/channel.ts";
+import { defineMethod, type Method } from "../../../types/method.ts";
+import { qrRows } from "../../../utils/qr/qr.ts";
+import { accountFolder } from "../../accounts/accounts.ts";
+import { libraryStore, libraryUrl } from "../../compose/libraries.ts";
+import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
+import { accountsIn, findAccount } from "../../accounts/channel-accounts.ts";
+import { channelEditMethods } from "./channel-edit-methods.ts";
+import { Logins, type LoginView } from "./logins.ts";
+import type { Parts } from "../parts.ts";
+
+const name = z.string().min(1);
+const oneAccount = z.looseObject({ channel: name, accountId: name.optional() });
+const oneLogin = z.looseObject({ loginId: name });
+
+const PROBE_MS = 10_000;
+const WAIT_MS = 25_000;
+
+/** Looking at channels, setting accounts up, linking and forgetting them over the protocol. */
+export function channelMethods(parts: Parts): readonly Method[] {
+  return [
+    defineMethod({
+      name: "channels.capabilities",
+      scope: "operator.read",
+      params: z.looseObject({ channel: name.optional() }),
+      run: async ({ channel }) => ({
+        channels: await capabilitiesOf(parts.live.config, channel, (of, account) => parts.channels.linkOf(of, account)),
+      }),
+    }),
+    defineMethod({
+      name: "channels.probe",
+      scope: "operator.read",
+      params: z.looseObject({
+        channel: name.optional(),
+        timeoutMs: z.int().min(1).max(60_000).default(PROBE_MS),
+      }),
+      run: async ({ channel, timeoutMs }) => ({ accounts: await probe(parts, channel, timeoutMs) }),
+    }),
+    defineMethod({
+      name: "channels.logout",
+      scope: "operator.admin",
+      params: oneAccount,
+      run: async ({ channel, accountId }) => logout(parts, await accountOf(parts, channel, accountId)),
+    }),
+    ...channelEditMethods(parts),
+    ...loginMethods(parts),
+  ];
+}
+
+function loginMethods(parts: Parts): readonly Method[] {
+  const { channels, log } = parts;
+  const logins = new Logins({
+    clock: systemClock,
+    log,
+    folder: (account) => folderOf(parts, account),
+    library: (wish) => libraryUrl(libraryStore(parts.live.paths, log), wish),
+    pause: (account) => channels.pause(account),
+  });
+  parts.stopping.addEventListener("abort", () => logins.close(), { once: true });
+  return [
+    defineMethod({
+      name: "channels.login.start",
+      scope: "operator.admin",
+      params: oneAccount.extend({
+        phone: z
+          .string()
+          .regex(/^\+\d{6,15}$/, "a phone number as +49301234567")
+          .optional(),
+      }),
+      run: async ({ channel, accountId, phone }) =>
+        drawn(logins.start(await accountOf(parts, channel, accountId), phone)),
+    }),
+    defineMethod({
+      name: "channels.login.wait",
+      scope: "operator.admin",
+      params: oneLogin.extend({
+        next: z.int().min(0).default(0),
+        timeoutMs: z.int().min(0).max(WAIT_MS).default(WAIT_MS),
+      }),
+      run: async ({ loginId, next, timeoutMs }) => drawn(await logins.wait(loginId, next, timeoutMs)),
+    }),
+    defineMethod({
+      name: "channels.login.cancel",
+      scope: "operator.admin",
+      params: oneLogin,
+      run: async ({ loginId }) => {
+        logins.cancel(loginId);
+        return { ok: true };
+      },
+    }),
+  ];
+}
+
+const accountOf = (parts: Parts, channel: string, account: string | undefined): Promise<ConfiguredAccount> =>
+  findAccount(parts.live.config, channel, account);
+
+const folderOf = ({ live }: Parts, { adapter, account }: ConfiguredAccount): Promise<string> =>
+  accountFolder(live.paths.credentials, adapter.id, account);
+
+/** Clients need no encoder of their own: a QR code comes with its cells. */
+const drawn = (view: LoginView) => ({ ...view, steps: view.steps.map(withRows) });
+
+const withRows = (step: LoginStep) => (step.kind === "qr" ? { ...step, rows: qrRows(step.text) } : step);
+
+async function probe(parts: Parts, channel: string | undefined, timeoutMs: number) {
+  const all = await accountsIn(parts.live.config);
+  const wanted = all.filter(({ adapter }) => channel === undefined || adapter.id === channel);
+  return Promise.all(
+    wanted.map(async (one) => ({
+      channel: one.adapter.id,
+      accountId: one.account,
+      ...(await checkAccount(one, AbortSignal.timeout(timeoutMs))),
+    })),
+  );
+}
+
+async function logout(parts: Parts, account: ConfiguredAccount) {
+  const { adapter, config } = account;
+  const facts = { channel: adapter.id, accountId: account.account };
+  if (!adapter.logout) return { ...facts, cleared: false, loggedOut: false, ...adapter.unlinking?.(config) };
+  // It comes up again, to say that it has to be linked.
+  const resume = await parts.channels.pause(account);
+  const desk = {
+    account: account.account,
+    signal: parts.stopping,
+    log: parts.log,
+    folder: () => folderOf(parts, account),
+    library: (name: string) =>
+      libraryUrl(libraryStore(parts.live.paths, parts.log), { channel: adapter.id, name, signal: parts.stopping }),
+    show: () => undefined,
+  };
+  try {
+    await adapter.logout(config, desk);
+  } finally {
+    await resume();
+  }
+  return { ...facts, cleared: true, loggedOut: true };
+}

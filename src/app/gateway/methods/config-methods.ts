@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
+import { hasMask, shownConfig } from "../../config/shown.ts";
+import { writeConfigValues } from "../../config/edit/write.ts";
+import { channelSchemas } from "../../compose/extensions.ts";
+import type { Parts } from "../parts.ts";
+
+/** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
+export function configMethods(parts: Parts): readonly Method[] {
+  return [
+    defineMethod({
+      name: "config.get",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      run: async () => configOf(parts),
+    }),
+    defineMethod({
+      name: "config.patch",
+      scope: "operator.admin",
+      params: z.looseObject({ patch: z.unknown().optional(), raw: z.string().optional() }),
+      run: async ({ patch, raw }) => applyPatch(parts, patch === undefined ? parseRaw(raw) : patchOf(patch)),
+    }),
+  ];
+}
+
+function configOf({ live }: Parts) {
+  const { path, exists, hash, warnings } = live.loaded;
+  const valid = live.problems.length === 0;
+  return {
+    path,
+    exists,
+    hash,
+    valid,
+    issues: live.problems,
+    warnings: warnings.map((note) => note.text),
+    config: shownConfig(live.config),
+  };
+}
+
+function parseRaw(raw: string | undefined): Record<string, unknown> {
+  try {
+    return patchOf(JSON.parse(raw ?? ""));
+  } catch {
+    return patchOf(undefined);
+  }
+}
+
+function patchOf(value: unknown): Record<string, unknown> {
+  if (isRecord(value)) return value;
+  throw new MethodError("INVALID_REQUEST", "config.patch takes an object in `patch`, or its JSON in `raw`");
+}
+
+/** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
+async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
+  const options = { path: parts.live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
+  const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
+  // As in a JSON merge patch (RFC 7396), null takes a key out.
+  const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));
+  try {
+    await writeConfigValues(options, edits);
+  } catch (error) {
+    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
+    throw error;
+  }
+  return { ok: true, changed: leaves.map(({ path }) => path.join(".")) };
+}
+
+/** A client sends back what it was shown: a masked value that it left as it is changes nothing, nor does an empty object. */
+function isChange(config: unknown, path: KeyPath, value: unknown): boolean {
+  const before = valueAt(config, path);
+  if (isRecord(value) && (path.length === 0 || isRecord(before))) return false;
+  return !hasMask(value) || JSON.stringify(shownConfig(before, path)) !== JSON.stringify(value);
+}
+
+function leavesOf(value: unknown, path: KeyPath): readonly { path: KeyPath; value: unknown }[] {
+  if (!isRecord(value) || Object.keys(value).length === 0) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, child]) => leavesOf(child, [...path, key]));
+}

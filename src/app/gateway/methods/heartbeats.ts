@@ -1,0 +1,99 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { Heartbeats, type BeatReport } from "../../../automation/heartbeat.ts";
+import { CHECKLIST } from "../../../prompt/bootstrap.ts";
+import { agentId } from "../../../types/ids.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
+import { placeOfBeat } from "../../compose/heartbeat-place.ts";
+import type { Parts } from "../parts.ts";
+
+/** The heartbeats of a gateway; they begin with `start`. */
+export function createHeartbeats({ live, log, core, channels }: Omit<Parts, "heartbeats">): Heartbeats {
+  const { lanes } = core.dispatch;
+  const parts = { live, channels, sessions: core.sessions };
+  return new Heartbeats({
+    clock: core.ports.clock,
+    log,
+    inbox: core.journal.inbox,
+    // Beside another gateway over the same chats nothing is said unasked.
+    agents: () => (channels.held === undefined ? live.agents : []),
+    checklist: (workspace) => readList(join(workspace, CHECKLIST)),
+    place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
+    isBusy: (key) => lanes.isBusy(key),
+    isAnyBusy: () => lanes.runs().length > 0,
+    tell: (key, text) => core.journal.events.add(key, text),
+    receive: (messages) => core.dispatch.receive(messages),
+  });
+}
+
+/** A list that is not there asks for nothing; one that cannot be read is told. */
+async function readList(path: string): Promise<string | undefined> {
+  return unlessMissing(readFile(path, "utf8"));
+}
+
+const MOST_EVENT_CHARS = 4000;
+
+/** Waking agents over the protocol, in the field's names. */
+export function heartbeatMethods({ heartbeats, live }: Parts): readonly Method[] {
+  const idOf = (text: string | undefined) => (text === undefined ? live.defaultAgent.id : agentId(text));
+  return [
+    defineMethod({
+      name: "last-heartbeat",
+      scope: "operator.read",
+      params: z.looseObject({}),
+      run: async () => told(heartbeats.isOn, await heartbeats.reports()),
+    }),
+    defineMethod({
+      name: "set-heartbeats",
+      scope: "operator.admin",
+      params: z.looseObject({ enabled: z.boolean() }),
+      run: async ({ enabled }) => {
+        heartbeats.isOn = enabled;
+        return told(heartbeats.isOn, await heartbeats.reports());
+      },
+    }),
+    defineMethod({
+      name: "wake",
+      scope: "operator.write",
+      params: z.looseObject({
+        text: z.string().trim().max(MOST_EVENT_CHARS).optional(),
+        mode: z.enum(["now", "next-heartbeat"]).default("now"),
+        agentId: z.string().min(1).optional(),
+      }),
+      run: async ({ text = "", mode, agentId: named }) => {
+        const id = idOf(named);
+        if (mode === "next-heartbeat" && text === "") throw refused("there is nothing to tell at the next heartbeat");
+        if (mode === "next-heartbeat") {
+          if (!(await heartbeats.tell(id, text))) throw noBeat(id);
+          return { told: true };
+        }
+        const report = await heartbeats.wake(id, text === "" ? undefined : text);
+        if (!report) throw noBeat(id);
+        return told(heartbeats.isOn, [report]);
+      },
+    }),
+  ];
+}
+
+const refused = (text: string): MethodError => new MethodError("INVALID_REQUEST", text);
+
+const noBeat = (id: string): MethodError =>
+  refused(`the agent "${id}" has no heartbeat: set agents.defaults.heartbeat.every`);
+
+function told(enabled: boolean, reports: readonly BeatReport[]) {
+  return {
+    enabled,
+    agents: reports.map(({ row, ...report }) => ({
+      ...report,
+      ...(row && {
+        inbox: row.id,
+        state: row.state,
+        ...(row.sessionKey !== undefined && { sessionKey: row.sessionKey }),
+        ...(row.runId !== undefined && { runId: row.runId }),
+        ...(row.outcome && { outcome: row.outcome }),
+      }),
+    })),
+  };
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { ownError, ownStep } from "../../../channels/own-keys.ts";
+import type { ConfiguredAccount, LibraryWish } from "../../../channels/ports.ts";
+import type { ChannelLog, LoginStep } from "../../../types/chat/channel.ts";
+import { OpenClawError, type ErrorCode } from "../../../types/errors.ts";
+import type { Clock } from "../../../types/clock.ts";
+import { MethodError } from "../../../types/method.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
+import { background } from "../../../utils/background.ts";
+
+/** What a login needs of its surroundings. */
+export interface LoginPorts {
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+  folder(account: ConfiguredAccount): Promise<string>;
+  library(wish: LibraryWish): Promise<string>;
+  /** The account's connection is closed, so that nobody else uses its keys; the result brings it up again. */
+  pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
+}
+
+/** How a login stands. Steps are counted, so that a client that was away misses none. */
+export interface LoginView {
+  readonly loginId: string;
+  readonly state: "waiting" | "linked" | "failed";
+  readonly steps: readonly LoginStep[];
+  /** To be given with the next question: only later steps are told. */
+  readonly next: number;
+  readonly self?: { readonly id: string; readonly name: string };
+  /** Why it failed; with the operator's errors what mends it, and their code. */
+  readonly error?: string;
+  readonly fix?: string;
+  readonly code?: ErrorCode;
+}
+
+/** Nobody looks for a code any longer than this. */
+const LONGEST_MS = 10 * 60_000;
+/** Ended logins whose end can still be read. */
+const MOST_KEPT = 20;
+
+interface Login {
+  readonly account: ConfiguredAccount;
+  readonly steps: LoginStep[];
+  readonly abort: AbortController;
+  state: LoginView["state"];
+  end: Pick<LoginView, "self" | "error" | "fix" | "code">;
+  /** Resolves with the next change. */
+  changed: PromiseWithResolvers<void>;
+}
+
+/** Logins under way, one at a time for each account, watched by asking again and again. */
+export class Logins {
+  readonly #ports: LoginPorts;
+  readonly #logins = new Map<string, Login>();
+
+  constructor(ports: LoginPorts) {
+    this.#ports = ports;
+  }
+
+  /** Begins to link an account; one that was begun before is given up. Throws `MethodError` where the channel has none. */
+  start(account: ConfiguredAccount, phone: string | undefined): LoginView {
+    const { adapter } = account;
+    if (!adapter.login) throw new MethodError("INVALID_REQUEST", `${adapter.label} needs no login, only its settings`);
+    for (const login of this.#logins.values()) {
+      if (login.account.adapter.id === adapter.id && login.account.account === account.account) login.abort.abort();
+    }
+    const loginId = randomUUID();
+    const login: Login = {
+      account,
+      steps: [],
+      abort: new AbortController(),
+      state: "waiting",
+      end: {},
+      changed: Promise.withResolvers(),
+    };
+    this.#logins.set(loginId, login);
+    const oldest = [...this.#logins].find(([, { state }]) => state !== "waiting");
+    if (this.#logins.size > MOST_KEPT && oldest) this.#logins.delete(oldest[0]);
+    background("channel login", this.#run(login, phone));
+    return viewOf(loginId, login, 0);
+  }
+
+  /** How it stands, at once when there is news after `from`, else after at most `ms`. Throws NOT_FOUND. */
+  async wait(loginId: string, from: number, ms: number): Promise<LoginView> {
+    const login = this.#find(loginId);
+    if (login.state === "waiting" && login.steps.length <= from) {
+      const late = Promise.withResolvers<void>();
+      const cancel = this.#ports.clock.after(ms, late.resolve);
+      await Promise.race([login.changed.promise, late.promise]);
+      cancel();
+    }
+    return viewOf(loginId, login, from);
+  }
+
+  /** Harmless when it has ended. Throws NOT_FOUND. */
+  cancel(loginId: string): void {
+    this.#find(loginId).abort.abort();
+  }
+
+  close(): void {
+    for (const login of this.#logins.values()) login.abort.abort();
+  }
+
+  #find(loginId: string): Login {
+    const login = this.#logins.get(loginId);
+    if (!login) throw new MethodError("NOT_FOUND", "there is no such login");
+    return login;
+  }
+
+  async #run(login: Login, phone: string | undefined): Promise<void> {
+    const { account, abort } = login;
+    const cancel = this.#ports.clock.after(LONGEST_MS, () => abort.abort());
+    try {
+      const self = await this.#linkAlone(login, phone);
+      tell(login, () => {
+        login.state = "linked";
+        login.end = { ...(self && { self }) };
+      });
+    } catch (error) {
+      this.#ports.log.warn("not linked", { channel: account.adapter.id, account: account.account, error });
+      tell(login, () => {
+        login.state = "failed";
+        login.end = abort.signal.aborted ? { error: "It was given up." } : failureOf(ownError(error, account));
+      });
+    } finally {
+      cancel();
+    }
+  }
+
+  async #linkAlone(login: Login, phone: string | undefined) {
+    const resume = await this.#ports.pause(login.account);
+    try {
+      return await this.#link(login, phone);
+    } finally {
+      await resume();
+    }
+  }
+
+  #link(login: Login, phone: string | undefined) {
+    const { adapter, config, account } = login.account;
+    const show = (step: LoginStep): void => tell(login, () => login.steps.push(ownStep(step, login.account)));
+    return Promise.resolve(
+      adapter.login?.(config, {
+        account,
+        signal: login.abort.signal,
+        log: this.#ports.log,
+        folder: () => this.#ports.folder(login.account),
+        library: (name) =>
+          this.#ports.library({
+            channel: adapter.id,
+            name,
+            signal: login.abort.signal,
+            fetching: (words) => show({ kind: "told", text: `${words} …` }),
+          }),
+        show,
+        ...(phone !== undefined && { phone }),
+      }),
+    );
+  }
+}
+
+function tell(login: Login, change: () => void): void {
+  change();
+  login.changed.resolve();
+  login.changed = Promise.withResolvers();
+}
+
+function failureOf(error: unknown): Login["end"] {
+  if (!(error instanceof OpenClawError)) return { error: errorText(error) };
+  return { error: error.message, fix: error.fix, code: error.code };
+}
+
+const viewOf = (loginId: string, login: Login, from: number): LoginView => ({
+  loginId,
+  state: login.state,
+  steps: login.steps.slice(from),
+  next: login.steps.length,
+  ...login.end,
+});

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { dropNow, runNow } from "../../../dispatch/clients/operator.ts";
+import { resolveAlias } from "../../../sessions/keys.ts";
+import { defineMethod, type Method } from "../../../types/method.ts";
+import { dropInbox, dropOutbox, retryInbox, retryOutbox, type Desk, type Done } from "../../messages/act.ts";
+import { listInbox, listOutbox, showInbox, showOutbox } from "../../messages/look.ts";
+import { why } from "../../messages/why.ts";
+import type { Parts } from "../parts.ts";
+import { answered } from "./run-methods.ts";
+
+const oneRow = z.looseObject({ id: z.int().min(1) });
+const list = z.looseObject({
+  limit: z.int().min(1).max(1000).default(50),
+  channel: z.string().min(1).optional(),
+  sessionKey: z.string().min(1).optional(),
+  open: z.boolean().optional(),
+});
+
+/** Looking at messages and replies on their way, and acting on them, over the protocol. */
+export function messageMethods(parts: Parts): readonly Method[] {
+  const { journal } = parts.core;
+  const filterOf = ({ channel, sessionKey, open }: z.output<typeof list>) => ({
+    channel,
+    sessionKey: sessionKey === undefined ? undefined : resolveAlias(sessionKey, parts.live.defaultAgent.id),
+    isOpen: open,
+  });
+  return [
+    defineMethod({
+      name: "inbox.list",
+      scope: "operator.read",
+      params: list,
+      run: (asked) => listInbox(journal, asked.limit, filterOf(asked)),
+    }),
+    defineMethod({
+      name: "outbox.list",
+      scope: "operator.read",
+      params: list,
+      run: (asked) => listOutbox(journal, asked.limit, filterOf(asked)),
+    }),
+    look("inbox.get", (id) => showInbox(journal, id)),
+    look("outbox.get", (id) => showOutbox(journal, id)),
+    defineMethod({
+      name: "messages.why",
+      scope: "operator.read",
+      params: z.looseObject({ id: z.string().min(1), channel: z.string().min(1).optional() }),
+      run: (asked) => answered(why(journal, asked)),
+    }),
+    ...acts(parts),
+  ];
+}
+
+function acts(parts: Parts): readonly Method[] {
+  const desk = deskOf(parts);
+  return [
+    act(parts, "inbox.retry", (id) => retryInbox(desk, id)),
+    act(parts, "inbox.drop", (id) => dropInbox(desk, id)),
+    act(parts, "outbox.retry", (id) => retryOutbox(desk, id)),
+    act(parts, "outbox.drop", (id) => dropOutbox(desk, id)),
+  ];
+}
+
+const look = (name: string, show: (id: number) => Promise<unknown>): Method =>
+  defineMethod({ name, scope: "operator.read", params: oneRow, run: ({ id }) => answered(show(id)) });
+
+function act({ log }: Parts, name: string, work: (id: number) => Promise<Done>): Method {
+  return defineMethod({
+    name,
+    scope: "operator.write",
+    params: oneRow,
+    async run({ id }) {
+      const done = await answered(work(id));
+      log.info("operator acted", { method: name, row: id, did: done.did });
+      return done;
+    },
+  });
+}
+
+function deskOf({ core }: Parts): Desk {
+  const { journal, dispatch, ports, outbox } = core;
+  return {
+    journal,
+    gateway: {
+      run: (row) => runNow(row, dispatch, ports),
+      drop: (row) => dropNow(row, dispatch, ports),
+      isUnderway: (id) => outbox.isUnderway(id),
+      send: (row) => outbox.retry(row),
+      unsend: (id) => outbox.drop(id),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Method } from "../../../types/method.ts";
+import { channelMethods } from "./channel-methods.ts";
+import { configMethods } from "./config-methods.ts";
+import { heartbeatMethods } from "./heartbeats.ts";
+import { messageMethods } from "./message-methods.ts";
+import type { Parts } from "../parts.ts";
+import { runMethods } from "./run-methods.ts";
+import { sendMethods } from "./send-methods.ts";
+
+/** What can be asked of the gateway beside the server's own methods. */
+export const gatewayMethods = (parts: Parts): readonly Method[] => [
+  ...parts.channels.methods(),
+  ...channelMethods(parts),
+  ...configMethods(parts),
+  ...heartbeatMethods(parts),
+  ...messageMethods(parts),
+  ...runMethods(parts),
+  ...sendMethods(parts),
+];

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { agentOf, resolveAlias } from "../../../sessions/keys.ts";
+import { fileOf } from "../../../sessions/rows/row.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { listRuns, showPrompt, showRun } from "../../runs/look.ts";
+import type { RunPlace } from "../../runs/prompt.ts";
+import type { Parts } from "../parts.ts";
+
+const oneRun = z.looseObject({ runId: z.string().min(1) });
+
+/** Looking at runs over the protocol. */
+export function runMethods(parts: Parts): readonly Method[] {
+  const place = placeOf(parts);
+  return [
+    defineMethod({
+      name: "runs.list",
+      scope: "operator.read",
+      params: z.looseObject({
+        limit: z.int().min(1).max(1000).default(20),
+        sessionKey: z.string().min(1).optional(),
+        failed: z.boolean().optional(),
+      }),
+      run: async ({ limit, sessionKey: text, failed: isFailed }) => {
+        const sessionKey = text === undefined ? undefined : resolveAlias(text, parts.live.defaultAgent.id);
+        return listRuns(place, limit, { sessionKey, isFailed });
+      },
+    }),
+    defineMethod({
+      name: "runs.get",
+      scope: "operator.read",
+      params: oneRun,
+      run: ({ runId }) => answered(showRun(place, runId)),
+    }),
+    defineMethod({
+      name: "runs.prompt",
+      scope: "operator.read",
+      params: oneRun,
+      run: ({ runId }) => answered(showPrompt(place, runId)),
+    }),
+  ];
+}
+
+function placeOf({ core, live }: Parts): RunPlace {
+  const dir = live.paths.sessionsDir;
+  return {
+    journal: core.journal,
+    sessionsDir: dir,
+    async currentFile(key) {
+      const entry = core.sessions.peek(key);
+      return entry && fileOf(entry, dir);
+    },
+    pruningOf: (key) => live.agents.find(({ id }) => id === agentOf(key, live.defaultAgent.id))?.pruning,
+  };
+}
+
+/** Errors for a person as answers of the protocol. */
+export async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof OpenClawError)) throw error;
+    const details = { fix: error.fix };
+    if (error.code === "NOT_FOUND") throw new MethodError("NOT_FOUND", error.message, { details });
+    if (error.code === "USAGE") throw new MethodError("INVALID_REQUEST", error.message, { details });
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { problemText } from "../../../channels/connection/problem-text.ts";
+import type { OutboxRow } from "../../../types/journal.ts";
+import type { Peer } from "../../../types/chat/message.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { blocksOf, deliverAndWait, peerOf, type Outgoing } from "../../compose/outgoing.ts";
+import type { Parts } from "../parts.ts";
+
+const text = z.string().min(1);
+
+const sendParams = z.looseObject({
+  to: text,
+  message: z.string().optional(),
+  mediaUrl: text.optional(),
+  mediaUrls: z.array(text).max(10).optional(),
+  /** A file as base64. */
+  buffer: z.base64().optional(),
+  filename: text.optional(),
+  /** More of them. */
+  files: z
+    .array(z.looseObject({ buffer: z.base64(), filename: text.optional() }))
+    .max(10)
+    .optional(),
+  asVoice: z.boolean().optional(),
+  channel: text.optional(),
+  accountId: text.optional(),
+  replyToId: text.optional(),
+  threadId: text.optional(),
+  /** Without a sound; where the platform has no such thing, the answer says `silent: false`. */
+  silent: z.boolean().optional(),
+  idempotencyKey: text.max(200),
+  /** Looks whether it could be sent, and sends nothing. */
+  dryRun: z.boolean().optional(),
+  /** What the platform refuses is an answer with the state `failed`, instead of an error. */
+  tellFailure: z.boolean().optional(),
+  /** How long to wait for the platform; after it the answer says `queued`. */
+  timeoutMs: z.int().min(0).max(120_000).default(20_000),
+});
+
+/** A message into a chat, past any agent. */
+export function sendMethods(parts: Parts): readonly Method[] {
+  return [
+    defineMethod({
+      name: "send",
+      scope: "operator.write",
+      params: sendParams,
+      idempotencyKey: "idempotencyKey",
+      run: (params) => send(params, parts),
+    }),
+  ];
+}
+
+async function send(params: z.output<typeof sendParams>, parts: Parts) {
+  const { idempotencyKey, timeoutMs } = params;
+  const outgoing = outgoingOf(params);
+  const to = peerOf(outgoing, parts);
+  const silent = params.silent === true ? { silent: parts.channels.limits(to)?.silent === true } : {};
+  const about = { runId: idempotencyKey, ...describe(to), ...silent };
+  const blocks = await blocksOf(outgoing, to, parts);
+  if (params.dryRun === true) return { ...about, state: "dry-run", blocks: blocks.length };
+  const replyKey = `send:${idempotencyKey}`;
+  const replyTo = params.replyToId === undefined ? {} : { replyTo: params.replyToId };
+  // A dead account is mended by a person, not by waiting.
+  const ms = obstacleOf(to, parts).isDead === true ? 0 : timeoutMs;
+  const rows = await deliverAndWait({ replyKey, to, blocks, ...replyTo, ...silent }, ms, parts);
+  const failed = rows.find((row) => row.state === "failed");
+  if (!failed) return { ...about, ...outcomeOf(rows, obstacleOf(to, parts)) };
+  const reason = failed.error ?? "unknown";
+  if (params.tellFailure === true) return { ...about, state: "failed", reason };
+  const details = { code: "SEND_FAILED", reason };
+  throw new MethodError("UNAVAILABLE", `${to.channel} did not take the message: ${reason}`, { details });
+}
+
+function outgoingOf(params: z.output<typeof sendParams>): Outgoing {
+  const { mediaUrl, mediaUrls = [], buffer, filename, files = [] } = params;
+  return {
+    ...params,
+    media: [...(mediaUrl === undefined ? [] : [mediaUrl]), ...mediaUrls],
+    files: [...(buffer === undefined ? [] : [{ buffer, filename }]), ...files].map((file) => ({
+      bytes: Buffer.from(file.buffer, "base64"),
+      name: file.filename,
+    })),
+  };
+}
+
+interface Obstacle {
+  /** Why the account is not connected, and what mends it. */
+  readonly problem?: string;
+  /** It stays so until a person has mended it. */
+  readonly isDead?: true;
+}
+
+function obstacleOf({ channel, account }: Peer, { channels }: Parts): Obstacle {
+  const row = channels.status().find((one) => one.channel === channel && one.accountId === account);
+  if (!row || row.connected) return {};
+  const problem = problemText(row);
+  return {
+    ...(problem !== undefined && { problem }),
+    ...(row.lifecycle === "dead" && { isDead: true }),
+  };
+}
+
+const describe = ({ channel, account, chat, thread }: Peer) => ({
+  channel,
+  accountId: account,
+  chatId: chat.id,
+  chatKind: chat.kind,
+  ...(thread !== undefined && { threadId: thread }),
+});
+
+function outcomeOf(rows: readonly OutboxRow[], obstacle: Obstacle) {
+  const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
+  const waiting = rows.find((row) => row.state !== "sent");
+  return {
+    state: waiting ? "queued" : "sent",
+    ...(messageIds[0] !== undefined && { messageId: messageIds[0] }),
+    messageIds,
+    ...(waiting?.error !== undefined && { reason: waiting.error }),
+    ...(waiting && obstacle),
+    ...(rows.some((row) => row.isRepeat === true) && { possibleRepeat: true }),
+  };
+}

@@ -1,0 +1,98 @@
+import type { AccountNotes, ChannelHost, FetchedFile, FetchRequest, LinkReport } from "../../types/chat/channel.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { InboundMessage, MediaItem } from "../../types/chat/message.ts";
+import type { Log } from "../../types/log.ts";
+import { NotNow } from "../../types/not-now.ts";
+import { FetchRefused } from "../../utils/net/safe-fetch.ts";
+import { isPassingStatus, retryAfterMs } from "./outcome.ts";
+import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
+
+/** What a supervisor hears from its adapter. */
+export interface HostEars {
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  report(state: LinkReport): void;
+  /** What the account waits for before it can connect; undefined when that is over. */
+  busy(activity: string | undefined): void;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** What one account's adapter may ask of the gateway. */
+export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, { busy, ...ears }: HostEars): ChannelHost {
+  const { adapter, account: id } = account;
+  const where = `channels.${adapter.id}`;
+  return {
+    ...ears,
+    account: id,
+    commands: ports.commands ?? [],
+    notes: notesOf(account, ports),
+    openMedia: (item) => openMedia(item, ports),
+    fetch: (url, request = {}) => fetchFile(url, { maxBytes: adapter.limits.media, ...request }, ears.signal),
+    async folder() {
+      if (!ports.folder) throw noRoom(where, "has no folder for keys");
+      return ports.folder(adapter.id, id);
+    },
+    async library(name) {
+      if (!ports.library) throw noRoom(where, "cannot fetch a library");
+      try {
+        return await ports.library({ channel: adapter.id, name, signal: ears.signal, fetching: busy });
+      } finally {
+        busy(undefined);
+      }
+    },
+    serve(path, answer) {
+      if (!ports.serve) throw noRoom(where, "cannot be given web requests");
+      ports.serve(path, answer, ears.signal);
+    },
+  };
+}
+
+const noRoom = (where: string, what: string): OpenClawError =>
+  new OpenClawError("CHANNEL_CONFIG", {
+    message: `${where} ${what} in this process.`,
+    fix: "Run it inside the gateway, or choose a mode of the channel that needs none.",
+  });
+
+/** Durable where the gateway lent its journal, else for as long as the process lives. */
+export function notesOf({ adapter, account }: ConfiguredAccount, ports: ChannelPorts): AccountNotes {
+  const { values } = ports;
+  const name = (key: string): string => `channel:${adapter.id}:${account}:${key}`;
+  return { get: (key) => values.get(name(key)), set: (key, value) => values.set(name(key), value) };
+}
+
+async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint8Array> {
+  if (item.source.at === "store") return media.read(item.source.id);
+  throw new OpenClawError("MEDIA_UNAVAILABLE", {
+    message: "The file is still on its platform.",
+    fix: "Fetch it before sending it elsewhere.",
+  });
+}
+
+/** As the `fetch` of a host, for a request with its limit. */
+export async function fetchFile(
+  url: string,
+  request: FetchRequest & { maxBytes: number },
+  signal: AbortSignal,
+): Promise<FetchedFile> {
+  const { safeFetch } = await import("../../utils/net/safe-fetch.ts");
+  try {
+    return await safeFetch(url, { ...request, signal });
+  } catch (error) {
+    throw error instanceof FetchRefused ? whyNot(error) : error;
+  }
+}
+
+function whyNot(refused: FetchRefused): Error {
+  const { because, message, retryAfter, cause = refused } = refused;
+  if (isPassing(refused)) return new NotNow(message, { afterMs: retryAfterMs(retryAfter), cause });
+  const tooLarge = because === "too-large";
+  return new OpenClawError(tooLarge ? "MEDIA_TOO_LARGE" : "MEDIA_UNAVAILABLE", {
+    message: `The file cannot be had: ${message}.`,
+    fix: tooLarge ? "Raise mediaMaxMb of the channel, or send a smaller file." : "Send the file again.",
+    cause: refused,
+  });
+}
+
+/** The network, and what servers answer that are busy, limit their callers or are down. */
+const isPassing = ({ because, status = 0 }: FetchRefused): boolean =>
+  because === "network" || (because === "status" && isPassingStatus(status));

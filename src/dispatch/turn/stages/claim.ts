@@ -1,0 +1,73 @@
+import type { AgentId } from "../../../types/ids.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import type { QueuedTurn } from "../../ports.ts";
+import { agentGone, agentStopped, NOT_ANSWERED } from "../../words.ts";
+import { claimRows } from "./claim-rows.ts";
+import type { TurnPorts } from "../ports.ts";
+import type { StageEnd, Turn } from "../turn.ts";
+
+/** Takes the messages for this process and the session for this turn, where an agent is there that may answer. */
+export async function claim(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const { key, queued } = turn;
+  const settings = ports.settings();
+  const agentId = settings.agentOf(key);
+  const agent = settings.agents.get(agentId);
+  if (!agent) return refuseAgent(agentId, queued, ports);
+  if (agent.stopped !== undefined) return refuseStopped(agent, agent.stopped, queued, ports);
+  const taken = await claimRows(queued, key, ports.journal.inbox);
+  if (!taken) return leave(queued, ports);
+  ports.replies.acks.end(queued.rows.filter((row) => !taken.rows.includes(row)));
+  turn.queued = taken;
+  const session = await ports.sessions.acquire(key);
+  turn.atEnd(() => session.release());
+  turn.set({ agent, session });
+  return mayAnswer(turn, ports) ? "next" : refuseSession(turn, ports);
+}
+
+/** Somebody ended the messages while they waited. */
+export function leave({ log, rows }: QueuedTurn, { replies }: TurnPorts): StageEnd {
+  replies.endLog(log, { kind: "aborted", by: "user" });
+  replies.acks.end(rows);
+  return "over";
+}
+
+async function refuseAgent(agent: AgentId, { rows, log }: QueuedTurn, ports: TurnPorts): Promise<StageEnd> {
+  ports.log.warn("agent is gone", { agent, inbox: rows.map((row) => row.id) });
+  await ports.replies.refuse(rows, log, agentGone(agent), `agent_gone: there is no agent "${agent}" any more`);
+  return "over";
+}
+
+/** Owners are told which key it is, others that it is no fault of theirs. */
+async function refuseStopped(
+  { id }: AgentSettings,
+  why: string,
+  { rows, log }: QueuedTurn,
+  ports: TurnPorts,
+): Promise<StageEnd> {
+  ports.log.warn("agent is stopped", { agent: id, why, inbox: rows.map((row) => row.id) });
+  const { isOwner } = ports.settings();
+  const forOwners = rows.every(({ message }) => message.options?.operator === true || isOwner(message));
+  await ports.replies.refuse(rows, log, agentStopped(id, forOwners ? why : undefined), `agent_stopped: ${why}`);
+  return "over";
+}
+
+function mayAnswer(turn: Turn, { settings }: TurnPorts): boolean {
+  const { sendPolicy } = turn.get("session").entry;
+  const [row] = turn.queued.rows;
+  if (sendPolicy !== undefined) return sendPolicy !== "deny";
+  return row === undefined || settings().mayAnswer?.(turn.key, row.message.from) !== false;
+}
+
+/** A chat hears nothing, as if the bot were not there; a client, which waits for an end, is told. */
+async function refuseSession({ key, queued: { rows, log } }: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const { replies, journal } = ports;
+  const ids = rows.map((row) => row.id);
+  ports.log.info("session is not answered", { session: key, inbox: ids });
+  const why = `send_policy: the session ${key} is not to be answered`;
+  if (log) await replies.refuse(rows, log, NOT_ANSWERED, why);
+  else {
+    await journal.inbox.finish(ids, { kind: "dropped", why });
+    replies.acks.end(rows);
+  }
+  return "over";
+}

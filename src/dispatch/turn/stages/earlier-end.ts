@@ -1,0 +1,88 @@
+import { progressOf } from "../../../harness/run/resume.ts";
+import type { InboxRow, Outcome } from "../../../types/journal.ts";
+import type { Session } from "../../../types/session.ts";
+import { abandonTurn } from "../../recovery/unanswered-turns.ts";
+import type { QueuedTurn } from "../../ports.ts";
+import { endLog } from "../../replies.ts";
+import type { TurnPorts } from "../ports.ts";
+import type { Turn } from "../turn.ts";
+import { NOTICE } from "../../answer/reply-names.ts";
+import { runIdOf, turnIdOf } from "../ids.ts";
+import { leaveUnanswered } from "../../signals/unanswered.ts";
+import { TOO_MANY_STARTS } from "../../words.ts";
+import { retryWhileDiskFull } from "../../retry-while-disk-full.ts";
+
+/** Processes that may try a message; a message that takes the process down each time must not do so for ever. */
+const MOST_STARTS = 3;
+
+/**
+ * Ends a turn that an earlier process has brought to its end but for the outcome, or that too many have tried. True when
+ * it is over.
+ */
+export async function endAsBefore(turn: Turn, ports: TurnPorts): Promise<boolean> {
+  const { head, queued } = turn;
+  const [first] = queued.rows;
+  if (!first || first.attempts === 0) return false;
+  if (head && head !== first && (await wasAnsweredWith(head, queued, ports))) return true;
+  return (await wasToldOfFailure(queued, first, ports)) || (await wasTriedTooOften(queued, turn.get("session"), ports));
+}
+
+/** What is planned of an answer goes out under the name of its turn's first message, also when that was dropped since. */
+async function wasAnsweredWith(head: InboxRow, { rows, log }: QueuedTurn, ports: TurnPorts): Promise<boolean> {
+  if ((await ports.journal.outbox.of(head.id)).length === 0) return false;
+  if (log) endLog(log, { kind: "replied", stop: "stop" }, ports.clock.now());
+  const ids = rows.map(({ id }) => id);
+  await retryWhileDiskFull(() => ports.journal.inbox.finish(ids, { kind: "merged", into: head.id }), ports);
+  ports.replies.acks.end(rows);
+  return true;
+}
+
+/** Somebody who was told that there is no answer is not to get one: the row may only lack its outcome. */
+async function wasToldOfFailure(queued: QueuedTurn, first: InboxRow, ports: TurnPorts): Promise<boolean> {
+  const { outbox, runs } = ports.journal;
+  const notice = new RegExp(`^in:${first.id}(?::again\\d+)?:(?:${NOTICE}|error)$`);
+  if (!(await outbox.of(first.id)).some(({ replyKey }) => notice.test(replyKey))) return false;
+  const record = await runs.find(runIdOf(first));
+  const how = record?.result.startsWith("failed:") === true ? record.result.slice("failed:".length) : "failed";
+  const why = `${how}: its chat was told before a restart`;
+  const { log, rows } = queued;
+  if (log) endLog(log, { kind: "failed", failure: { kind: "unknown", message: why } }, ports.clock.now());
+  await finishRows(rows, { kind: "failed", why }, ports);
+  return true;
+}
+
+/** An answer that is there already is brought all the same: the model is not asked for it. */
+async function wasTriedTooOften({ rows, log }: QueuedTurn, session: Session, ports: TurnPorts): Promise<boolean> {
+  const [first] = rows;
+  if (!first || first.attempts < MOST_STARTS) return false;
+  if ((await progressOf(session, turnIdOf(first))).kind === "finished") return false;
+  // First: what takes the process down must not join the next turn, whenever this is killed.
+  await abandonTurn(session, turnIdOf(first), ports.log);
+  await ports.replies.refuse(rows, log, TOO_MANY_STARTS);
+  return true;
+}
+
+/** The rows of a turn end together: the first with the outcome, the others with the first. */
+export async function finishRows(
+  rows: readonly InboxRow[],
+  outcome: Outcome,
+  ports: Pick<TurnPorts, "journal" | "clock" | "log" | "link" | "replies">,
+): Promise<void> {
+  const ids = rows.map((row) => row.id);
+  await retryWhileDiskFull(() => ports.journal.inbox.finishTurn(ids, outcome), ports);
+  ports.replies.acks.end(rows);
+  if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
+}
+
+/** A message that is part of a running turn has its end with it. Never rejects: as a turn of its own it would be answered twice. */
+export async function finishSteered(
+  { id }: InboxRow,
+  ports: Pick<TurnPorts, "journal" | "clock" | "log">,
+): Promise<void> {
+  try {
+    await retryWhileDiskFull(() => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
+  } catch (error) {
+    // The next start finds it in the transcript.
+    ports.log.error("message steered, and not noted so", { inbox: id, error });
+  }
+}

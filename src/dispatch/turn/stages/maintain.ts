@@ -1,0 +1,31 @@
+import { runMaintenance } from "../../maintenance/post-turn.ts";
+import { abandonTurn } from "../../recovery/unanswered-turns.ts";
+import type { TurnPorts } from "../ports.ts";
+import { endOf, wordsIn } from "../run-end.ts";
+import type { StageEnd, Turn } from "../turn.ts";
+
+/** Ends the turn as its kind says; then memory flush and compaction, while the session is still this turn's. */
+export async function maintain(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const prepared = turn.get("prepared");
+  const session = turn.get("session");
+  const { run, candidates, stopped } = turn.get("active");
+  await endAsKind(turn, ports);
+  if (prepared.kind.maintenance === "full")
+    await runMaintenance({ prepared, session, run, candidates, signal: stopped }, ports);
+  return "over";
+}
+
+async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts): Promise<void> {
+  const { message, turn: entry, kind } = turn.get("prepared");
+  const outcome = turn.get("outcome");
+  if (!kind.end || outcome === "unfinished") return;
+  const { run, usedAt } = turn.get("active");
+  const { texts } = await endOf(run);
+  const ended = { message, turnId: entry.entryId, outcome, text: wordsIn(texts), usedAt };
+  await kind.end(ended, turn.get("session"), {
+    now: () => clock.now(),
+    addEvent: (key, text) => journal.events.add(key, text),
+    abandon: (session, turnId, why) => abandonTurn(session, turnId, log, why),
+    note: (key, note) => replies.noteElsewhere(key, note),
+  });
+}

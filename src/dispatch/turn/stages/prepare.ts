@@ -1,0 +1,73 @@
+import { basename } from "node:path";
+import { Stopped, untilStopped } from "../../../harness/run/until-stopped.ts";
+import { sizesOf } from "../../../prompt/parts.ts";
+import type { InboxRow } from "../../../types/journal.ts";
+import type { Session } from "../../../types/session.ts";
+import type { AgentSettings } from "../../../types/settings.ts";
+import { fetchMedia, NO_MEDIA, type FetchedMedia } from "../../media/media.ts";
+import type { DispatchPorts, QueuedTurn } from "../../ports.ts";
+import { bodyFor } from "../body.ts";
+import { startTyping } from "../../signals/typing.ts";
+import { factsFor, turnIdOf } from "../ids.ts";
+import type { TurnPorts } from "../ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import type { StageEnd, Turn } from "../turn.ts";
+import { claimEvents } from "../system-events.ts";
+
+/** Shows that the message is being worked on, since files may take a minute to come; then makes the user's turn. */
+export async function prepare(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const agent = turn.get("agent");
+  const typing = startTyping(turn.queued.rows, agent, ports);
+  turn.atEnd(() => typing.stop());
+  const { stopping } = turn.slot;
+  const prepared = await prepareTurn(turn.queued, { session: turn.get("session"), agent, stopping }, ports);
+  turn.set({ typing, prepared });
+  return "next";
+}
+
+/** Makes the user's turn out of rows that were claimed. */
+async function prepareTurn(
+  queued: QueuedTurn,
+  { session, agent, stopping }: { session: Session; agent: AgentSettings; stopping: AbortSignal },
+  ports: DispatchPorts,
+): Promise<PreparedTurn> {
+  const [first] = queued.rows;
+  if (!first) throw new Error("a turn needs a message");
+  const kind = ports.kinds.of(first.message);
+  const facts = factsFor(first, session, kind);
+  const turnId = turnIdOf(first);
+  const media = await mediaOf(queued.rows, stopping, ports);
+  await ports.journal.received.note(
+    media.files.map(({ path }) => basename(path)),
+    session.key,
+  );
+  const events = await claimEvents(session, turnId, ports.journal.events);
+  const body = bodyFor(queued, session, agent, { ports, media, events });
+  const turn = {
+    entryId: turnId,
+    text: body.text,
+    images: media.images,
+    at: first.message.receivedAt,
+    parts: sizesOf(body.parts),
+    ...(kind.provenance && { provenance: kind.provenance }),
+  };
+  return {
+    facts,
+    rows: queued.rows,
+    message: first.message,
+    kind,
+    agent,
+    turn,
+    body,
+    files: media.fates,
+    hasEvents: events.length > 0,
+  };
+}
+
+/** Files that are still on their way when the turn is stopped are not waited for: its run ends as it begins. */
+function mediaOf(rows: readonly InboxRow[], stopping: AbortSignal, ports: DispatchPorts): Promise<FetchedMedia> {
+  return untilStopped(() => fetchMedia(rows, { ...ports, stopping }), stopping).catch((error: unknown) => {
+    if (error instanceof Stopped) return NO_MEDIA;
+    throw error;
+  });
+}

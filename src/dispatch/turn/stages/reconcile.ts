@@ -1,0 +1,39 @@
+import { hasOwnerRights } from "../../../types/run/principal.ts";
+import type { Session } from "../../../types/session.ts";
+import { noteEarlierSends } from "../../recovery/earlier-sends.ts";
+import { adoptUnansweredTurns } from "../../recovery/unanswered-turns.ts";
+import type { DispatchPorts } from "../../ports.ts";
+import { principalOf } from "../principal.ts";
+import type { TurnPorts } from "../ports.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import type { StageEnd, Turn } from "../turn.ts";
+import { withheldTools, withoutWithheld } from "../../recovery/withheld-tools.ts";
+
+/** Settles what earlier turns left in the conversation: turns that nobody answered, and sends that nobody noted. */
+export async function reconcile(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const prepared = turn.get("prepared");
+  const session = turn.get("session");
+  const turnId = prepared.turn.entryId;
+  await prepared.kind.begin?.({ message: prepared.message, turnId }, session);
+  await noteGuests(prepared, session, ports);
+  await adoptUnansweredTurns(session, turnId, ports);
+  await noteEarlierSends(prepared, session, ports);
+  return "next";
+}
+
+/** The tools of a turn, without those over which the process has ended. */
+export async function safeTools(
+  { rows: [row], turn }: PreparedTurn,
+  session: Session,
+  { tools, log }: Pick<DispatchPorts, "tools" | "log">,
+): Promise<Pick<DispatchPorts, "tools">> {
+  const names = await withheldTools(session, turn.entryId, row);
+  if (names.size > 0) log.warn("tools withheld", { inbox: row?.id, tools: [...names], why: "the process ended twice" });
+  return { tools: (...of) => withoutWithheld(tools(...of), names) };
+}
+
+/** What guests say stays out of the notes that everybody's prompts read; see `runMaintenance`. */
+async function noteGuests({ rows }: PreparedTurn, session: Session, ports: DispatchPorts): Promise<void> {
+  if (session.entry.heardGuests === true || hasOwnerRights(principalOf(rows, ports))) return;
+  await session.update({ heardGuests: true }, { now: true });
+}

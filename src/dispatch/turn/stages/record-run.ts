@@ -1,0 +1,58 @@
+import type { Receipt } from "../../../types/run/run.ts";
+import type { Session, SessionPatch } from "../../../types/session.ts";
+import { chatFacts } from "../chat-facts.ts";
+import { appendNotices } from "../../answer/transcript-notices.ts";
+import type { DispatchPorts } from "../../ports.ts";
+import type { RunEnd } from "../../../harness/log/run-end.ts";
+import { removeEvents } from "../system-events.ts";
+import type { PreparedTurn } from "../prepared-turn.ts";
+import { retryWhileDiskFull } from "../../retry-while-disk-full.ts";
+
+type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
+
+/** Writes down what a run was and what it cost: in its session's row and in the journal. Rejects when that cannot be written. */
+export async function recordRun(
+  prepared: PreparedTurn,
+  session: Session,
+  end: RunEnd,
+  ports: KeepPorts,
+): Promise<void> {
+  const { clock, journal } = ports;
+  const { message, kind, files, facts, agent } = prepared;
+  const { result } = end;
+  // First, since clients read the transcript as soon as a run is over.
+  if (message.options?.operator === true && kind.isUse)
+    await retryWhileDiskFull(() => appendNotices(session, end, { ...ports, agent, runId: facts.runId }), ports);
+  const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
+  const at = clock.now();
+  const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
+  const patch = { ...chat, ...countersOf(session, end) };
+  await retryWhileDiskFull(() => session.update(patch), ports);
+  const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
+  const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
+  await retryWhileDiskFull(() => journal.runs.record(record), ports);
+  await removeEvents(prepared, session, end, ports);
+}
+
+/** The next turn is told. */
+const wasStopped = ({ result }: RunEnd): true | undefined =>
+  result.kind === "aborted" && result.by === "user" ? true : undefined;
+
+function countersOf(session: Session, { receipt, filled, window, compactions }: RunEnd): SessionPatch {
+  const { usage } = receipt;
+  const { entry } = session;
+  return {
+    inputTokens: (entry.inputTokens ?? 0) + usage.input,
+    outputTokens: (entry.outputTokens ?? 0) + usage.output,
+    ...(filled !== undefined && { totalTokens: filled, totalTokensFresh: true }),
+    ...(window !== undefined && { contextTokens: window, systemSent: true }),
+    ...(compactions > 0 && { compactionCount: (entry.compactionCount ?? 0) + compactions }),
+    ...profileOf(session, receipt),
+  };
+}
+
+/** The key that served last is asked first next time; one that the user pinned stays. */
+function profileOf({ entry }: Session, { profile }: Receipt): SessionPatch {
+  if (profile === undefined || entry.authProfileOverrideSource === "user") return {};
+  return { authProfileOverride: profile, authProfileOverrideSource: "auto" };
+}

@@ -1,0 +1,54 @@
+import type { Run } from "../../../harness/run.ts";
+import { ToolSendBarrier } from "../../answer/tool-send-barrier.ts";
+import { prompterFor } from "../../approvals/prompter.ts";
+import { askedFor } from "../acting.ts";
+import { addressed } from "../addressed.ts";
+import { candidatesFor } from "../candidates.ts";
+import { logRun } from "../log-run.ts";
+import type { TurnPorts } from "../ports.ts";
+import { safeTools } from "./reconcile.ts";
+import { beginRun } from "../request.ts";
+import type { StageEnd, Turn } from "../turn.ts";
+
+/** Chooses the models and tools, and starts the run. The lane knows the run from here on and can stop it. */
+export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
+  const prepared = turn.get("prepared");
+  const session = turn.get("session");
+  const usedAt = session.entry.updatedAt;
+  const candidates = await candidatesFor(prepared.message, session, prepared.agent, ports);
+  const before = candidates.length > 1 ? await ports.journal.runs.last(session.key) : undefined;
+  const barrier = new ToolSendBarrier();
+  const tools = await safeTools(prepared, session, ports);
+  const run: Run = beginRun(
+    prepared,
+    session,
+    { ...ports, ...tools },
+    {
+      candidates,
+      ...(addressed(prepared.message) && { beforeTool: (callId) => barrier.wait(callId) }),
+      askedBefore: before?.receipt.candidates?.[0],
+      log: turn.queued.log,
+      behind: ports.compactions.costs.behind(prepared.facts),
+      approvals: ports.approvals.deskFor(
+        askedFor(prepared, ports),
+        prompterFor(prepared, () => run, ports),
+      ),
+    },
+  );
+  turn.set({ active: { run, candidates, barrier, usedAt, stopped: follow(turn, run, ports) } });
+  return "next";
+}
+
+/** Lets the lane, the clients, the log and the chat's typing signal know of a run. Gives the signal that somebody stopped it. */
+function follow(turn: Turn, run: Run, ports: TurnPorts): AbortSignal {
+  const stopped = new AbortController();
+  const abort: Run["abort"] = (by) => {
+    run.abort(by);
+    stopped.abort(by);
+  };
+  turn.slot.begin({ ...run, abort });
+  ports.registry.add(run.stream, turn.get("prepared").message.options?.operator === true);
+  logRun(run.stream, ports.log);
+  turn.get("typing").follow(run.stream);
+  return stopped.signal;
+}

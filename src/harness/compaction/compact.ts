@@ -1,0 +1,223 @@
+import { listConversation } from "../../history/compaction/fallback.ts";
+import { chunk, cutAt, type Cut } from "../../history/compaction/plan.ts";
+import { readFilesIn } from "../../history/compaction/reads.ts";
+import { shortenResult } from "../../history/compaction/render.ts";
+import { summarise } from "../../history/compaction/summarise.ts";
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { EngineCompacted } from "../../types/engine/engine-turn.ts";
+import type { CompactionEvent } from "../../types/run/events.ts";
+import type { Log } from "../../types/log.ts";
+import type { Usage } from "../../types/run/model.ts";
+import type { SessionWindow } from "../../types/session.ts";
+import type { CompactionSettings } from "../../types/settings.ts";
+import type { Conversation } from "../request.ts";
+import { Scribe } from "./scribe.ts";
+
+export interface Compaction {
+  readonly conversation: Conversation;
+  /** Who may write the summary, in the order in which they are tried. */
+  readonly writers: readonly ModelHandle[];
+  /** For the writers' other keys; they have one each when unset. */
+  readonly models?: Pick<Models, "find" | "keys"> | undefined;
+  /** Tokens of the conversation's model. */
+  readonly window: number;
+  readonly settings: CompactionSettings;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /**
+   * `full`: the window is nearly full. `room`: a message waits, and older turns do not fit with it. `overflow`: the model
+   * refused the window, so it is smaller than thought, and the model is asked again. `asked`: a person wants it, whatever
+   * the figures. All but `full` keep less. `full` can wait when no model has the time to write, and `room` whenever none
+   * writes: then nothing is done.
+   */
+  readonly why: "full" | "room" | "overflow" | "asked";
+  /** The turn under way: it stays. */
+  readonly keepFrom?: string | undefined;
+  /** A person's wishes for this summary. */
+  readonly instructions?: string | undefined;
+  emit(event: CompactionEvent): void;
+}
+
+export type Compacted =
+  | {
+      readonly kind: "done";
+      /** Tokens; undefined when a context engine does not say. */
+      readonly tokensBefore?: number;
+      readonly tokensAfter?: number;
+      readonly isListed: boolean;
+      /** What the built-in compaction has written. */
+      readonly summary?: string;
+    }
+  | {
+      readonly kind: "nothing";
+      readonly because: "small" | "unchanged" | "no_gain" | "no_model" | "no_engine" | "later";
+      /** A context engine's own words. */
+      readonly reason?: string;
+    }
+  | { readonly kind: "aborted" };
+
+/** Below this nothing is gained by a compaction: what follows must be at least a tenth smaller. */
+const LEAST_GAIN = 0.1;
+/** What the summary may take of the window, and at most in tokens. */
+const SUMMARY_SHARE = 1 / 8;
+const MOST_SUMMARY_TOKENS = 8000;
+/** Tokens that are read back towards the last compaction: all of it, but for the memory of the machine. */
+const READ_TOKENS = 4_000_000;
+/** Behind a turn that takes more of the window by itself, its own first steps are summed up too. */
+const MOST_TURN = 0.5;
+/** Small windows keep at most this part of themselves. */
+const KEPT_SHARE = 0.25;
+
+/**
+ * Makes the older part of a conversation a summary: one `compaction` entry is appended, durably, and the file keeps all.
+ * When no model writes the summary in time, a plain list of what was said is it. Throws only when the transcript cannot
+ * be read or written.
+ */
+export async function compact(job: Compaction): Promise<Compacted> {
+  const { conversation, window } = job;
+  const shown = await conversation.window(READ_TOKENS);
+  if (shown.messages.length === 0) return { kind: "nothing", because: "small" };
+  if (!(await hasGrown(conversation, shown))) return { kind: "nothing", because: "unchanged" };
+  const before = shown.estimatedTokens;
+  const usual = Math.min(job.settings.keepRecentTokens, window * KEPT_SHARE);
+  const keepTokens = job.why === "full" ? usual : Math.min(usual, before * KEPT_SHARE);
+  const mostTurn = job.why === "full" ? window * MOST_TURN : undefined;
+  const cut = cutAt(shown.messages, { keepTokens, keepFrom: job.keepFrom, mostTurn });
+  if (!cut || cut.keptTokens > before * (1 - LEAST_GAIN)) return { kind: "nothing", because: "small" };
+  return carryOut(cut, shown, job);
+}
+
+async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Compacted> {
+  const tokensBefore = shown.estimatedTokens;
+  job.emit({ type: "compaction", phase: "start", tokensBefore });
+  const written = await write(cut, shown, job);
+  const tokensAfter = cut.keptTokens + estimateTextTokens(written.summary);
+  const isLater = mayWait(written, job);
+  const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !isLater && !job.signal.aborted;
+  if (ok) await append(job.conversation, written, { cut, shown });
+  const { calls, usage, failure, passedOver } = written;
+  const willRetry = ok && (job.why === "overflow" || job.why === "room");
+  const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
+  const listed = failure !== undefined && { listedBecause: failure };
+  job.emit({
+    type: "compaction",
+    phase: "end",
+    ok,
+    ...sizes,
+    willRetry,
+    ...listed,
+    passedOver,
+    ...writerIn(written, job),
+    calls,
+    usage,
+  });
+  const { summary } = written;
+  if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined, summary };
+  if (job.signal.aborted) return { kind: "aborted" };
+  return { kind: "nothing", because: isLater ? "later" : "no_gain" };
+}
+
+/** What a list leaves out is gone for good, so that it is the last resort: not while something may still write. */
+const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
+  why === "room" ? failure !== undefined : why === "full" && isBusy;
+
+function writerIn({ author }: Written, { writers }: Compaction) {
+  const writer = author ?? writers[0];
+  return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
+}
+
+/** The result of the built-in compaction, as a context engine that delegated to it gets it. */
+export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
+  kind: "done",
+  ...(tokensBefore !== undefined && { tokensBefore }),
+  ...(tokensAfter !== undefined && { tokensAfter }),
+});
+
+/** A conversation that nobody keeps is never compacted; nor is one twice while nothing is said. */
+async function hasGrown(conversation: Conversation, shown: SessionWindow): Promise<boolean> {
+  const last = shown.messages.at(-1);
+  const behind = last && (await conversation.after(last.entryId));
+  return behind !== undefined && behind.every((entry) => entry.type !== "compaction");
+}
+
+interface Written {
+  readonly summary: string;
+  /** Why it is a list. */
+  readonly failure?: string;
+  /** The failure is one that passes. */
+  readonly isBusy: boolean;
+  readonly author?: ModelHandle | undefined;
+  readonly passedOver: readonly string[];
+  readonly calls: number;
+  readonly usage: Usage;
+}
+
+async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Written> {
+  const { settings, window } = job;
+  const late = new AbortController();
+  const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
+  const { writers, clock, models } = job;
+  const scribe = new Scribe({ writers, maxTokens: summaryTokens(window), clock, models });
+  const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, scribe), settings);
+  const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
+  try {
+    const said = await summarise(
+      {
+        chunks,
+        earlier: shown.summary,
+        instructions,
+        identifiers: settings.identifiers,
+      },
+      scribe.complete,
+      AbortSignal.any([job.signal, late.signal]),
+    );
+    if (typeof said === "string") return { summary: said, isBusy: false, ...scribe.spent };
+    const failure = late.signal.aborted ? "the time was over" : said.failure;
+    const earlier = said.soFar ?? shown.summary;
+    const summary = listConversation(chunks.slice(said.done).flat(), { earlier, mostTokens: summaryTokens(window) });
+    return { summary, failure, isBusy: scribe.isBusy && !late.signal.aborted, ...scribe.spent };
+  } finally {
+    cancel();
+  }
+}
+
+/** A piece has to fit the model that writes; one that refused the whole takes less than the whole. */
+const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, scribe: Scribe): number =>
+  Math.min(scribe.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
+
+const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE));
+
+async function append(
+  conversation: Conversation,
+  { summary, author }: Written,
+  { cut, shown }: { cut: Cut; shown: SessionWindow },
+): Promise<void> {
+  const by = author ? { provider: author.info.provider, model: author.info.id } : { provider: "openclaw" };
+  const details = { ...by, readFiles: lostReads(cut, shown) };
+  const { firstKeptEntryId } = cut;
+  const tokensBefore = shown.estimatedTokens;
+  await conversation.append(
+    { type: "compaction", summary, firstKeptEntryId, tokensBefore, details },
+    { durable: true },
+  );
+}
+
+/** Files whose contents the model had before it and has no more. */
+function lostReads({ before }: Cut, { messages }: SessionWindow): readonly string[] {
+  const kept = new Set(readFilesIn(messages.slice(before.length).map((row) => row.message)));
+  return readFilesIn(before).filter((path) => !kept.has(path));
+}
+
+/** One line per compaction, for the operator. */
+export function logCompaction(event: CompactionEvent, log: Log): void {
+  if (event.phase === "start") return log.info("compaction begins", { tokens: event.tokensBefore });
+  const { ok, tokensBefore, tokensAfter, calls, usage, listedBecause, passedOver } = event;
+  const { input, output } = usage;
+  const over = passedOver && passedOver.length > 0 ? { passedOver } : {};
+  const fields = { before: tokensBefore, after: tokensAfter, calls, input, output, ...over };
+  if (!ok) log.warn("compaction of no use", fields);
+  else if (listedBecause !== undefined) log.warn("compacted without a model", { ...fields, why: listedBecause });
+  else log.info("compacted", fields);
+}

@@ -1,0 +1,130 @@
+import { timestamp } from "../../prompt/timestamp.ts";
+import { SILENT_TOKEN } from "../../reply/directives.ts";
+import type { RunStream } from "../../types/run/events.ts";
+import type { Receipt, RunResult } from "../../types/run/run.ts";
+import type { Session, SessionEntry } from "../../types/session.ts";
+import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts";
+import type { ApprovalDesk, Tool } from "../../types/run/tool.ts";
+import { roomIn } from "../context/budget.ts";
+import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
+import { startRun, type Run } from "../run.ts";
+import type { Fill } from "./upkeep.ts";
+
+/** What the agent is told when the config does not say it in other words. */
+const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.
+Write down now, in files of your workspace, what you will still need and what is not there yet: what the day brought in memory/YYYY-MM-DD.md (add to it, do not replace it), lasting facts in MEMORY.md. Answer nothing that was asked and begin nothing new.
+When that is done, or when there is nothing to write down, your whole answer is ${SILENT_TOKEN}.`;
+
+/** Stands in the system prompt of that turn alone. */
+export const FLUSH_SYSTEM_PROMPT = `The present turn is housekeeping before a compaction: save what must last to files, and answer ${SILENT_TOKEN}. Nobody reads its answer.`;
+
+/** Milliseconds. The next message of the session waits no longer for it. */
+const FLUSH_MS = 60_000;
+/** In a small window the turn comes at most this part of its room before the compaction. */
+const MOST_THRESHOLD_SHARE = 0.25;
+
+type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
+const WRITERS: ReadonlySet<string> = new Set(["write", "edit", "apply_patch"]);
+
+export interface FlushState {
+  readonly entry: Readonly<SessionEntry>;
+  readonly tools: readonly Tool[];
+}
+
+/** Whether the agent may save its notes now: once per cycle of compaction, and only when it can write at all. */
+export const mayFlush = ({ entry, tools }: FlushState, { compaction }: Settings): boolean =>
+  compaction?.memoryFlush !== undefined && !isFlushed(entry) && tools.some(isNoteTool);
+
+/** Whether the conversation is so full that a compaction comes soon. */
+export function isFlushDue({ filled, window }: Fill, settings: Settings): boolean {
+  const room = roomIn(window, settings);
+  const threshold = settings.compaction?.memoryFlush?.softThresholdTokens ?? 0;
+  return filled > room - Math.min(threshold, room * MOST_THRESHOLD_SHARE);
+}
+
+const isFlushed = ({ memoryFlushCompactionCount, compactionCount }: FlushState["entry"]): boolean =>
+  memoryFlushCompactionCount === (compactionCount ?? 0);
+
+const isNoteTool = ({ name, hasSideEffects }: Tool): boolean =>
+  WRITERS.has(name) || (hasSideEffects && name.startsWith("memory_"));
+
+export interface Flush {
+  /** Of the turn before it; the system prompt with the words of `systemPrompt`, see `FLUSH_SYSTEM_PROMPT`. */
+  readonly request: Omit<RunRequest, "turn" | "conversation">;
+  readonly session: Pick<Session, "window" | "after" | "append" | "leafId" | "branch">;
+  readonly deps: RunDeps;
+  readonly settings: MemoryFlushSettings;
+  /** Ends it within a second. */
+  readonly signal: AbortSignal;
+  /** Told of the run, which nobody else follows. */
+  began?(stream: RunStream): void;
+}
+
+/** `interrupted`: the signal ended it, so it is due again. */
+export interface Flushed {
+  readonly kind: "flushed" | "interrupted" | "failed";
+  readonly result: RunResult;
+  readonly receipt: Receipt;
+}
+
+/**
+ * A silent turn of the agent's own over the same conversation. What it answers is delivered to nobody; it may write files
+ * and do nothing else outside. One that does not end well leaves the conversation as it was. Never compacts. Rejects when
+ * the transcript cannot be written.
+ */
+export async function flushMemory({ request, session, deps, settings, signal, began }: Flush): Promise<Flushed> {
+  const before = session.leafId;
+  const turn = await openFlush(session, request.settings, { now: deps.clock.now(), prompt: settings.prompt ?? PROMPT });
+  const tools = request.tools.map((tool) => (!tool.hasSideEffects || isNoteTool(tool) ? tool : shut(tool)));
+  const timeoutMs = Math.min(FLUSH_MS, request.timeoutMs);
+  const run = startRun({ ...request, conversation: session, turn, tools, timeoutMs }, { ...deps, approvals: NOBODY });
+  began?.(run.stream);
+  const stop = () => run.abort(signal.reason === "shutdown" ? "shutdown" : "user");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const { result, receipt } = await endOf(run);
+  await run.settle();
+  signal.removeEventListener("abort", stop);
+  if (result.kind === "replied") return { kind: "flushed", result, receipt };
+  await leave(session, before, result.kind);
+  return { kind: signal.aborted ? "interrupted" : "failed", result, receipt };
+}
+
+/** The turn stands in the transcript before its run begins, so that it says where it comes from. */
+async function openFlush(
+  session: Flush["session"],
+  { timezone }: AgentSettings,
+  { now, prompt }: { now: number; prompt: string },
+): Promise<UserTurn> {
+  const dated = prompt.replaceAll("YYYY-MM-DD", timestamp(now, timezone).slice(0, 10));
+  const text = dated.includes(SILENT_TOKEN) ? dated : `${dated}\n\nYour whole answer is ${SILENT_TOKEN}.`;
+  const provenance = { kind: "internal_system" as const, sourceTool: "memory_flush" };
+  const message = { role: "user" as const, content: [{ type: "text" as const, text }], timestamp: now, provenance };
+  const entryId = await session.append({ type: "message", message }, { durable: true });
+  return { entryId, text, images: [], at: now };
+}
+
+async function endOf(run: Run) {
+  for await (const event of run.stream.watch()) {
+    // It comes before a compaction: one that has no room itself gives way to it.
+    if (event.type === "retry" && event.remedy === "compact") run.abort("timeout");
+    if (event.type === "run_end") return event;
+  }
+  throw new Error("a run's log ended without run_end");
+}
+
+/** An unfinished turn must not be taken for the user's; the entry makes other readers of the file begin where we do. */
+async function leave(session: Flush["session"], leafId: string | null, ended: string): Promise<void> {
+  session.branch(leafId);
+  await session.append({ type: "custom", customType: "openclaw.memory_flush", data: { ended } });
+}
+
+const NOBODY: ApprovalDesk = { ask: async () => "deny" };
+
+/** Still described to the model, since another list of tools would cost the provider's cache of the conversation. */
+const shut = (tool: Tool): Tool => ({
+  ...tool,
+  async run() {
+    throw new Error(`${tool.name} is not to be had in this turn, which only writes files.`);
+  },
+});

@@ -1,0 +1,155 @@
+import type { Complete } from "../../history/compaction/summarise.ts";
+import { textOf } from "../../history/parts.ts";
+import { callModel, type CallFacts } from "../../providers/call.ts";
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import { classifyFailure } from "../../providers/failure.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Usage } from "../../types/run/model.ts";
+import type { Failure, FailureKind } from "../../types/run/run.ts";
+import { addUsage, emptyUsage } from "../../types/run/usage.ts";
+import { pause } from "../../utils/pause.ts";
+
+/** Milliseconds of silence after which the call of a summary has stalled. */
+const IDLE_MS = 120_000;
+/** Further tries with one key after a failure that passes, and the first wait before one. */
+const MOST_WAITS = 2;
+const WAIT_MS = 1000;
+/** A provider that asks for a longer pause is not waited for. */
+const LONGEST_WAIT_MS = 30_000;
+
+/** Failures that are over in a while, whatever was asked. */
+const PASSING: ReadonlySet<FailureKind> = new Set([
+  "rate_limit",
+  "overloaded",
+  "loading",
+  "timeout",
+  "network",
+  "cut_off",
+]);
+
+export interface ScribeParts {
+  /** In the order in which they are tried. */
+  readonly writers: readonly ModelHandle[];
+  /** Tokens of one summary. */
+  readonly maxTokens: number;
+  readonly clock: Clock;
+  /** Where the other keys of a writer are, and who is told how a key fared; unset: one key each. */
+  readonly models?: Pick<Models, "find" | "keys"> | undefined;
+}
+
+/** Asks the writers in turn, through the same stream as a run; one that failed for good is not asked again. */
+export class Scribe {
+  readonly #parts: ScribeParts;
+  #writers: readonly ModelHandle[];
+  #author: ModelHandle | undefined;
+  #calls = 0;
+  #usage = emptyUsage();
+  #busy = false;
+  readonly #passedOver: string[] = [];
+
+  constructor(parts: ScribeParts) {
+    this.#parts = parts;
+    // The demo only repeats what it is told.
+    this.#writers = parts.writers.filter((writer) => writer.info.demo !== true);
+  }
+
+  /** Tokens that the first writer takes in; undefined when there is none. */
+  get window(): number | undefined {
+    return this.#writers[0]?.info.contextWindow;
+  }
+
+  /** A writer failed in a way that passes: it is worth asking again later. */
+  get isBusy(): boolean {
+    return this.#busy;
+  }
+
+  get spent(): {
+    readonly calls: number;
+    readonly usage: Usage;
+    readonly author: ModelHandle | undefined;
+    /** Writers that could not, and why. */
+    readonly passedOver: readonly string[];
+  } {
+    return { calls: this.#calls, usage: this.#usage, author: this.#author, passedOver: this.#passedOver };
+  }
+
+  readonly complete: Complete = async (prompt, signal) => {
+    let failure = "no model is there to write it";
+    this.#busy = false;
+    for (const writer of this.#writers) {
+      const said = await this.#askWithKeys(writer, prompt, signal);
+      if (typeof said === "string") return said;
+      failure = said.failure;
+      if (signal.aborted) break;
+      const { provider, id } = writer.info;
+      this.#passedOver.push(`${provider}/${id}: ${failure}`);
+      this.#writers = this.#writers.slice(1);
+    }
+    return { failure };
+  };
+
+  /** A key that failed rests, so that the next one that may be asked is another. */
+  async #askWithKeys(
+    first: ModelHandle,
+    prompt: Parameters<Complete>[0],
+    signal: AbortSignal,
+  ): Promise<string | { failure: string }> {
+    const tried = new Set<string>();
+    let writer = first;
+    for (;;) {
+      tried.add(writer.profile.id);
+      const said = await this.#askPatiently(writer, prompt, signal);
+      if (typeof said === "string" || signal.aborted) return said;
+      const other = await this.#parts.models?.find(first.info);
+      if (!other || "missing" in other || tried.has(other.profile.id)) return said;
+      writer = other;
+    }
+  }
+
+  async #askPatiently(
+    writer: ModelHandle,
+    prompt: Parameters<Complete>[0],
+    signal: AbortSignal,
+  ): Promise<string | { failure: string }> {
+    for (let waits = 0; ; waits += 1) {
+      const said = await this.#ask(writer, prompt, signal);
+      if (typeof said === "string" || signal.aborted) return said;
+      const { kind, message, retryAfterMs = WAIT_MS * 2 ** waits } = said;
+      const passes = PASSING.has(kind);
+      const isWorthIt = passes && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      if (!isWorthIt) {
+        this.#busy ||= passes;
+        this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);
+        return { failure: message };
+      }
+      await pause(retryAfterMs, { clock: this.#parts.clock, signal });
+      if (signal.aborted) return { failure: "aborted" };
+    }
+  }
+
+  async #ask(
+    writer: ModelHandle,
+    { system, text }: Parameters<Complete>[0],
+    signal: AbortSignal,
+  ): Promise<string | (Failure & { failure: string })> {
+    const { info } = writer;
+    const maxTokens = Math.min(info.maxTokens, this.#parts.maxTokens);
+    const context = {
+      systemPrompt: system,
+      messages: [{ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 0 }],
+    };
+    let facts: CallFacts = {};
+    const options = { maxTokens, signal, idleMs: IDLE_MS, onFacts: (seen: CallFacts) => void (facts = seen) };
+    const message = await callModel(writer, context, options).result();
+    if (signal.aborted) return { kind: "unknown", message: "aborted", failure: "aborted" };
+    this.#calls += 1;
+    this.#usage = addUsage(this.#usage, message.usage);
+    if (message.stopReason === "error" || message.stopReason === "aborted") {
+      const failed = classifyFailure(message.errorMessage ?? message.stopReason, facts);
+      return { ...failed, failure: failed.message };
+    }
+    this.#parts.models?.keys.succeeded(info, writer.profile.id);
+    this.#author = writer;
+    return textOf(message);
+  }
+}

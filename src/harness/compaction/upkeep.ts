@@ -1,0 +1,55 @@
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import { estimateTokens } from "../../sessions/transcript/tokens.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
+import type { Shown } from "../run/plan.ts";
+import { COMPACTION, roomIn, windowOf } from "../context/budget.ts";
+import type { Conversation } from "../request.ts";
+
+type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
+
+/** Who writes a summary: the configured writer, then the models of the conversation; those that can be called. */
+export async function writersFor(
+  candidates: readonly ModelRef[],
+  settings: Settings,
+  models: Models,
+): Promise<readonly ModelHandle[]> {
+  const { model } = settings.compaction ?? COMPACTION;
+  const found = await Promise.all([...(model ? [model] : []), ...candidates].map((ref) => models.find(ref)));
+  return found.flatMap((handle) => ("missing" in handle ? [] : [handle]));
+}
+
+/** How the conversation of a model is compacted. */
+export const sizesFor = (
+  { info }: ModelHandle,
+  settings: Settings,
+): { readonly window: number; readonly settings: CompactionSettings } => ({
+  window: windowOf(info, settings),
+  settings: settings.compaction ?? COMPACTION,
+});
+
+/** How full a conversation's window is. */
+export interface Fill {
+  /** Tokens, with all that stands around the conversation. */
+  readonly filled: number;
+  readonly window: number;
+}
+
+/**
+ * Behind a turn: by what its last call took, or by estimate when that is more, as with providers that do not say it. Full
+ * since older turns were left out. Costs what the turn has added.
+ */
+export async function fillOf(
+  shown: Shown,
+  { conversation, filled }: { readonly conversation: Conversation; readonly filled: number },
+  settings: Settings,
+): Promise<Fill> {
+  const window = windowOf(shown.handle.info, settings);
+  if (shown.isCut) return { filled: window, window };
+  const said = (shown.lastId === undefined ? undefined : await conversation.after(shown.lastId)) ?? [];
+  const added = said.reduce((sum, entry) => sum + (entry.type === "message" ? estimateTokens(entry.message) : 0), 0);
+  return { filled: Math.max(filled, shown.tokens + added), window };
+}
+
+/** Whether the next turn would not fit. */
+export const isFull = ({ filled, window }: Fill, settings: Settings): boolean => filled > roomIn(window, settings);

@@ -1,0 +1,82 @@
+import { once } from "../../history/once.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import { estimateAll, estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { toolSchema } from "../../tools/schema.ts";
+import type { ChatMessage, ModelInfo } from "../../types/run/model.ts";
+import type { TokenBudget } from "../../types/run/run.ts";
+import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
+import type { Tool } from "../../types/run/tool.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+
+/** Figures of the field; tokens, and milliseconds. */
+export const COMPACTION: CompactionSettings = {
+  reserveTokens: 20_000,
+  keepRecentTokens: 20_000,
+  timeoutMs: 180_000,
+};
+
+type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
+
+/** Tokens of a model's window, as far as it may be used. */
+export const windowOf = (info: ModelInfo, settings: Settings): number =>
+  Math.min(info.contextWindow, settings.contextTokens ?? info.contextWindow);
+
+/** The model as one whose window is no larger than this; itself when unset. */
+export function withWindow(handle: ModelHandle, window: number | undefined): ModelHandle {
+  if (window === undefined || window >= handle.info.contextWindow) return handle;
+  return { ...handle, info: { ...handle.info, contextWindow: window } };
+}
+
+/** Tokens that a conversation may fill with all around it; what is kept free is never more than a quarter of a small window. */
+export const roomIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);
+
+/**
+ * Tokens that it may fill with the turn that is new: half of what is kept free is the turn's. So a turn that goes beyond
+ * the room costs the model nothing of what no summary stands for yet.
+ */
+export const brimOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
+
+/** Tokens that a request may take at most in a tool loop: what is left is for the answer. */
+export const limitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 4;
+
+const reserveIn = (window: number, settings: Settings): number =>
+  Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
+
+export interface BudgetParts {
+  readonly systemPrompt: string;
+  readonly tools: readonly Tool[];
+  readonly event?: readonly ChatMessage[];
+}
+
+/** Splits a window of this many tokens. */
+export function splitBudget(window: number, parts: BudgetParts, settings: Settings): TokenBudget {
+  const reserveResponse = window - roomIn(window, settings);
+  const reserveTools = toolTokens(parts.tools);
+  const available = window - reserveResponse - reserveTools;
+  const systemPrompt = promptTokens(parts.systemPrompt);
+  const event = estimateAll(parts.event ?? []);
+  const history = Math.max(0, available - systemPrompt - event);
+  return { contextWindow: window, reserveResponse, reserveTools, available, systemPrompt, event, history };
+}
+
+/** Tokens, estimated, that stand around a conversation in every request. */
+export const fixedTokens = (systemPrompt: string, tools: readonly Tool[]): number =>
+  promptTokens(systemPrompt) + toolTokens(tools);
+
+const toolTokens = (tools: readonly Tool[]): number => tools.reduce((sum, tool) => sum + oneTool(tool), 0);
+
+const oneTool = once((tool: Tool): number =>
+  estimateTextTokens(`${tool.name}${tool.description}${JSON.stringify(toolSchema(tool))}`),
+);
+
+/** System prompts stay the same from turn to turn, and are long. */
+const prompts = new Map<string, number>();
+const KNOWN_PROMPTS = 16;
+
+function promptTokens(text: string): number {
+  const tokens = prompts.get(text) ?? estimateTextTokens(text);
+  prompts.delete(text);
+  prompts.set(text, tokens);
+  forgetOldest(prompts, KNOWN_PROMPTS);
+  return tokens;
+}

@@ -1,0 +1,292 @@
+import { assemble, type Assembled } from "../../history/assemble.ts";
+import { applyFit, fitFor, requestTokens, WHOLE } from "../../history/fit.ts";
+import { isWhole } from "../../history/parts.ts";
+import { applyPasses } from "../../history/passes.ts";
+import { RESULT_SHARE } from "../../history/truncate-results.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import { policyFor, policyWithTools, type TranscriptPolicy } from "../../providers/quirks.ts";
+import type { EngineAnswer } from "../../types/engine/engine-turn.ts";
+import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
+import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
+import type { SessionWindow } from "../../types/session.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import { brimOf, fixedTokens, limitOf, windowOf } from "./budget.ts";
+import { EngineView } from "./engine-view.ts";
+import type { Attempt, RunParts } from "../run/plan.ts";
+import { type Made, promptRecord } from "../log/prompt-record.ts";
+import type { SentRequest } from "../failover/refused.ts";
+import type { RunRequest } from "../request.ts";
+
+/** What an attempt begins with. */
+export interface Opening {
+  readonly systemPrompt: string;
+  readonly messages: ChatMessage[];
+  readonly estimatedTokens: number;
+}
+
+/** What one model is shown in one attempt. */
+export class ModelContext {
+  readonly #plan: Attempt;
+  readonly #request: RunRequest;
+  readonly #run: RunParts;
+  readonly #policy: TranscriptPolicy;
+  #window: SessionWindow | undefined;
+  #said: () => readonly ChatMessage[] = () => [];
+  #record: PromptRecord | undefined;
+  #fixed = 0;
+  /** What the loop begins with. */
+  #opened = { tokens: 0, count: 0 };
+  #calls = 0;
+  #sent: SentRequest | undefined;
+  #repeated: Failure | undefined;
+  #view: EngineView | undefined;
+  #system = "";
+  /** What the engine puts before it; it holds until the engine gives another one. */
+  #addition: string | undefined;
+  readonly #uncut: Fit;
+  #fit: Fit;
+
+  constructor(plan: Attempt, request: RunRequest, run: RunParts) {
+    this.#plan = plan;
+    this.#request = request;
+    this.#run = run;
+    const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
+    const { earlierImages, strict } = plan;
+    this.#policy = { ...policy, images: plan.images && policy.images, earlierImages, strict };
+    this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
+    this.#fit = this.#uncut;
+  }
+
+  get policy(): TranscriptPolicy {
+    return this.#policy;
+  }
+
+  /** Reads the conversation and lets the engine have its say. Throws when the transcript or the prompt cannot be read. */
+  async open(): Promise<Opening> {
+    const { handle } = this.#plan;
+    const system = await this.#request.systemPrompt(handle.info);
+    this.#fixed = fixedTokens(system.text, this.#request.tools);
+    const { window, view, answer } = await this.#look();
+    const history = await this.#assembled(window, answer);
+    view.begin(history.messages.length);
+    this.#opened = { tokens: history.estimatedTokens, count: history.messages.length };
+    this.#system = system.text;
+    this.#addition = answer?.systemAddition;
+    const opening = { systemPrompt: this.systemPrompt, ...history };
+    await this.#tell(window, view, answer);
+    await this.#keep(opening, { system, answer });
+    return opening;
+  }
+
+  /** The system prompt of the next call, with what the engine puts before it. */
+  get systemPrompt(): string {
+    return this.#addition ? `${this.#addition}\n\n${this.#system}` : this.#system;
+  }
+
+  /**
+   * The conversation, and what the engine makes of it. Without an engine's answer, older turns that no summary stands for are
+   * summed up before the model answers without them; with one, its size decides whether there is too much.
+   */
+  async #look() {
+    const look = async () => {
+      const window = await this.#request.conversation.window(this.#budget());
+      this.#window = window;
+      this.#view = new EngineView(window, this.#viewParts());
+      return { window, view: this.#view };
+    };
+    const first = await look();
+    const answer = await first.view.assemble();
+    if (answer || !first.window.older || !(await this.#run.makeRoom(this.#plan.handle))) return { ...first, answer };
+    return { ...(await look()), answer };
+  }
+
+  /** A valid request out of the conversation, or out of what the engine makes of it. */
+  async #assembled(window: SessionWindow, answer: EngineAnswer | undefined): Promise<Assembled> {
+    const { dmHistoryLimit: earlierTurns } = this.#request.settings;
+    const policy = { ...this.#policy, earlierTurns };
+    if (answer) {
+      const seen = await this.#run.withImages(answer.messages, this.#policy);
+      return { messages: [...applyPasses(seen, policy)], estimatedTokens: answer.estimatedTokens, trimmed: false };
+    }
+    const history = assemble(await this.#seen(window), policy);
+    if (history.trimmed) this.#run.log.emit(TRIMMED);
+    return history;
+  }
+
+  #viewParts() {
+    const { handle, signal } = this.#plan;
+    const window = this.#windowTokens();
+    return { engine: this.#run.engine, request: this.#request, handle, signal, window, budget: this.#budget() };
+  }
+
+  /** With the images that its turns speak of. */
+  async #seen(window: SessionWindow): Promise<SessionWindow> {
+    const given = window.messages.map((row) => row.message);
+    const shown = await this.#run.withImages(given, this.#policy);
+    if (shown === given) return window;
+    const messages = window.messages.map((row, at) => ({ ...row, message: shown[at] ?? row.message }));
+    return { ...window, messages };
+  }
+
+  /** What the next call sends of the loop's messages: valid, and the same bytes as the next run will send. */
+  async send(messages: readonly ChatMessage[]): Promise<ChatMessage[]> {
+    this.#calls += 1;
+    const answer = this.#calls > 1 ? await this.#view?.reassemble(messages) : undefined;
+    this.#addition = answer?.systemAddition ?? this.#addition;
+    const seen = await this.#run.withImages(answer?.messages ?? messages, this.#policy);
+    const added = requestTokens(messages.slice(this.#opened.count));
+    const fitting = this.#cut(seen, answer ? undefined : this.#opened.tokens + added);
+    const shown = this.#prune(applyPasses(fitting, this.#policy));
+    if (this.#calls === 1) this.#tellPrompt();
+    this.#noteSent(shown);
+    return [...shown];
+  }
+
+  /** The last request, sent or about to be; undefined before the first. */
+  get sent(): SentRequest | undefined {
+    return this.#sent;
+  }
+
+  /** Why the request was not sent: the very same was refused before. */
+  get repeated(): Failure | undefined {
+    return this.#repeated;
+  }
+
+  /** Throws, so that the SDK makes no call, when an earlier attempt was refused the very same request. */
+  #noteSent(messages: readonly ChatMessage[]): void {
+    const { provider, id } = this.#plan.handle.info;
+    this.#sent = {
+      model: `${provider}/${id}`,
+      systemPrompt: this.systemPrompt,
+      messages,
+      tokens: this.#fixed + requestTokens(messages),
+      window: this.#windowTokens(),
+    };
+    this.#repeated = this.#calls === 1 ? this.#run.refused.failureOf(this.#sent) : undefined;
+    if (this.#repeated) throw new Error(this.#repeated.message);
+  }
+
+  /**
+   * What a long turn has brought may be more than the window: the oldest of it is cut in what is sent. `tokens`: of what has
+   * grown since the call before; undefined for other messages than that call's, which are cut anew.
+   */
+  #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
+    const window = this.#windowTokens();
+    const asked = this.#request.turn.text;
+    const room = Math.floor(limitOf(window, this.#request.settings) - this.#fixed);
+    const last = this.#fit;
+    const before = tokens === undefined ? this.#uncut : last;
+    this.#fit = tokens === undefined || tokens > room ? fitFor(seen, { room, window, asked, before }) : before;
+    if (this.#fit !== this.#uncut && !isSameFit(this.#fit, last)) this.#run.log.emit(cutNotice(this.#fit));
+    return applyFit(seen, this.#fit, asked);
+  }
+
+  /** Old results of tools, where the provider has a cache and has forgotten it. */
+  #prune(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+    const { settings, facts } = this.#request;
+    const { pruned } = this.#run;
+    if (!pruned || !settings.pruning || !this.#policy.promptCache) return messages;
+    const contextWindow = this.#windowTokens();
+    return pruned.prune(facts.sessionId, { messages, contextWindow, now: this.#run.now() }, settings.pruning);
+  }
+
+  #tellPrompt(): void {
+    if (!this.#record) return;
+    const { settings, facts } = this.#request;
+    const isPruned = settings.pruning !== undefined && this.#policy.promptCache;
+    const cuts = isPruned ? (this.#run.pruned?.cutsOf(facts.sessionId) ?? {}) : {};
+    const fit = this.#fit === WHOLE ? {} : { fit: this.#fit };
+    this.#run.log.emit({ type: "prompt", record: { ...this.#record, cuts, ...fit } });
+  }
+
+  /** The loop's messages, as far as it has come. */
+  follow(messages: () => readonly ChatMessage[]): void {
+    this.#said = messages;
+  }
+
+  #tell(window: SessionWindow, view: EngineView, answer: EngineAnswer | undefined): Promise<void> {
+    return this.#run.shown({
+      handle: this.#plan.handle,
+      tokens: (answer ?? window).estimatedTokens + this.#fixed,
+      isByEngine: answer !== undefined,
+      fixed: this.#fixed,
+      lastId: window.messages.at(-1)?.entryId,
+      isCut: window.older && !answer,
+      lastModel: lastModelIn(window),
+      budget: this.#budget(),
+      window: this.#windowTokens(),
+      before: view.before,
+      messages: () => view.messages(this.#said()),
+    });
+  }
+
+  #windowTokens(): number {
+    return windowOf(this.#plan.handle.info, this.#request.settings);
+  }
+
+  #budget(): number {
+    return budgetOf(this.#plan.handle, this.#request.settings, this.#fixed);
+  }
+
+  /** Kept so that it can be shown again; told with the attempt's first call, when it is known what was pruned. */
+  async #keep(opening: Opening, made: Made): Promise<void> {
+    const { texts } = this.#run;
+    const window = this.#window;
+    if (!texts || !window) return;
+    const policy = this.#policy;
+    this.#record = await promptRecord(
+      {
+        request: this.#request,
+        engine: this.#run.engine?.id,
+        pi: this.#plan.handle.pi,
+        info: this.#plan.handle.info,
+        policy,
+        window,
+        opening,
+        ...made,
+      },
+      texts,
+    );
+  }
+}
+
+function lastModelIn({ messages }: SessionWindow): ModelRef | undefined {
+  const last = messages.findLast(({ message }) => message.role === "assistant" && isWhole(message))?.message;
+  return last?.role === "assistant" ? { provider: last.provider, id: last.model } : undefined;
+}
+
+/** The conversation before a turn, as far as a model will be shown it. */
+export async function readHistory(handle: ModelHandle, request: RunRequest): Promise<readonly ChatMessage[]> {
+  const { text } = await request.systemPrompt(handle.info);
+  const { settings, tools, conversation } = request;
+  const budget = budgetOf(handle, settings, fixedTokens(text, tools));
+  return (await conversation.window(budget)).messages.map((row) => row.message);
+}
+
+function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number): number {
+  return Math.max(1000, Math.floor(brimOf(windowOf(info, settings), settings) - fixed));
+}
+
+const isSameFit = (one: Fit, other: Fit): boolean =>
+  one.eachResult === other.eachResult &&
+  one.cleared === other.cleared &&
+  one.turns === other.turns &&
+  one.steps === other.steps;
+
+/** For whoever asks later why the model did not know. */
+function cutNotice({ eachResult, cleared, turns, steps }: Fit) {
+  const what = [
+    ...(eachResult === undefined ? [] : [`tool results above ${eachResult} tokens shortened`]),
+    ...(cleared === 0 ? [] : [`${cleared} old tool results cleared`]),
+    ...(turns === 0 ? [] : [`${turns} earlier turns left out`]),
+    ...(steps === 0 ? [] : [`the first ${steps} steps of this turn left out`]),
+  ];
+  const text = `What does not fit the model's window was cut in what it is shown: ${what.join(", ")}.`;
+  return { type: "notice", because: "window", text } as const;
+}
+
+const TRIMMED = {
+  type: "notice",
+  because: "window",
+  text: "Older turns do not fit the model's window and were left out.",
+} as const;

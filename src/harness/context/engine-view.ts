@@ -1,0 +1,67 @@
+import { type TranscriptPart, transcriptPart, withSaid } from "../../history/engines/turn/transcript-part.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import type { EngineAnswer, EngineTurn } from "../../types/engine/engine-turn.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import type { SessionWindow } from "../../types/session.ts";
+import type { RunRequest } from "../request.ts";
+
+interface ViewParts {
+  readonly engine: EngineTurn | undefined;
+  readonly request: RunRequest;
+  readonly handle: ModelHandle;
+  readonly signal: AbortSignal;
+  /** Tokens that the conversation may fill, and of the whole window. */
+  readonly budget: number;
+  readonly window: number;
+}
+
+/** The conversation of one attempt as the transcript has it, which is how a context engine is shown it. */
+export class EngineView {
+  readonly #parts: ViewParts;
+  readonly #part: TranscriptPart;
+  /** Messages that the loop began with. */
+  #opened = Number.POSITIVE_INFINITY;
+
+  constructor(window: SessionWindow, parts: ViewParts) {
+    this.#parts = parts;
+    this.#part = transcriptPart(window, parts.request.turn.entryId);
+  }
+
+  /** Messages before the present turn. */
+  get before(): number {
+    return this.#part.before;
+  }
+
+  /** What the loop begins with was made out of the view; all behind it is new. */
+  begin(opened: number): void {
+    this.#opened = opened;
+  }
+
+  /** With what the loop has said since. */
+  messages(loop: readonly ChatMessage[]): readonly ChatMessage[] {
+    return withSaid(this.#part, loop, this.#opened);
+  }
+
+  async assemble(): Promise<EngineAnswer | undefined> {
+    return this.#parts.engine?.assemble(this.#ask(this.#part.messages));
+  }
+
+  /** For owning engines, before each further call. */
+  async reassemble(loop: readonly ChatMessage[]): Promise<EngineAnswer | undefined> {
+    return this.#parts.engine?.reassemble(this.#ask(this.messages(loop)));
+  }
+
+  #ask(messages: readonly ChatMessage[]) {
+    const { request, handle, signal, budget, window } = this.#parts;
+    return {
+      messages,
+      prePromptMessageCount: this.#part.before,
+      tokenBudget: budget,
+      window,
+      model: handle.info,
+      availableTools: new Set(request.tools.map((tool) => tool.name)),
+      prompt: request.turn.text,
+      signal,
+    };
+  }
+}

@@ -1,0 +1,24 @@
+import { textOf } from "../../history/parts.ts";
+import type { AssistantMessage, UserMessage } from "../../types/run/model.ts";
+import type { FailureKind } from "../../types/run/run.ts";
+import { CONTINUE } from "../../types/run/turns.ts";
+
+/** Failures that are about the words themselves, or about how the turns stand: to go on from there would only repeat them. */
+const ABOUT_THE_TEXT: ReadonlySet<FailureKind> = new Set(["refusal", "role_ordering", "call_ordering"]);
+
+/** Whether an answer that broke off is gone on with rather than said again: its words may be in the chat already. */
+export const isContinued = (kind: FailureKind, message: AssistantMessage): boolean =>
+  !ABOUT_THE_TEXT.has(kind) && textOf(message).trim() !== "";
+
+/** Asks for the rest. It stands in the transcript too, so that the next request begins with the same bytes. */
+export const askForRest = (at: number): UserMessage => ({
+  role: "user",
+  content: [
+    {
+      type: "text",
+      text: "[The connection broke off in the middle of your last message. Go on exactly where it stopped; repeat nothing and do not mention this.]",
+    },
+  ],
+  timestamp: at,
+  provenance: { kind: "internal_system", sourceTool: CONTINUE },
+});

@@ -1,0 +1,176 @@
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import type { ProfileTurn, ProfileWish } from "../../types/auth.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import { modelName } from "../../types/run/model.ts";
+import type { Failure, Skipped } from "../../types/run/run.ts";
+import type { Chances, PolicyState } from "./policy.ts";
+
+type Place = Pick<PolicyState, "candidate" | "profile">;
+
+/** A model with a key, or why there is none to ask. */
+export type Rung = { readonly handle: ModelHandle; readonly place: Place } | { readonly failure: Failure };
+
+interface Step {
+  readonly ref: ModelRef;
+  readonly turns: readonly ProfileTurn[];
+}
+
+interface Insisted {
+  readonly candidate: number;
+  readonly profileId: string;
+}
+
+/**
+ * The models of a run with their keys, in the order in which they are tried. A key that rests is passed by; when all of
+ * them rest, the one that rests the shortest is asked all the same: the user's message is worth one call.
+ */
+export class Ladder {
+  readonly skipped: Skipped[] = [];
+  readonly #candidates: readonly ModelRef[];
+  readonly #models: Models;
+  readonly #wish: ProfileWish;
+  readonly #steps = new Map<number, Promise<Step>>();
+  /** Keys that only this run may ask now, whether or not it comes to them. */
+  readonly #probes: { readonly ref: ModelRef; readonly profileId: string }[] = [];
+  #insists: Insisted | undefined;
+  #asked: { readonly ref: ModelRef; readonly profileId: string } | undefined;
+
+  constructor(candidates: readonly ModelRef[], models: Models, wish: ProfileWish) {
+    this.#candidates = candidates;
+    this.#models = models;
+    this.#wish = wish;
+  }
+
+  /** The rung at this place, or the next one below it that may be asked. */
+  async at(place: Place): Promise<Rung> {
+    this.#letGo();
+    if (place.profile === MANY && this.#insists) return this.#again(this.#insists);
+    let failure: Failure = { kind: "model_missing", message: "No model is configured." };
+    for (let candidate = place.candidate; candidate < this.#candidates.length; candidate += 1) {
+      const from = candidate === place.candidate ? place.profile : 0;
+      const found = await this.#from(candidate, from);
+      if ("handle" in found) return found;
+      failure = found.failure;
+    }
+    return (await this.#insist(place)) ?? { failure };
+  }
+
+  /** What the policy may count on at this place. */
+  async chances(place: Place, { kind }: Failure): Promise<Chances> {
+    const step = await this.#step(place.candidate);
+    const { keys } = this.#models;
+    const profiles = usable(step?.turns ?? []).length;
+    return {
+      candidates: this.#candidates.length,
+      profiles,
+      rotations: keys.rotations(kind),
+      backoffMs: keys.backoffMs(kind),
+    };
+  }
+
+  succeeded(): void {
+    if (this.#asked) this.#models.keys.succeeded(this.#asked.ref, this.#asked.profileId);
+  }
+
+  failed(failure: Failure): void {
+    if (this.#asked) this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, failure);
+  }
+
+  /** The model takes no more than so many tokens: known to the runs after this one too. */
+  learned(limitTokens: number): void {
+    if (!this.#asked) return;
+    this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, { kind: "context_overflow", limitTokens });
+  }
+
+  /** The run goes on elsewhere: a probe that told nothing is somebody else's. */
+  #letGo(): void {
+    if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);
+    this.#asked = undefined;
+  }
+
+  /** The run is over. */
+  close(): void {
+    this.#letGo();
+    for (const { ref, profileId } of this.#probes.splice(0)) this.#models.keys.released(ref, profileId);
+  }
+
+  async #from(candidate: number, from: number): Promise<Rung> {
+    const step = await this.#step(candidate);
+    if (!step) return { failure: { kind: "model_missing", message: "No model is configured." } };
+    if (step.turns.length === 0) return this.#open(step.ref, { candidate, profile: 0 });
+    const turns = usable(step.turns);
+    let failure: Failure = { kind: "auth", message: restText(step) };
+    for (let profile = from; profile < turns.length; profile += 1) {
+      const found = await this.#open(step.ref, { candidate, profile }, turns[profile]?.profile.id);
+      if ("handle" in found) return found;
+      failure = found.failure;
+    }
+    return { failure };
+  }
+
+  async #open(ref: ModelRef, place: Place, profileId?: string): Promise<Rung> {
+    const handle = await this.#models.find(ref, profileId);
+    if ("missing" in handle) {
+      this.#skip({ model: ref, ...(profileId !== undefined && { profile: profileId }), why: handle.missing });
+      return { failure: { kind: handle.because ?? "auth", message: handle.missing } };
+    }
+    this.#asked = { ref, profileId: handle.profile.id };
+    return { handle, place };
+  }
+
+  /** All that is left rests. */
+  async #insist(place: Place): Promise<Rung | undefined> {
+    if (this.#insists) return undefined;
+    const resting = await this.#resting(place.candidate);
+    const [first] = resting.toSorted((a, b) => a.until - b.until);
+    if (!first) return undefined;
+    this.#insists = first;
+    return this.#again(first);
+  }
+
+  async #again({ candidate, profileId }: Insisted): Promise<Rung> {
+    const ref = this.#candidates[candidate] ?? { provider: "none", id: "none" };
+    return this.#open(ref, { candidate, profile: MANY }, profileId);
+  }
+
+  async #resting(from: number) {
+    const found: { candidate: number; profileId: string; until: number }[] = [];
+    for (let candidate = from; candidate < this.#candidates.length; candidate += 1) {
+      for (const { profile, state } of (await this.#step(candidate))?.turns ?? [])
+        if (state.kind === "resting") found.push({ candidate, profileId: profile.id, until: state.until });
+    }
+    return found;
+  }
+
+  #step(candidate: number): Promise<Step> | undefined {
+    const ref = this.#candidates[candidate];
+    if (!ref) return undefined;
+    const known = this.#steps.get(candidate);
+    if (known) return known;
+    const step = this.#models.keys.order(ref, this.#wish).then((turns) => this.#note({ ref, turns }));
+    this.#steps.set(candidate, step);
+    return step;
+  }
+
+  #note(step: Step): Step {
+    for (const { profile, state } of step.turns) {
+      if (state.kind === "probe") this.#probes.push({ ref: step.ref, profileId: profile.id });
+      if (state.kind !== "resting") continue;
+      const until = new Date(state.until).toISOString();
+      this.#skip({ model: step.ref, profile: profile.id, why: `rests until ${until} after ${state.because}` });
+    }
+    return step;
+  }
+
+  #skip(one: Skipped): void {
+    this.skipped.push(one);
+  }
+}
+
+/** Behind every key of a candidate. */
+const MANY = 1000;
+
+const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>
+  turns.filter(({ state }) => state.kind !== "resting");
+
+const restText = ({ ref }: Step): string => `Every key for ${modelName(ref)} rests after failures.`;

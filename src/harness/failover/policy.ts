@@ -1,0 +1,170 @@
+import type { Failure, FailureKind } from "../../types/run/run.ts";
+
+/** What is done about a failure before the next attempt. */
+export type Remedy =
+  | "wait"
+  | "wait_for_load"
+  | "lower_thinking"
+  | "compact"
+  | "truncate_results"
+  | "shrink_window"
+  | "lower_output"
+  | "drop_images"
+  | "strict_history"
+  | "rotate_profile"
+  | "fallback_model";
+
+type Row = readonly [remedy: Remedy, limit: number];
+
+const NEXT_KEY: Row = ["rotate_profile", 9];
+const NEXT_MODEL: Row = ["fallback_model", 9];
+
+/**
+ * Which remedies a failure gets, in their order, and how often each: of one model where `PER_MODEL` names it, else
+ * within the run. A kind without a row does not compile.
+ *
+ * No remedy plays a turn again: every attempt goes on from the transcript, where the results of tools and the first part
+ * of a broken answer stand.
+ */
+export const POLICY: Readonly<Record<FailureKind, readonly Row[]>> = {
+  auth: [NEXT_KEY, NEXT_MODEL],
+  billing: [NEXT_KEY, NEXT_MODEL],
+  rate_limit: [["rotate_profile", 1], ["wait", 2], NEXT_MODEL],
+  overloaded: [["wait", 2], ["rotate_profile", 1], NEXT_MODEL],
+  loading: [["wait_for_load", 24], NEXT_MODEL],
+  timeout: [["rotate_profile", 1], ["wait", 1], NEXT_MODEL],
+  network: [["wait", 3], NEXT_MODEL],
+  context_overflow: [["compact", 3], ["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
+  output_limit: [["lower_output", 2], NEXT_MODEL],
+  thinking_unsupported: [["lower_thinking", 5], NEXT_MODEL],
+  image_size: [["drop_images", 1], NEXT_MODEL],
+  image_broken: [["drop_images", 2], NEXT_MODEL],
+  role_ordering: [["strict_history", 1], NEXT_MODEL],
+  call_ordering: [["strict_history", 1], NEXT_MODEL],
+  format: [["strict_history", 1], NEXT_MODEL],
+  refusal: [],
+  cut_off: [["wait", 2], NEXT_MODEL],
+  compaction_failure: [["truncate_results", 1], ["shrink_window", 5], NEXT_MODEL],
+  tool_loop: [],
+  engine: [],
+  model_missing: [NEXT_MODEL],
+  unknown: [["wait", 1], ["rotate_profile", 1], NEXT_MODEL],
+};
+
+/** Remedies that another model gets anew: it may think, see and hold more. A compaction changes the transcript for all. */
+const PER_MODEL: ReadonlySet<Remedy> = new Set([
+  "wait",
+  "wait_for_load",
+  "rotate_profile",
+  "lower_thinking",
+  "strict_history",
+  "drop_images",
+  "truncate_results",
+  "shrink_window",
+  "lower_output",
+]);
+
+/** What one run has tried so far. Plain data. */
+export interface PolicyState {
+  readonly used: Readonly<Partial<Record<Remedy, number>>>;
+  /** Index into the candidates. */
+  readonly candidate: number;
+  /** Index into the candidate's keys. */
+  readonly profile: number;
+}
+
+/** How many models there are to try, and how many keys of the present one. */
+export interface Chances {
+  readonly candidates: number;
+  readonly profiles: number;
+  /** How many further keys may be asked after this kind of failure, where the config says so. */
+  readonly rotations?: number | undefined;
+  /** Milliseconds before the next try after this kind of failure, where the config says so. */
+  readonly backoffMs?: number | undefined;
+  /** There are results of tools that a cut would shorten; taken for granted when unset. */
+  readonly hasLargeResults?: boolean;
+  /** The present turn brings images itself: to leave them out would be to answer something else. */
+  readonly imagesAsked?: boolean;
+}
+
+export type Step =
+  | { readonly kind: "retry"; readonly remedy: Remedy; readonly waitMs: number; readonly state: PolicyState }
+  | { readonly kind: "give_up" };
+
+export const FRESH: PolicyState = { used: {}, candidate: 0, profile: 0 };
+
+/** The state in which a remedy, found to be of no use, is not taken again. */
+export const without = (state: PolicyState, remedy: Remedy): PolicyState => ({
+  ...state,
+  used: { ...state.used, [remedy]: Number.POSITIVE_INFINITY },
+});
+
+/** The state after an answer or a tool's result came through: a long run may meet a passing error more than once. */
+export function progressed(state: PolicyState): PolicyState {
+  if (state.used.wait === undefined) return state;
+  const { wait: _, ...used } = state.used;
+  return { ...state, used };
+}
+
+const BACKOFF_MS = 1000;
+/** A provider that asks for a longer pause is not waited for: the user is told instead. */
+const LONGEST_WAIT_MS = 60_000;
+/** Between two tries at a server that loads its model: with the policy's 24 tries, five and a half minutes. */
+const LONGEST_LOAD_PAUSE_MS = 15_000;
+
+/** The next step after a failure. Pure; every chain of failures without progress ends in `give_up`. */
+export function next(state: PolicyState, failure: Failure, chances: Chances): Step {
+  for (const [remedy, usual] of POLICY[failure.kind]) {
+    const limit = remedy === "rotate_profile" ? (chances.rotations ?? usual) : usual;
+    const used = state.used[remedy] ?? 0;
+    if (used >= limit || !applies(remedy, { state, failure, chances })) continue;
+    return { kind: "retry", remedy, waitMs: waitFor(remedy, used, { failure, chances }), state: after(remedy, state) };
+  }
+  return { kind: "give_up" };
+}
+
+interface Case {
+  readonly state: PolicyState;
+  readonly failure: Failure;
+  readonly chances: Chances;
+}
+
+function applies(remedy: Remedy, { state, failure, chances }: Case): boolean {
+  if (remedy === "fallback_model") return state.candidate + 1 < chances.candidates;
+  if (remedy === "rotate_profile") return state.profile + 1 < chances.profiles;
+  if (remedy === "drop_images") return mayDrop(failure, state, chances);
+  if (remedy === "truncate_results") return chances.hasLargeResults !== false;
+  if (remedy === "wait") return (failure.retryAfterMs ?? 0) <= LONGEST_WAIT_MS;
+  return true;
+}
+
+/**
+ * One that is only too large may be shown to another model. A broken one stays broken: the earlier ones go first, then the
+ * turn's own as well, where they are not all gone at once.
+ */
+function mayDrop({ kind }: Failure, { used }: PolicyState, { imagesAsked = false }: Chances): boolean {
+  return kind === "image_broken" ? imagesAsked || used.drop_images === undefined : !imagesAsked;
+}
+
+function after(remedy: Remedy, state: PolicyState): PolicyState {
+  const used = { ...state.used, [remedy]: (state.used[remedy] ?? 0) + 1 };
+  if (remedy === "rotate_profile") return { ...state, used, profile: state.profile + 1 };
+  if (remedy !== "fallback_model") return { ...state, used };
+  return standingOn({ ...state, used }, { candidate: state.candidate + 1, profile: 0 });
+}
+
+/** The state at another model or key: another model gets anew what is for each. */
+export function standingOn(state: PolicyState, place: Pick<PolicyState, "candidate" | "profile">): PolicyState {
+  if (place.candidate === state.candidate) return { ...state, ...place };
+  const kept = Object.entries(state.used).filter(([name]) => !isPerModel(name));
+  return { used: Object.fromEntries(kept), ...place };
+}
+
+const isPerModel = (name: string): boolean => [...PER_MODEL].some((remedy) => remedy === name);
+
+function waitFor(remedy: Remedy, used: number, { failure, chances }: Omit<Case, "state">): number {
+  if (remedy === "rotate_profile") return chances.backoffMs ?? 0;
+  if (remedy === "wait_for_load") return Math.min(LONGEST_LOAD_PAUSE_MS, 2 * BACKOFF_MS * 2 ** used);
+  if (remedy !== "wait") return 0;
+  return failure.retryAfterMs ?? chances.backoffMs ?? BACKOFF_MS * 2 ** used;
+}

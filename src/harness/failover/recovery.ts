@@ -1,0 +1,211 @@
+import { truncateResults } from "../../history/truncate-results.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { ThinkLevel } from "../../types/run/model.ts";
+import type { Failure } from "../../types/run/run.ts";
+import { THINK_LEVELS } from "../../types/run/model.ts";
+import type { AttemptOutcome } from "../run/attempt.ts";
+import { withWindow } from "../context/budget.ts";
+import type { Compacted } from "../compaction/compact.ts";
+import { failedBecause } from "../compaction/compaction-failure.ts";
+import { askForRest, isContinued } from "./continuation.ts";
+import type { Ladder } from "./ladder.ts";
+import type { RunLog } from "../log/log.ts";
+import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
+import type { Attempt } from "../run/plan.ts";
+import { limitShownBy, RefusedRequests, type SentRequest } from "./refused.ts";
+import type { RunRequest } from "../request.ts";
+import { pause } from "../../utils/pause.ts";
+
+export interface RecoveryParts {
+  readonly request: RunRequest;
+  readonly log: RunLog;
+  readonly ladder: Ladder;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Told of the tokens that the model takes, as far as a refusal shows. */
+  learned(window: number): void;
+  compact(): Promise<Compacted>;
+}
+
+type Failed = Extract<AttemptOutcome, { kind: "failed" }>;
+type Retry = Extract<Step, { kind: "retry" }>;
+
+/** Below it no conversation is held: the request has to be another, not smaller. */
+const LEAST_WINDOW = 1000;
+
+/** Obeys the policy: what the next attempt is like after those that failed. */
+export class Recovery {
+  /** No request that a provider refused for what it is goes out twice. */
+  readonly refused = new RefusedRequests();
+  readonly #parts: RecoveryParts;
+  #state: PolicyState = FRESH;
+  #thinking: ThinkLevel;
+  #carried = "";
+  #maxOutput: number | undefined;
+  #sent: SentRequest | undefined;
+  /** The last refusal said how much the model takes. */
+  #isLimitNamed = false;
+  #window: number | undefined;
+  /** Why a compaction that was needed failed. */
+  #uncompacted: string | undefined;
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+    this.#thinking = parts.request.thinking;
+  }
+
+  /** Which model and key are next. */
+  get place(): Pick<PolicyState, "candidate" | "profile"> {
+    return this.#state;
+  }
+
+  get plan(): Omit<Attempt, "number" | "handle" | "signal"> {
+    const { used } = this.#state;
+    const dropped = used.drop_images ?? 0;
+    return {
+      thinking: this.#thinking,
+      images: dropped === 0 || (dropped === 1 && this.#imagesAsked),
+      earlierImages: dropped === 0,
+      strict: used.strict_history !== undefined,
+      truncate: used.truncate_results !== undefined,
+      maxOutput: this.#maxOutput,
+      carried: this.#carried,
+    };
+  }
+
+  /** Results of tools that a cut would shorten. */
+  get #hasLargeResults(): boolean {
+    const sent = this.#sent;
+    if (!sent) return true;
+    const windowTokens = Math.min(this.#window ?? Infinity, sent.window);
+    return truncateResults(sent.messages, { windowTokens }) !== sent.messages;
+  }
+
+  get #imagesAsked(): boolean {
+    return this.#parts.request.turn.images.length > 0;
+  }
+
+  /** The next attempt goes on with what an earlier boot began to say. */
+  carry(text: string): void {
+    this.#carried = text;
+  }
+
+  /** Models and keys were passed by. */
+  standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
+    if (place.candidate !== this.#state.candidate) this.#begin();
+    this.#state = standingOn(this.#state, place);
+  }
+
+  /** Another model is asked as the run was asked to. */
+  #begin(): void {
+    this.#thinking = this.#parts.request.thinking;
+    this.#maxOutput = undefined;
+    this.#window = undefined;
+  }
+
+  progressed(): void {
+    this.#state = progressed(this.#state);
+    this.#carried = "";
+  }
+
+  /**
+   * Makes ready for another attempt. When the policy gives up: what the run ends with. Throws when the transcript cannot be
+   * written.
+   */
+  async from({ failure, broken, sent, isRepeat }: Failed): Promise<Failure | undefined> {
+    this.#sent = sent;
+    this.#isLimitNamed = isRepeat === undefined && failure.limitTokens !== undefined;
+    const limit = sent && isRepeat === undefined ? limitShownBy(failure, sent) : undefined;
+    if (limit !== undefined) this.#lower(limit);
+    const named = this.#named(failure);
+    const step = await this.#next(named);
+    if (!step) return named;
+    const continues = await this.#goOnWith(named, broken);
+    return this.#take(step, named, continues);
+  }
+
+  /** The model used up the time of a run: another one may have it, and this one is not asked again. */
+  handOn(failure: Failure): Promise<Failure | undefined> {
+    this.#state = without(without(this.#state, "rotate_profile"), "wait");
+    return this.from({ kind: "failed", failure });
+  }
+
+  /** The model with no more of a window than its refusals in this run show. */
+  fitted(handle: ModelHandle): ModelHandle {
+    return withWindow(handle, this.#window);
+  }
+
+  #lower(window: number): void {
+    const now = Math.min(this.#window ?? Infinity, this.#sent?.window ?? Infinity);
+    if (window >= now) return;
+    this.#window = Math.max(LEAST_WINDOW, window);
+    this.#parts.learned(this.#window);
+  }
+
+  /** What the provider named comes first; where that changes nothing, half of what was refused. */
+  #shrink(): void {
+    const sent = this.#sent;
+    if (!sent || (this.#isLimitNamed && (this.#window ?? Infinity) < sent.window)) return;
+    this.#lower(Math.floor(Math.min(sent.tokens, sent.window) / 2));
+  }
+
+  /** The window stays too full because no compaction was to be had: that is what the operator has to see to. */
+  #named(failure: Failure): Failure {
+    if (failure.kind !== "context_overflow" || this.#uncompacted === undefined) return failure;
+    return { ...failure, kind: "compaction_failure", message: `${failure.message} (${this.#uncompacted})` };
+  }
+
+  async #take(step: Retry, failure: Failure, continues: boolean): Promise<Failure | undefined> {
+    const { log } = this.#parts;
+    const { kind: because, message } = failure;
+    log.account.remedied(step.remedy);
+    log.emit({ type: "retry", because, remedy: step.remedy, message, continues });
+    if (step.state.candidate !== this.#state.candidate) this.#begin();
+    else if (step.remedy === "rotate_profile") this.#thinking = this.#parts.request.thinking;
+    if (step.remedy === "lower_output") this.#maxOutput = failure.maxOutputTokens;
+    this.#state = step.state;
+    if (step.remedy === "shrink_window") this.#shrink();
+    if (step.remedy === "compact") return this.#compactOrElse(failure, continues);
+    await pause(step.waitMs, this.#parts);
+    return undefined;
+  }
+
+  async #next(failure: Failure): Promise<Retry | undefined> {
+    const chances = await this.#parts.ladder.chances(this.#state, failure);
+    const step = next(this.#state, failure, {
+      ...chances,
+      imagesAsked: this.#imagesAsked,
+      hasLargeResults: this.#hasLargeResults,
+    });
+    if (step.kind === "give_up") return undefined;
+    if (step.remedy !== "lower_thinking") return step;
+    const lower = THINK_LEVELS[THINK_LEVELS.indexOf(this.#thinking) - 1];
+    if (lower === undefined) {
+      this.#state = without(this.#state, "lower_thinking");
+      return this.#next(failure);
+    }
+    this.#thinking = lower;
+    return step;
+  }
+
+  /** The first part of an answer is in the transcript and perhaps in the chat: the model is asked for the rest of it. */
+  async #goOnWith({ kind }: Failure, broken: Failed["broken"]): Promise<boolean> {
+    if (!broken || !isContinued(kind, broken)) return false;
+    const { request, log, clock } = this.#parts;
+    await request.conversation.append({ type: "message", message: askForRest(clock.now()) }, { durable: true });
+    this.#carried = log.lastText;
+    return true;
+  }
+
+  /** A compaction that makes nothing smaller ends the series: the next remedy follows. */
+  async #compactOrElse(failure: Failure, continues: boolean): Promise<Failure | undefined> {
+    const done = await this.#parts.compact();
+    if (done.kind !== "nothing") return undefined;
+    this.#state = without(this.#state, "compact");
+    this.#uncompacted = failedBecause(done);
+    const named = this.#named(failure);
+    const step = await this.#next(named);
+    return step ? this.#take(step, named, continues) : named;
+  }
+}

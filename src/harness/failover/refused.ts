@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import type { ChatMessage } from "../../types/run/model.ts";
+import type { Failure, FailureKind } from "../../types/run/run.ts";
+
+/** A request as one call of a model sends it. */
+export interface SentRequest {
+  readonly model: string;
+  readonly systemPrompt: string;
+  readonly messages: readonly ChatMessage[];
+  /** Estimated, with the system prompt and the tools. */
+  readonly tokens: number;
+  /** Tokens of the window that it was made for. */
+  readonly window: number;
+}
+
+/** Refusals that are about the request, so that the same request would meet them again. */
+const LASTING: ReadonlySet<FailureKind> = new Set([
+  "context_overflow",
+  "format",
+  "role_ordering",
+  "call_ordering",
+  "image_size",
+  "image_broken",
+]);
+
+/** The requests of a run that a provider refused for what they are. None of them is sent twice. */
+export class RefusedRequests {
+  readonly #failures = new Map<string, Failure>();
+
+  note(sent: SentRequest, failure: Failure): void {
+    if (LASTING.has(failure.kind)) this.#failures.set(nameOf(sent), failure);
+  }
+
+  /** Why this very request was refused; undefined when it was not. */
+  failureOf(sent: SentRequest): Failure | undefined {
+    return this.#failures.size === 0 ? undefined : this.#failures.get(nameOf(sent));
+  }
+}
+
+function nameOf({ model, systemPrompt, messages }: SentRequest): string {
+  return createHash("sha256")
+    .update(JSON.stringify([model, systemPrompt, messages]))
+    .digest("base64");
+}
+
+/** No model has a window of fewer tokens: a smaller figure is about something else. */
+const LEAST_NAMED = 500;
+
+/** The part of a refused request that may still be too much; the rest certainly is. */
+const JUST_BELOW = 0.95;
+
+/**
+ * Tokens, by our estimate, that one request may have at most, as a refusal shows; undefined when it is about something
+ * else. Providers count in another way than the estimate, so the figures that they name count as a share of what was sent.
+ */
+export function limitShownBy({ kind, limitTokens, requestedTokens }: Failure, sent: SentRequest): number | undefined {
+  if (kind !== "context_overflow") return undefined;
+  const below = Math.floor(sent.tokens * JUST_BELOW);
+  if (limitTokens === undefined || limitTokens < LEAST_NAMED) return below;
+  if (requestedTokens === undefined || requestedTokens <= limitTokens) return Math.min(limitTokens, below);
+  return Math.floor(sent.tokens * (limitTokens / requestedTokens));
+}

@@ -1,0 +1,116 @@
+import type { RunEventBody } from "../../types/run/events.ts";
+import type { ModelRef, ThinkLevel } from "../../types/run/model.ts";
+import { isSameModel } from "../../types/run/model.ts";
+import type {
+  FailureKind,
+  PromptPart,
+  PromptRecord,
+  Receipt,
+  SideCost,
+  Skipped,
+  ToolCount,
+  ToolError,
+  Try,
+} from "../../types/run/run.ts";
+import { addUsage } from "../../types/run/usage.ts";
+import { shorten } from "../../utils/text/shorten.ts";
+
+/** What a run tells of itself afterwards, besides what its log counts. */
+export class Account {
+  readonly #tries: Try[] = [];
+  readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
+  #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;
+  #running = 0;
+  #lastToolError: ToolError | undefined;
+  compactions = 0;
+  prompt: PromptRecord | undefined;
+  #beside: readonly SideCost[] = [];
+  readonly #steered: (readonly PromptPart[])[] = [];
+
+  began(
+    facts: {
+      model: ModelRef;
+      profile?: string;
+      thinking: ThinkLevel;
+      messages: number;
+      estimatedTokens: number;
+    },
+    now: number,
+  ): void {
+    this.#open = { ...facts, since: now };
+  }
+
+  ended(how: { outcome: "replied" | "aborted" | FailureKind; message?: string }, now: number): void {
+    if (!this.#open) return;
+    const { since, ...facts } = this.#open;
+    this.#open = undefined;
+    this.#tries.push({ ...facts, ...how, durationMs: now - since });
+  }
+
+  /** What is done about the last try. */
+  remedied(remedy: string): void {
+    const last = this.#tries.pop();
+    if (last) this.#tries.push({ ...last, remedy });
+  }
+
+  beside(cost: SideCost): void {
+    this.#beside = addCost(this.#beside, cost);
+  }
+
+  /** What a message that joined the run was made of. */
+  steered(parts: readonly PromptPart[]): void {
+    this.#steered.push(parts);
+  }
+
+  /** A call of a tool has begun and not ended. */
+  get isToolRunning(): boolean {
+    return this.#running > 0;
+  }
+
+  note(event: RunEventBody): void {
+    if (event.type === "tool_start") this.#running += 1;
+    if (event.type === "tool_end") this.#ended(event);
+  }
+
+  #ended({ name, isError, durationMs, text, meta }: RunEventBody & { type: "tool_end" }): void {
+    this.#running = Math.max(0, this.#running - 1);
+    if (isError) this.#lastToolError = toolError(name, meta, text);
+    const { calls, failed, ms } = this.#tools.get(name) ?? { calls: 0, failed: 0, ms: 0 };
+    this.#tools.set(name, { calls: calls + 1, failed: failed + (isError ? 1 : 0), ms: ms + durationMs });
+  }
+
+  close(candidates: readonly ModelRef[], skipped: readonly Skipped[]): Partial<Receipt> {
+    const tools: ToolCount[] = [...this.#tools].map(([name, count]) => ({ name, ...count }));
+    const profile = this.#tries.at(-1)?.profile;
+    return {
+      candidates,
+      tries: this.#tries,
+      skipped,
+      tools,
+      ...(this.#lastToolError && { lastToolError: this.#lastToolError }),
+      compactions: this.compactions,
+      ...(this.#beside.length > 0 && { beside: this.#beside }),
+      ...(this.#steered.length > 0 && { steered: this.#steered }),
+      ...(profile !== undefined && { profile }),
+      ...(this.prompt && { prompt: this.prompt }),
+    };
+  }
+}
+
+/** UTF-16 units of a failed call's words in the receipt. */
+const MOST_ERROR = 400;
+
+function toolError(toolName: string, meta: string | undefined, text: string): ToolError {
+  const error = shorten(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), MOST_ERROR);
+  return { toolName, ...(meta !== undefined && { meta }), ...(error !== "" && { error }) };
+}
+
+/** One line for each model and purpose. */
+export function addCost(costs: readonly SideCost[], cost: SideCost): readonly SideCost[] {
+  const { what, model, calls, usage } = cost;
+  const isSame = (one: SideCost) => one.what === what && isSameModel(one.model, model);
+  if (!costs.some(isSame)) return [...costs, cost];
+  return costs.map((one) =>
+    isSame(one) ? { ...one, calls: one.calls + calls, usage: addUsage(one.usage, usage) } : one,
+  );
+}

@@ -1,0 +1,95 @@
+import type { RunEvent } from "../../types/run/events.ts";
+import { mergeDeltas } from "./merge-deltas.ts";
+
+/** How far a watcher has come: the `seq` of the last event that it was given. */
+export interface Cursor {
+  seen: number;
+}
+
+/** Deltas that may wait until they are merged: a merge for each new one would cost more than it saves. */
+const UNMERGED = 64;
+
+/**
+ * The events of a run, as far as a watcher can still need them. Successive deltas become one as soon as no watcher is
+ * between them, and of a tool call's partial results only the last is kept, none once the call has ended. So what is kept
+ * grows with the messages and calls of a run, and not with the pieces in which they came.
+ */
+export class EventList {
+  #events: RunEvent[] = [];
+  readonly #cursors = new Set<Cursor>();
+  /** The `seq` of the partial result that is kept of each call. */
+  readonly #partials = new Map<string, number>();
+  /** Deltas since the last merge, and the `seq` from which on they may be merged. */
+  #deltas = 0;
+  #groupFrom = 1;
+
+  get kept(): number {
+    return this.#events.length;
+  }
+
+  all(): readonly RunEvent[] {
+    return this.#events;
+  }
+
+  /** A watcher that begins at `from`. To be given back with `close`. */
+  open(from: number): Cursor {
+    const cursor = { seen: from - 1 };
+    this.#cursors.add(cursor);
+    return cursor;
+  }
+
+  close(cursor: Cursor): void {
+    this.#cursors.delete(cursor);
+  }
+
+  /** The next event for this watcher, which counts as given; undefined when there is none yet. */
+  next(cursor: Cursor): RunEvent | undefined {
+    const event = this.#events[this.#indexAfter(cursor.seen)];
+    if (event) cursor.seen = event.seq;
+    return event;
+  }
+
+  push(event: RunEvent): void {
+    if (event.type === "tool_update" || event.type === "tool_end") this.#dropPartial(event.callId);
+    if (event.type === "tool_update") this.#partials.set(event.callId, event.seq);
+    if (isDelta(event)) this.#deltas += 1;
+    else if (event.type !== "tool_update") this.#endGroup(event.seq + 1);
+    this.#events.push(event);
+    if (this.#deltas >= UNMERGED) this.#merge();
+  }
+
+  #dropPartial(callId: string): void {
+    const seq = this.#partials.get(callId);
+    if (seq === undefined) return;
+    this.#partials.delete(callId);
+    this.#events.splice(this.#indexAfter(seq - 1), 1);
+  }
+
+  #endGroup(nextFrom: number): void {
+    this.#merge();
+    this.#groupFrom = nextFrom;
+  }
+
+  #merge(): void {
+    if (this.#deltas === 0) return;
+    this.#deltas = 0;
+    const from = this.#indexAfter(this.#groupFrom - 1);
+    const group = this.#events.splice(from);
+    const seen = [...this.#cursors].map((cursor) => cursor.seen);
+    this.#events.push(...mergeDeltas(group, seen));
+  }
+
+  /** Of the first event with a higher `seq`. */
+  #indexAfter(seq: number): number {
+    let low = 0;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#events[middle]?.seq ?? Infinity) <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const isDelta = ({ type }: RunEvent): boolean => type === "text_delta" || type === "thinking_delta";

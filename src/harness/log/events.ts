@@ -1,0 +1,214 @@
+import type { AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
+import { isBlank, isWhole, textOf } from "../../history/parts.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import type { TagStripper } from "../../reply/tags.ts";
+import { callTopic } from "../../tools/call-topic.ts";
+import type { ResultPart } from "../../types/run/events.ts";
+import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
+import { Secret } from "../../types/secret.ts";
+import type { RunLog } from "./log.ts";
+import type { Conversation } from "../request.ts";
+import type { Steering } from "../run/steering.ts";
+import { isTold } from "../../types/run/usage.ts";
+import { propertyOf } from "../../utils/own.ts";
+import { mediaIn } from "../media-in.ts";
+import { isWordless, stripperFor } from "../run/unanswered.ts";
+
+export interface TranslatorParts {
+  readonly log: RunLog;
+  readonly conversation: Conversation;
+  readonly handle: ModelHandle;
+  readonly steering: Steering;
+  /** Text that watchers have seen of the answer that is gone on with; empty as a rule. */
+  readonly carried: string;
+  /** An answer or a tool's result is written down. */
+  progressed(): void;
+}
+
+/** Turns the SDK's events into run events and transcript entries, the entry first: what a watcher sees is on disk. */
+export class EventTranslator {
+  /** A write that failed; the attempt ends with it. */
+  broken: unknown;
+  readonly #log: RunLog;
+  readonly #conversation: Conversation;
+  readonly #handle: ModelHandle;
+  readonly #steering: Steering;
+  readonly #started = new Map<string, { readonly at: number; readonly meta: string | undefined }>();
+  readonly #progressed: () => void;
+  #stripper: TagStripper;
+  #text = "";
+  /** The first part of the answer that is gone on with. */
+  #carried: string;
+  #closed = false;
+
+  constructor(parts: TranslatorParts) {
+    this.#log = parts.log;
+    this.#conversation = parts.conversation;
+    this.#handle = parts.handle;
+    this.#stripper = stripperFor(parts.handle.info);
+    this.#steering = parts.steering;
+    this.#carried = parts.carried;
+    this.#progressed = parts.progressed;
+  }
+
+  /** Late events of a loop that was given up are nobody's any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Must not throw: the SDK would drop the message silently. */
+  async take(event: AgentEvent): Promise<void> {
+    if (this.#closed || this.broken !== undefined) return;
+    try {
+      await this.#translate(event);
+    } catch (error) {
+      this.broken = error;
+    }
+  }
+
+  async #translate(event: AgentEvent): Promise<void> {
+    switch (event.type) {
+      case "message_start":
+        return this.#begin(event.message);
+      case "message_update":
+        return this.#delta(event);
+      case "message_end":
+        return this.#end(event.message);
+      case "tool_execution_start":
+        return this.#toolStart(event);
+      case "tool_execution_update":
+        return this.#toolUpdate(event);
+      case "tool_execution_end":
+        return this.#toolEnd(event);
+      case "agent_start":
+      case "agent_end":
+      case "turn_start":
+      case "turn_end":
+        return;
+    }
+  }
+
+  #begin(message: AgentMessage): void {
+    if (message.role !== "assistant") return;
+    this.#stripper = stripperFor(this.#handle.info);
+    this.#text = this.#carried;
+    if (this.#carried === "") this.#log.emit({ type: "message_start" });
+    this.#carried = "";
+  }
+
+  #delta(event: Extract<AgentEvent, { type: "message_update" }>): void {
+    const inner = event.assistantMessageEvent;
+    if (inner.type === "thinking_delta") this.#log.emit({ type: "thinking_delta", delta: inner.delta });
+    if (inner.type === "text_delta") this.#show(this.#stripper.push(inner.delta));
+  }
+
+  #show(delta: string): void {
+    if (delta === "") return;
+    this.#text += delta;
+    this.#log.emit({ type: "text_delta", delta, text: this.#text });
+  }
+
+  async #end(message: AgentMessage): Promise<void> {
+    if (message.role === "assistant") return this.#endAnswer(message);
+    const id = this.#steering.entryIdOf(message);
+    await this.#conversation.append({ type: "message", message: plain(message) }, { durable: true, ...(id && { id }) });
+    this.#steering.taken(message);
+    this.#progressed();
+    if (id) this.#log.emit({ type: "notice", because: "steered", text: "A new message joined the run." });
+  }
+
+  async #endAnswer(message: AssistantMessage): Promise<void> {
+    // A failed call without any text leaves no trace in the transcript; the run's end tells of it.
+    if (message.stopReason === "error" && textOf(message) === "") return this.#countTold(message);
+    // Nor do thoughts alone: nobody goes on from them.
+    if (isThoughtOnly(message)) return this.#count(message);
+    this.#show(this.#stripper.end());
+    const kept = this.#kept(message);
+    const entryId = await this.#conversation.append({ type: "message", message: kept }, { durable: true });
+    this.#log.emit({ type: "message_end", message: kept, text: this.#text, entryId, ...mediaIn(this.#text) });
+    this.#count(message);
+    if (isProgress(message)) this.#progressed();
+  }
+
+  #count({ usage }: AssistantMessage): void {
+    const { provider, id } = this.#handle.info;
+    this.#log.emit({ type: "usage", usage, model: { provider, id } });
+  }
+
+  /** It cost all the same, as a refusal does. */
+  #countTold({ usage }: AssistantMessage): void {
+    if (isTold(usage)) this.#log.spend(usage);
+  }
+
+  #kept(message: AssistantMessage): AssistantMessage {
+    const { errorMessage } = message;
+    if (errorMessage === undefined) return message;
+    return { ...message, errorMessage: Secret.mask(errorMessage) };
+  }
+
+  #toolStart(event: Extract<AgentEvent, { type: "tool_execution_start" }>): void {
+    const args = record(event.args);
+    this.#started.set(event.toolCallId, { at: Date.now(), meta: callTopic(event.toolName, args) });
+    this.#log.emit({ type: "tool_start", callId: event.toolCallId, name: event.toolName, args });
+  }
+
+  #toolUpdate(event: Extract<AgentEvent, { type: "tool_execution_update" }>): void {
+    this.#log.emit({
+      type: "tool_update",
+      callId: event.toolCallId,
+      name: event.toolName,
+      partial: resultText(event.partialResult),
+    });
+  }
+
+  #toolEnd(event: Extract<AgentEvent, { type: "tool_execution_end" }>): void {
+    const { toolCallId: callId, toolName: name, isError } = event;
+    const { at, meta } = this.#started.get(callId) ?? { at: Date.now(), meta: undefined };
+    this.#started.delete(callId);
+    const content = resultParts(event.result);
+    this.#log.emit({
+      type: "tool_end",
+      callId,
+      name,
+      isError,
+      text: content.map(partText).join("\n"),
+      ...(content.some((part) => part.type === "image") && { content }),
+      ...(meta !== undefined && { meta }),
+      durationMs: Date.now() - at,
+    });
+  }
+}
+
+/** Written as text, between tags. */
+const isThoughtOnly = (message: AssistantMessage): boolean =>
+  isWhole(message) && isWordless(message) && !isBlank(textOf(message));
+
+/** An answer without a word gets nobody further. */
+const isProgress = (message: AssistantMessage): boolean => isWhole(message) && !isWordless(message);
+
+/** The SDK's message in the transcript's words: the shapes are the same, but for messages that only other programs make. */
+function plain(message: AgentMessage): ChatMessage {
+  if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") return message;
+  throw new Error(`the agent made a message of an unknown kind: ${message.role}`);
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+const resultText = (result: unknown): string => resultParts(result).map(partText).join("\n");
+
+/** The parts of a result: `runTool` has checked and bounded them, the SDK makes those of calls that never began. */
+function resultParts(result: unknown): readonly ResultPart[] {
+  const content = propertyOf(result, "content");
+  return Array.isArray(content) ? content.map(resultPart) : [];
+}
+
+function resultPart(part: unknown): ResultPart {
+  const [text, data, mimeType] = ["text", "data", "mimeType"].map((name) => propertyOf(part, name));
+  if (typeof data !== "string") return { type: "text", text: typeof text === "string" ? text : "" };
+  const type = typeof mimeType === "string" ? mimeType : "application/octet-stream";
+  return { type: "image", mimeType: type, bytes: Buffer.byteLength(data, "base64"), omitted: true };
+}
+
+const partText = (part: ResultPart): string => (part.type === "text" ? part.text : "[image]");

@@ -1,0 +1,147 @@
+import type { CompactionEvent, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
+import type { Usage } from "../../types/run/model.ts";
+import type { RunFacts, RunResult, SideCost } from "../../types/run/run.ts";
+import { Account } from "./account.ts";
+import { condensed } from "./condense.ts";
+import { EventList } from "./event-list.ts";
+import { RunSummary, type RunEnd } from "./run-end.ts";
+import { background } from "../../utils/background.ts";
+import { addUsage, emptyUsage } from "../../types/run/usage.ts";
+
+/** The event log of one run: one writer, any number of readers, each with a cursor of its own. */
+export class RunLog implements RunStream {
+  /** Of a queued run the session id is known only when it starts. */
+  facts: RunFacts;
+  readonly done: Promise<RunResult>;
+  readonly #events = new EventList();
+  #summary = new RunSummary();
+  #seq = 0;
+  readonly #waiting: (() => void)[] = [];
+  #ended = false;
+  #calls = 0;
+  #usage = emptyUsage();
+  #filled = 0;
+  #lastText = "";
+  #lastUsage: Usage | undefined;
+  /** What the run tells of itself at its end. */
+  readonly account = new Account();
+  #finish: (result: RunResult) => void = () => undefined;
+
+  constructor(facts: RunFacts) {
+    this.facts = facts;
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Model calls and their tokens so far. */
+  get cost(): { readonly calls: number; readonly usage: Usage } {
+    return { calls: this.#calls, usage: this.#usage };
+  }
+
+  /** Tokens of the last model call: what the conversation fills of the window. 0 when none came through. */
+  get filled(): number {
+    return this.#filled;
+  }
+
+  /** What watchers have been shown of the last answer. */
+  get lastText(): string {
+    return this.#lastText;
+  }
+
+  /** Of the last model call that said anything. */
+  get lastUsage(): Usage | undefined {
+    return this.#lastUsage;
+  }
+
+  /** Nothing follows `run_end`: what comes after it is forgotten. */
+  emit(body: RunEventBody): void {
+    if (this.#ended) return;
+    this.#seq += 1;
+    this.#events.push({ ...body, seq: this.#seq, ts: Date.now() });
+    this.#summary.take(body);
+    this.#count(body);
+    if (body.type === "run_end") {
+      this.#ended = true;
+      this.#finish(body.result);
+    }
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #count(body: RunEventBody): void {
+    if (body.type === "message_start") this.#lastText = "";
+    if (body.type === "text_delta") this.#lastText = body.text;
+    if (body.type === "usage") {
+      this.spend(body.usage);
+      if (body.usage.totalTokens > 0) this.#filled = body.usage.totalTokens;
+      this.#lastUsage = body.usage;
+    }
+    if (body.type === "compaction" && body.phase === "end") {
+      const cost = costOf(body);
+      if (cost) this.beside(cost);
+      if (body.ok) this.account.compactions += 1;
+    }
+    this.account.note(body);
+    if (body.type === "attempt_start") this.account.began(body, Date.now());
+    if (body.type === "prompt") this.account.prompt = body.record;
+  }
+
+  /** Model calls that are not the conversation's own, of this run all the same. */
+  beside(cost: SideCost): void {
+    this.spend(cost.usage, cost.calls);
+    this.account.beside(cost);
+  }
+
+  /** Model calls that no event tells. */
+  spend(usage: Usage, calls = 1): void {
+    this.#calls += calls;
+    this.#usage = addUsage(this.#usage, usage);
+  }
+
+  /** A watcher that falls behind gets several deltas as one, and of partial results only the last. */
+  async *watch(from = 1): AsyncGenerator<RunEvent> {
+    const cursor = this.#events.open(from);
+    try {
+      for (;;) {
+        const event = this.#events.next(cursor);
+        if (event) yield event;
+        else if (this.#ended) return;
+        else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      }
+    } finally {
+      this.#events.close(cursor);
+    }
+  }
+
+  /** How many events are kept for watchers. */
+  get kept(): number {
+    return this.#events.kept;
+  }
+
+  /** A log of the ended run with nothing but its texts and its end, in the same places. */
+  condensed(): RunLog {
+    const copy = new RunLog(this.facts);
+    for (const event of this.#events.all()) for (const kept of condensed(event)) copy.#events.push(kept);
+    copy.#seq = this.#seq;
+    copy.#summary = this.#summary;
+    copy.#ended = this.#ended;
+    background("end of a run", this.done.then(copy.#finish));
+    return copy;
+  }
+
+  /** What there is to write down of the run; undefined until it has ended. */
+  get end(): RunEnd | undefined {
+    return this.#summary.end;
+  }
+}
+
+/** What a compaction cost, at its end; undefined when no model was asked. */
+export function costOf(event: CompactionEvent): SideCost | undefined {
+  if (event.phase !== "end" || event.calls === 0) return undefined;
+  const { calls, usage, model = { provider: "none", id: "none" } } = event;
+  return { what: "compaction", model, calls, usage };
+}

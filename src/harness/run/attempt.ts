@@ -1,0 +1,213 @@
+import type { Agent, AgentEvent, AgentMessage } from "@mariozechner/pi-agent-core";
+import { canThink } from "../../history/can-think.ts";
+import { callModel, type CallFacts } from "../../providers/call.ts";
+import { classifyFailure } from "../../providers/failure.ts";
+import { loadPi, type PiContext } from "../../providers/pi.ts";
+import type { AssistantMessage, ChatMessage, ThinkLevel } from "../../types/run/model.ts";
+import type { Failure } from "../../types/run/run.ts";
+import { windowOf } from "../context/budget.ts";
+import { ModelContext, type Opening } from "../context/context.ts";
+import { EventTranslator } from "../log/events.ts";
+import type { LoopGuard } from "../tools/loop-guard.ts";
+import { LoopWatch } from "../tools/loop-watch.ts";
+import { mostOutput, paramsFor } from "./params.ts";
+import type { Attempt, RunParts } from "./plan.ts";
+import type { SentRequest } from "../failover/refused.ts";
+import type { RunRequest } from "../request.ts";
+import { toAgentTool } from "../tools/tools.ts";
+import { isUnanswered } from "./unanswered.ts";
+
+export type AttemptOutcome =
+  | { readonly kind: "replied"; readonly stop: "stop" | "length" }
+  | { readonly kind: "aborted" }
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      /** What the model had said when it failed. */
+      readonly broken?: AssistantMessage | undefined;
+      /** The request that failed; undefined when none was made. */
+      readonly sent?: SentRequest | undefined;
+      /** It was not sent, since the very same request was refused before. */
+      readonly isRepeat?: true;
+    };
+
+/** After an abort a run ends within a second, whatever a tool or a socket does. */
+const ABORT_GRACE_MS = 900;
+/** A model that says nothing for so long has stalled. */
+const IDLE_MS = 120_000;
+
+/** One pass through the model-and-tool loop. What goes wrong is its outcome; throws only when the transcript cannot be written. */
+export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
+  const context = new ModelContext(plan, request, run);
+  const opening = await context.open();
+  const thinking = await thinkingOf(plan);
+  tellBegin(plan, request, { run, opening, thinking });
+  const facts: { last: CallFacts } = { last: {} };
+  const loops = new LoopWatch(run.guard);
+  const agent = await makeAgent(plan, request, { run, context, opening, thinking, facts, loops });
+  context.follow(() => agent.state.messages.filter(isChat));
+  const { log, steering } = run;
+  const { handle } = plan;
+  const translator = new EventTranslator({
+    log,
+    steering,
+    handle,
+    conversation: request.conversation,
+    carried: plan.carried,
+    progressed: () => run.progressed(),
+  });
+  agent.subscribe(async (event: AgentEvent) => {
+    const isLooping = loops.take(event);
+    await translator.take(event);
+    // What cannot be written down must not go on being done; nor what leads nowhere.
+    if (isLooping) translator.close();
+    if (isLooping || translator.broken !== undefined) agent.abort();
+  });
+  steering.connect((message) => agent.steer(message));
+  await drive(agent, plan.signal);
+  return outcomeOf(agent, { translator, plan, request, guard: run.guard, facts: facts.last, context });
+}
+
+/** The level that the model has, nearest to the one that is wanted. */
+async function thinkingOf({ handle, thinking }: Attempt): Promise<ThinkLevel> {
+  if (!handle.info.reasoning) return "off";
+  const { clampThinkingLevel } = await loadPi();
+  return clampThinkingLevel(handle.pi, thinking);
+}
+
+interface Begin {
+  readonly run: RunParts;
+  readonly opening: Opening;
+  readonly thinking: ThinkLevel;
+}
+
+function tellBegin(plan: Attempt, request: RunRequest, { run, opening, thinking }: Begin): void {
+  const { info, profile } = plan.handle;
+  run.log.emit({
+    type: "attempt_start",
+    number: plan.number,
+    model: { provider: info.provider, id: info.id },
+    profile: profile.id,
+    thinking,
+    window: windowOf(info, request.settings),
+    messages: opening.messages.length,
+    estimatedTokens: opening.estimatedTokens,
+  });
+}
+
+interface Making extends Begin {
+  readonly context: ModelContext;
+  readonly facts: { last: CallFacts };
+  readonly loops: LoopWatch;
+}
+
+async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Promise<Agent> {
+  const { run, context, opening, thinking, facts, loops } = making;
+  const { Agent } = await import("@mariozechner/pi-agent-core");
+  const { handle } = plan;
+  return new Agent({
+    initialState: {
+      systemPrompt: opening.systemPrompt,
+      model: handle.pi,
+      thinkingLevel: thinking,
+      tools: request.tools.map((tool) => toAgentTool(tool, run.setting)),
+      messages: opening.messages,
+    },
+    streamFn: (_model, shown, { reasoning, ...options } = {}) =>
+      callModel(handle, withSystem(shown, context.systemPrompt), {
+        ...options,
+        // A model may begin to call tools without having thought.
+        ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
+        ...answerOptions(plan, request),
+        idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
+        onFacts: (seen) => (facts.last = seen),
+      }),
+    // What the loop adds is sent as the next run will send it: valid, and the same bytes for the provider's cache.
+    transformContext: (messages) => context.send(messages.filter(isChat)),
+    sessionId: request.facts.sessionId,
+    afterToolCall: async ({ toolCall, result, isError }) => {
+      loops.ran(toolCall.id);
+      return { isError: isError || hasError(result.details) };
+    },
+  });
+}
+
+/** What the config wants of the model's answers. */
+function answerOptions({ handle, maxOutput }: Attempt, { settings }: RunRequest) {
+  const { temperature, topP, maxTokens } = paramsFor(settings, handle.info);
+  const most = mostOutput(maxTokens, handle.info.maxTokens, maxOutput);
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(most !== undefined && { maxTokens: most }),
+  };
+}
+
+/** An engine may put something else before the system prompt at each call; the very object when it does not. */
+const withSystem = (shown: PiContext, systemPrompt: string): PiContext =>
+  (shown.systemPrompt ?? "") === systemPrompt ? shown : { ...shown, systemPrompt };
+
+/** Runs the SDK's loop from the transcript's end; ends soon after an abort even when the loop does not. */
+async function drive(agent: Agent, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const stubborn = Promise.withResolvers<void>();
+  let giveUp: NodeJS.Timeout | undefined;
+  const abort = () => {
+    agent.abort();
+    giveUp = setTimeout(stubborn.resolve, ABORT_GRACE_MS);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([agent.continue(), stubborn.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    clearTimeout(giveUp);
+  }
+}
+
+interface Ended {
+  readonly translator: EventTranslator;
+  readonly plan: Attempt;
+  readonly request: RunRequest;
+  readonly guard: LoopGuard;
+  readonly facts: CallFacts;
+  readonly context: ModelContext;
+}
+
+function outcomeOf(agent: Agent, { translator, plan, request, guard, facts, context }: Ended): AttemptOutcome {
+  translator.close();
+  if (plan.signal.aborted) return { kind: "aborted" };
+  if (translator.broken !== undefined) throw asError(translator.broken);
+  if (guard.stoppedBy !== undefined) return { kind: "failed", failure: loopFailure(guard.stoppedBy) };
+  const { sent, repeated } = context;
+  if (repeated) return { kind: "failed", failure: repeated, sent, isRepeat: true };
+  const last = agent.state.messages.at(-1);
+  const failed = (message: string, broken?: AssistantMessage): AttemptOutcome => ({
+    kind: "failed",
+    failure: classifyFailure(message, facts),
+    broken,
+    sent,
+  });
+  if (!isAssistant(last)) return failed(agent.state.errorMessage ?? "");
+  if (last.stopReason === "error" || last.stopReason === "aborted") return failed(last.errorMessage ?? "", last);
+  if (isUnanswered(agent.state.messages.filter(isChat), request)) return failed("");
+  return { kind: "replied", stop: last.stopReason === "length" ? "length" : "stop" };
+}
+
+const loopFailure = (tool: string): Failure => ({
+  kind: "tool_loop",
+  message: `The tool ${tool} was called again and again with the same result.`,
+});
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+function isAssistant(message: unknown): message is AssistantMessage {
+  return typeof message === "object" && message !== null && "role" in message && message.role === "assistant";
+}
+
+const isChat = (message: AgentMessage): message is ChatMessage =>
+  message.role === "user" || message.role === "assistant" || message.role === "toolResult";
+
+function hasError(details: unknown): boolean {
+  return typeof details === "object" && details !== null && "isError" in details && details.isError === true;
+}

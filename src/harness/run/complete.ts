@@ -1,0 +1,76 @@
+import { textOf } from "../../history/parts.ts";
+import { callModel } from "../../providers/call.ts";
+import type { ModelHandle, Models } from "../../providers/catalog.ts";
+import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import { modelName } from "../../types/run/model.ts";
+import type { SideCost } from "../../types/run/run.ts";
+import { isTold } from "../../types/run/usage.ts";
+
+export interface CompletionPorts {
+  readonly models: Models;
+  /** In the order in which they are asked. */
+  readonly candidates: readonly ModelRef[];
+  /** Milliseconds of silence after which a call has stalled. */
+  readonly idleMs: number;
+  /** Told of each call that told its tokens, also of one that failed. Must not throw. */
+  spent?(cost: SideCost): void;
+}
+
+/** One model call in an agent's name, for a plugin. Rejects with the provider's words, or when another model is asked for. */
+export async function complete(request: LlmCompletionRequest, ports: CompletionPorts): Promise<LlmCompletion> {
+  const { models, candidates } = ports;
+  let failure = "No model is configured.";
+  for (const ref of chosen(request.model, candidates)) {
+    const handle = await models.find(ref);
+    if ("missing" in handle) {
+      failure = handle.missing;
+      continue;
+    }
+    const said = await ask(handle, request, ports);
+    if (typeof said !== "string") return said;
+    failure = said;
+    if (request.signal?.aborted === true) break;
+  }
+  throw new Error(failure);
+}
+
+/** Engines of the field tell this case by its words. */
+function chosen(model: string | undefined, candidates: readonly ModelRef[]): readonly ModelRef[] {
+  if (model === undefined) return candidates;
+  const found = candidates.filter((ref) => modelName(ref) === model);
+  if (found.length === 0) throw new Error("Plugin LLM completion cannot override the target model.");
+  return found;
+}
+
+async function ask(
+  handle: ModelHandle,
+  request: LlmCompletionRequest,
+  { idleMs, spent }: CompletionPorts,
+): Promise<LlmCompletion | string> {
+  const { messages, systemPrompt = "", maxTokens, temperature, signal } = request;
+  const { info } = handle;
+  const context = {
+    systemPrompt,
+    messages: messages.map(({ content }) => ({ role: "user" as const, content, timestamp: 0 })),
+  };
+  const message = await callModel(handle, context, {
+    idleMs,
+    maxTokens: Math.min(info.maxTokens, maxTokens ?? info.maxTokens),
+    ...(temperature !== undefined && { temperature }),
+    ...(signal && { signal }),
+  }).result();
+  const { usage } = message;
+  const model = { provider: info.provider, id: info.id };
+  if (isTold(usage)) spent?.({ what: "engine", model, calls: 1, usage });
+  if (message.stopReason === "error" || message.stopReason === "aborted")
+    return message.errorMessage ?? message.stopReason;
+  const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;
+  return {
+    text: textOf(message),
+    provider: info.provider,
+    model: info.id,
+    ...(request.agentId !== undefined && { agentId: request.agentId }),
+    usage: { input, output, cacheRead, cacheWrite, total },
+  };
+}

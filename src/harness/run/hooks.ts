@@ -1,0 +1,68 @@
+import type { HookContext, PromptAdditions, RunHooks } from "../../types/run/hooks.ts";
+import type { ChatMessage } from "../../types/run/model.ts";
+import type { RunResult } from "../../types/run/run.ts";
+import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
+import { readHistory } from "../context/context.ts";
+import type { RunDeps, RunRequest } from "../request.ts";
+
+/** What hooks add to this run; undefined when nobody listens. */
+export async function askHooks(
+  request: RunRequest,
+  { hooks, models }: Pick<RunDeps, "hooks" | "models">,
+): Promise<PromptAdditions | undefined> {
+  if (hooks?.shapesPrompts !== true) return undefined;
+  const [first] = request.candidates;
+  const handle = first && (await models.find(first));
+  const messages = handle && !("missing" in handle) ? await readHistory(handle, request) : [];
+  return hooks.beforePrompt({ prompt: request.turn.text, messages }, contextOf(request));
+}
+
+/** The turn as hooks want it; it is what the transcript keeps. */
+export function addToTurn(request: RunRequest, added: PromptAdditions): RunRequest {
+  const { turn } = request;
+  const text = joined(added.prependContext, turn.text, added.appendContext);
+  if (text === turn.text) return request;
+  const own = [added.prependContext, added.appendContext].filter((part) => part !== undefined).join("");
+  const part = { name: "hooks", source: "plugins", tokens: estimateTextTokens(own) };
+  return { ...request, turn: { ...turn, text, parts: [...(turn.parts ?? []), part] } };
+}
+
+export function addToSystem(request: RunRequest, added: PromptAdditions): RunRequest {
+  const { systemPrompt, prependSystemContext: before, appendSystemContext: behind } = added;
+  if (systemPrompt === undefined && before === undefined && behind === undefined) return request;
+  const part = (text: string) => ({ name: "hooks", source: "plugins", tokens: estimateTextTokens(text) });
+  return {
+    ...request,
+    systemPrompt: async (model) => {
+      const own = systemPrompt === undefined ? await request.systemPrompt(model) : undefined;
+      const text = own?.text ?? systemPrompt ?? "";
+      return {
+        text: joined(before, text, behind),
+        parts: [
+          ...(before === undefined ? [] : [part(before)]),
+          ...(own?.parts ?? [part(text)]),
+          ...(behind === undefined ? [] : [part(behind)]),
+        ],
+      };
+    },
+  };
+}
+
+export function tellEnd(
+  request: RunRequest,
+  hooks: RunHooks,
+  end: { readonly result: RunResult; readonly durationMs: number; readonly messages: readonly ChatMessage[] },
+): void {
+  const { result, durationMs, messages } = end;
+  const error = result.kind === "failed" && { error: result.failure.message };
+  hooks.agentEnd({ messages, durationMs, success: result.kind === "replied", ...error }, contextOf(request));
+}
+
+function contextOf({ facts, settings, channel }: RunRequest): HookContext {
+  const { agentId, sessionKey, sessionId } = facts;
+  const provider = channel !== undefined && { messageProvider: channel };
+  return { agentId, sessionKey, sessionId, workspaceDir: settings.workspace, ...provider };
+}
+
+const joined = (...texts: (string | undefined)[]): string =>
+  texts.filter((text) => text !== undefined && text !== "").join("\n\n");

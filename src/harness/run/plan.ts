@@ -1,0 +1,77 @@
+import type { PruneMemory } from "../../history/prune-memory.ts";
+import type { ModelHandle } from "../../providers/catalog.ts";
+import type { TranscriptPolicy } from "../../providers/quirks.ts";
+import type { EngineTurn } from "../../types/engine/engine-turn.ts";
+import type { Texts } from "../../types/journal.ts";
+import type { ChatMessage, ModelRef, ThinkLevel } from "../../types/run/model.ts";
+import type { RunLog } from "../log/log.ts";
+import type { RefusedRequests } from "../failover/refused.ts";
+import type { LoopGuard } from "../tools/loop-guard.ts";
+import type { Steering } from "./steering.ts";
+import type { ToolSetting } from "../tools/tools.ts";
+
+/** What one attempt works with. */
+export interface Attempt {
+  readonly number: number;
+  readonly handle: ModelHandle;
+  readonly thinking: ThinkLevel;
+  readonly images: boolean;
+  /** Images of turns before the present one. */
+  readonly earlierImages: boolean;
+  /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
+  readonly strict: boolean;
+  /** Large tool results are cut. */
+  readonly truncate: boolean;
+  /** The most tokens that the answer may have, after a provider refused more; the model's own limit when unset. */
+  readonly maxOutput?: number | undefined;
+  /** The first part of an answer that this attempt goes on with; empty as a rule. */
+  readonly carried: string;
+  readonly signal: AbortSignal;
+}
+
+/** What all attempts of one run share. */
+export interface RunParts {
+  readonly log: RunLog;
+  readonly setting: ToolSetting;
+  readonly steering: Steering;
+  readonly guard: LoopGuard;
+  readonly engine: EngineTurn | undefined;
+  readonly texts?: Texts | undefined;
+  readonly pruned?: PruneMemory | undefined;
+  /** The messages with the images that they speak of. Never rejects. */
+  withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
+  now(): number;
+  /** Sums up what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
+  makeRoom(handle: ModelHandle): Promise<boolean>;
+  /** Told what a model is about to be shown. */
+  shown(what: Shown): Promise<void>;
+  /** What this run was refused. */
+  readonly refused: RefusedRequests;
+  /** Told of each answer and each result that came through. */
+  progressed(): void;
+}
+
+/** How full a model's window is before it is asked. */
+export interface Shown {
+  readonly handle: ModelHandle;
+  /** Estimated, with all that stands around the conversation. */
+  readonly tokens: number;
+  /** Tokens of these surroundings. */
+  readonly fixed: number;
+  /** A context engine put it together, and its estimate is the one that counts. */
+  readonly isByEngine: boolean;
+  /** The last entry of it. */
+  readonly lastId: string | undefined;
+  /** Older turns did not fit. */
+  readonly isCut: boolean;
+  /** Whose answer is the newest in it. */
+  readonly lastModel: ModelRef | undefined;
+  /** Tokens that the conversation may fill. */
+  readonly budget: number;
+  /** Messages before the present turn. */
+  readonly before: number;
+  /** Tokens of the model's whole window. */
+  readonly window: number;
+  /** The conversation as the transcript has it, with what was said since. */
+  messages(): readonly ChatMessage[];
+}

@@ -1,0 +1,110 @@
+import { callsOf, interruptedResult, isWhole, textOf, unbegunResult } from "../../history/parts.ts";
+import type { AssistantMessage, ChatMessage, UserMessage } from "../../types/run/model.ts";
+import type { TranscriptEntry } from "../../types/session.ts";
+import { asksForRest } from "../../types/run/turns.ts";
+import { mediaIn } from "../media-in.ts";
+import type { RunLog } from "../log/log.ts";
+import type { Conversation, UserTurn } from "../request.ts";
+import { unbegunCalls } from "../tools/tools.ts";
+import { type Asked, isUnanswered, withoutTags } from "./unanswered.ts";
+import { isVolatile, markTurn } from "../context/volatile.ts";
+
+/** An answer that an earlier boot has written down. */
+export interface Said {
+  readonly entryId: string;
+  readonly message: AssistantMessage;
+  /** The words that it goes on from; empty as a rule. */
+  readonly before: string;
+}
+
+/** How far an earlier boot got with a turn, read from the transcript. */
+export type Progress =
+  | { readonly kind: "fresh" }
+  /** `carried`: the first part of an answer whose rest was just asked for; empty as a rule. */
+  | { readonly kind: "underway"; readonly said: readonly Said[]; readonly carried: string }
+  | { readonly kind: "finished"; readonly said: readonly Said[]; readonly last: AssistantMessage };
+
+/** A turn that is in the transcript already is never asked twice. With `asked`, an answer without a word may be none. */
+export async function progressOf(conversation: Conversation, turnId: string, asked?: Asked): Promise<Progress> {
+  const entries = await conversation.after(turnId);
+  if (!entries) return { kind: "fresh" };
+  const { said, carried } = saidIn(entries);
+  const messages = messagesIn(entries);
+  const last = messages.at(-1);
+  // A steered turn or a tool's result behind the last answer still waits for its own.
+  const isOpen = asked !== undefined && isUnanswered(messages, asked);
+  return last?.role === "assistant" && isFinal(last) && !isOpen
+    ? { kind: "finished", said, last }
+    : { kind: "underway", said, carried };
+}
+
+/** Answers that were finished, each with the first part that it goes on from, and what still waits for its rest. */
+function saidIn(entries: readonly TranscriptEntry[]): { said: readonly Said[]; carried: string } {
+  const said: Said[] = [];
+  let before = "";
+  for (const [at, entry] of entries.entries()) {
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    const { message } = entry;
+    const next = entries[at + 1];
+    if (next?.type === "message" && asksForRest(next.message)) before += textOf(message);
+    else if (isWhole(message)) said.push({ entryId: entry.id, message, before });
+    if (isWhole(message)) before = "";
+  }
+  return { said, carried: before };
+}
+
+const messagesIn = (entries: readonly TranscriptEntry[]): readonly ChatMessage[] =>
+  entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+
+const isFinal = (message: AssistantMessage) => isWhole(message) && callsOf(message).length === 0;
+
+/** Tells the run's watchers what an earlier boot had said: whoever follows the run brings the whole answer. */
+export function repeat(said: readonly Said[], log: RunLog): void {
+  for (const { entryId, message, before } of said) {
+    const text = withoutTags(before + textOf(message), message);
+    if (text === "") continue;
+    log.emit({ type: "message_start" });
+    log.emit({ type: "text_delta", delta: text, text });
+    log.emit({ type: "message_end", message, text, entryId, ...mediaIn(text) });
+  }
+}
+
+/** Tells what had been said of an answer that is gone on with. Gives it back as watchers see it. */
+export function repeatPart(carried: string, log: RunLog): string {
+  const text = withoutTags(carried);
+  if (text === "") return "";
+  log.emit({ type: "message_start" });
+  log.emit({ type: "text_delta", delta: text, text, carried: true });
+  return text;
+}
+
+/** The turn as a message. */
+export function userMessage({ text, images, at, provenance }: UserTurn): UserMessage {
+  const content = [{ type: "text" as const, text }, ...images];
+  return { role: "user", content, timestamp: at, ...(provenance && { provenance }) };
+}
+
+/** Makes the transcript end in the user's turn, or in the results of the calls that an earlier boot began. */
+export async function openTurn(conversation: Conversation, turn: UserTurn, progress: Progress): Promise<void> {
+  if (progress.kind === "fresh") {
+    if (isVolatile(turn)) return markTurn(conversation, turn);
+    const message = userMessage(turn);
+    await conversation.append({ type: "message", message }, { id: turn.entryId, durable: true });
+  } else if (progress.kind === "underway") {
+    await closeCalls(conversation, turn.entryId);
+  }
+}
+
+/** Calls without a result get one that says so: their tool may or may not have done its work. */
+async function closeCalls(conversation: Conversation, turnId: string): Promise<void> {
+  const entries = (await conversation.after(turnId)) ?? [];
+  const messages = messagesIn(entries);
+  const unbegun = unbegunCalls(entries);
+  const answered = new Set(messages.flatMap((message) => (message.role === "toolResult" ? [message.toolCallId] : [])));
+  const open = messages.flatMap(callsOf).filter((call) => !answered.has(call.id));
+  const resultOf = (call: (typeof open)[number], at: number) =>
+    unbegun.has(call.id) ? unbegunResult(call, at) : interruptedResult(call, at);
+  for (const call of open) {
+    await conversation.append({ type: "message", message: resultOf(call, Date.now()) }, { durable: true });
+  }
+}

@@ -1,0 +1,58 @@
+import type { AgentMessage } from "@mariozechner/pi-agent-core";
+import type { UserMessage } from "../../types/run/model.ts";
+import type { UserTurn } from "../request.ts";
+
+interface Waiting {
+  readonly turn: UserTurn;
+  readonly settle: (taken: boolean) => void;
+}
+
+/** Turns that wait for a place between two model calls of a running agent. */
+export class Steering {
+  readonly #waiting: Waiting[] = [];
+  readonly #given = new Map<AgentMessage, Waiting>();
+  #closed = false;
+  #push: ((message: AgentMessage) => void) | undefined;
+
+  offer(turn: UserTurn): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    return new Promise((settle) => {
+      this.#waiting.push({ turn, settle });
+      this.#flush();
+    });
+  }
+
+  /** Each attempt brings its own agent; what the last one did not take is offered again. */
+  connect(push: (message: AgentMessage) => void): void {
+    this.#push = push;
+    this.#waiting.unshift(...this.#given.values());
+    this.#given.clear();
+    this.#flush();
+  }
+
+  /** The entry id under which a steered message goes into the transcript; undefined for any other message. */
+  entryIdOf(message: AgentMessage): string | undefined {
+    return this.#given.get(message)?.turn.entryId;
+  }
+
+  /** The message is in the transcript. */
+  taken(message: AgentMessage): void {
+    this.#given.get(message)?.settle(true);
+    this.#given.delete(message);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const waiting of [...this.#given.values(), ...this.#waiting]) waiting.settle(false);
+  }
+
+  #flush(): void {
+    if (!this.#push) return;
+    for (const waiting of this.#waiting.splice(0)) {
+      const content = [{ type: "text" as const, text: waiting.turn.text }, ...waiting.turn.images];
+      const message: UserMessage = { role: "user", content, timestamp: waiting.turn.at, steered: true };
+      this.#given.set(message, waiting);
+      this.#push(message);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Missing, Models } from "../../providers/catalog.ts";
+import type { RunDeps, RunRequest } from "../request.ts";
+import { isDiskError } from "../../store/disk.ts";
+import type { OpenClawError } from "../../types/errors.ts";
+import type { Log } from "../../types/log.ts";
+import type { RunResult } from "../../types/run/run.ts";
+
+/** Thrown out of whatever a run was waiting for when it was stopped. */
+export class Stopped extends Error {
+  constructor() {
+    super("the run was stopped");
+  }
+}
+
+/**
+ * Waits no longer than until the signal. Rejects as the work does, and with `Stopped`. What comes after that is given to
+ * `late`; an error that comes after that is nobody's.
+ */
+export async function untilStopped<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  late: (value: T) => void = () => undefined,
+): Promise<T> {
+  if (signal.aborted) throw new Stopped();
+  const stop = Promise.withResolvers<never>();
+  const onStop = () => stop.reject(new Stopped());
+  signal.addEventListener("abort", onStop, { once: true });
+  const done = work();
+  try {
+    return await Promise.race([done, stop.promise]);
+  } catch (error) {
+    if (error instanceof Stopped) void done.then(late, () => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onStop);
+  }
+}
+
+/** The parts of a request that ask others, none of which holds up the end of a stopped run. */
+export function stoppable(request: RunRequest, signal: AbortSignal): RunRequest {
+  const { openEngine } = request;
+  return {
+    ...request,
+    systemPrompt: (model) => untilStopped(() => request.systemPrompt(model), signal),
+    ...(openEngine && {
+      // Nobody else would let go of an engine that comes too late.
+      openEngine: (host) =>
+        untilStopped(
+          () => openEngine(host),
+          signal,
+          (turn) => void turn.end(undefined),
+        ),
+    }),
+  };
+}
+
+/** A login that is being renewed holds up no stop, nor does a hook. */
+export function stoppableDeps(deps: RunDeps, signal: AbortSignal): RunDeps {
+  const { hooks } = deps;
+  return {
+    ...deps,
+    models: stoppableModels(deps.models, signal),
+    ...(hooks && {
+      hooks: {
+        shapesPrompts: hooks.shapesPrompts,
+        beforePrompt: (...asked) => untilStopped(() => hooks.beforePrompt(...asked), signal),
+        agentEnd: (...told) => hooks.agentEnd(...told),
+      },
+    }),
+  };
+}
+
+/** Whoever asks for a model knows what to do without it, such as to end what they began. */
+function missingWhenStopped(error: unknown): Missing {
+  if (error instanceof Stopped) return { missing: error.message };
+  throw error;
+}
+
+/** The catalogue for work that the signal ends. */
+export function stoppableModels(models: Models, signal: AbortSignal): Models {
+  const { keys } = models;
+  return {
+    choose: () => models.choose(),
+    list: (which) => models.list(which),
+    profiles: (ref) => models.profiles(ref),
+    find: (ref, profileId) => untilStopped(() => models.find(ref, profileId), signal).catch(missingWhenStopped),
+    keys: {
+      ...keys,
+      order: (ref, wish) =>
+        untilStopped(
+          () => keys.order(ref, wish),
+          signal,
+          (turns) => {
+            for (const { profile, state } of turns) if (state.kind === "probe") keys.released(ref, profile.id);
+          },
+        ),
+    },
+  };
+}
+
+/**
+ * What a run ends with when something threw. A disk that takes no writes leaves the turn unfinished, so that it is tried
+ * again; everything else is a bug, and the user gets a failure notice.
+ */
+export function resultOfThrown(
+  error: unknown,
+  stoppedBy: "user" | "timeout" | "shutdown",
+  log: Log,
+): { readonly result: RunResult; readonly diskError?: OpenClawError } {
+  if (error instanceof Stopped) return { result: { kind: "aborted", by: stoppedBy } };
+  if (isDiskError(error)) {
+    log.warn("run interrupted: the disk takes no writes", { error });
+    return { result: { kind: "aborted", by: "disk" }, diskError: error };
+  }
+  log.error("run broke", { error });
+  const message = error instanceof Error ? error.message : String(error);
+  return { result: { kind: "failed", failure: { kind: "unknown", message } } };
+}

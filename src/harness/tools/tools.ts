@@ -1,0 +1,109 @@
+import type { AgentTool } from "@mariozechner/pi-agent-core";
+import { isTorn } from "../../providers/call.ts";
+import { runTool } from "../../tools/run.ts";
+import { toolSchema } from "../../tools/schema.ts";
+import type { TranscriptEntry } from "../../types/session.ts";
+import type { ApprovalDesk, Tool, ToolContext } from "../../types/run/tool.ts";
+import { isFields } from "../../utils/fields.ts";
+import type { Deadline } from "../run/deadline.ts";
+
+/** What the tools of one run share; the call id and the signal come with each call. */
+export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | "agentId" | "workspace" | "approvals"> {
+  readonly signal: AbortSignal;
+  /** See `RunDeps`. */
+  readonly before?: ((callId: string) => Promise<void>) | undefined;
+  /** Writes into the transcript what no model is shown; resolves when it is on disk. */
+  readonly note?: ((name: string, data: Record<string, unknown>) => Promise<unknown>) | undefined;
+  /** UTF-16 units of one result. */
+  readonly mostChars: number | undefined;
+}
+
+/** A question to a person stands outside the run's time. */
+export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
+  return {
+    async ask(question, signal) {
+      deadline.pause();
+      try {
+        return await desk.ask(question, signal);
+      } finally {
+        deadline.resume();
+      }
+    },
+  };
+}
+
+const TORN_TEXT =
+  "This call was not run: its arguments were cut off before they were complete, or are not valid JSON. " +
+  "Call the tool again with complete arguments; write long content in several smaller calls.";
+
+/** The SDK asks before it validates a call's arguments; what is thrown is the call's result. */
+function unlessTorn(args: unknown): unknown {
+  if (isTorn(args)) throw new Error(TORN_TEXT);
+  return args;
+}
+
+/** The name of the transcript's entries that tell how far a question about a call came. */
+const ASKED = "openclaw.approval";
+
+/** Notes in the transcript that a call waits for a person, and that it was allowed: after a kill the call is known not to have begun. */
+function noting(desk: ApprovalDesk, callId: string, note: ToolSetting["note"]): ApprovalDesk {
+  if (!note) return desk;
+  return {
+    async ask(question, signal) {
+      await note(ASKED, { callId, state: "asked" });
+      const answer = await desk.ask(question, signal);
+      if (answer === "allow-once" || answer === "allow-always") await note(ASKED, { callId, state: "allowed" });
+      return answer;
+    },
+  };
+}
+
+/** Calls that wait for a person: they never began. */
+export function unbegunCalls(entries: readonly TranscriptEntry[]): ReadonlySet<string> {
+  const waiting = new Set<string>();
+  for (const entry of entries) {
+    const data = entry.type === "custom" && entry.customType === ASKED ? entry.data : undefined;
+    const { callId, state } = isFields(data) ? data : {};
+    if (typeof callId !== "string") continue;
+    if (state === "asked") waiting.add(callId);
+    else waiting.delete(callId);
+  }
+  return waiting;
+}
+
+/** The same tool in the SDK's shape. A failed call comes back as a result with `isError` in its details. */
+export function toAgentTool(tool: Tool, setting: ToolSetting): AgentTool {
+  return {
+    name: tool.name,
+    label: tool.label,
+    description: tool.description,
+    parameters: toolSchema(tool),
+    prepareArguments: unlessTorn,
+    // One call that changes something makes the calls of its answer run one after the other: none overtakes a question to a
+    // person, nor changes a file that the question is about.
+    executionMode: tool.hasSideEffects ? "sequential" : "parallel",
+    execute: async (callId, params, given, onUpdate) => {
+      const { before, note, ...rest } = setting;
+      const signal = given ? AbortSignal.any([given, setting.signal]) : setting.signal;
+      if (before) await unlessAborted(before(callId), signal);
+      const result = await runTool(tool, params, {
+        ...rest,
+        approvals: noting(setting.approvals, callId, note),
+        callId,
+        signal,
+        update: (partial) => onUpdate?.({ content: [{ type: "text", text: partial }], details: undefined }),
+      });
+      return { content: result.content, details: { ...result.details, isError: result.isError === true } };
+    },
+  };
+}
+
+/** Resolves with the work, or as soon as the signal aborts. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  await Promise.race([work, promise]);
+  signal.removeEventListener("abort", stop);
+}

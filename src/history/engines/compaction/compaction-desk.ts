@@ -1,0 +1,39 @@
+import type { CompactParams, CompactResult } from "../../../types/engine/context-engine.ts";
+import type { EngineCompacted } from "../../../types/engine/engine-turn.ts";
+
+export type RuntimeCompact = (params: CompactParams) => Promise<CompactResult>;
+
+/** Where engines find the built-in compaction of the session that they speak of. */
+export class CompactionDesk {
+  readonly #lent = new Map<string, RuntimeCompact[]>();
+
+  /** Open until the returned function is called; of several of one session the newest answers. */
+  lend(sessionId: string, compact: RuntimeCompact): () => void {
+    const there = this.#lent.get(sessionId) ?? [];
+    this.#lent.set(sessionId, [...there, compact]);
+    return () => {
+      const left = (this.#lent.get(sessionId) ?? []).filter((one) => one !== compact);
+      if (left.length > 0) this.#lent.set(sessionId, left);
+      else this.#lent.delete(sessionId);
+    };
+  }
+
+  /** Rejects as the compaction does. A session without a turn under way is not compacted, and the answer says so. */
+  async compact(params: CompactParams): Promise<CompactResult> {
+    const compact = this.#lent.get(params.sessionId)?.at(-1);
+    if (!compact) return { ok: false, compacted: false, reason: "no turn of this session is under way" };
+    return compact(params);
+  }
+}
+
+/** In the words of the engines' interface. */
+export function resultOf(done: EngineCompacted): CompactResult {
+  if (done.kind === "nothing") return { ok: true, compacted: false, reason: done.reason };
+  // The engines' interface wants a number.
+  const { tokensBefore = 0, tokensAfter } = done;
+  return {
+    ok: true,
+    compacted: true,
+    result: { tokensBefore, ...(tokensAfter !== undefined && { tokensAfter }) },
+  };
+}

@@ -1,0 +1,82 @@
+import { RUNTIME_CONTEXT } from "../../../sessions/transcript/entries.ts";
+import type { AgentMessage } from "../../../types/engine/context-engine.ts";
+import type { AgentInternalEvent } from "../../../types/engine/internal-event.ts";
+import type { ChatMessage, InputProvenance, ToolResultMessage } from "../../../types/run/model.ts";
+import type { AnswerPart } from "../../parts.ts";
+
+/** Messages as an engine may be told them. */
+export interface Told {
+  readonly messages: readonly ChatMessage[];
+  /** Where the present turn begins. */
+  readonly boundary: number;
+}
+
+/** Without what no engine sees; the very array when there is none of it. */
+export function tellable(messages: readonly ChatMessage[], boundary: number): Told {
+  if (!messages.some(isRuntimeContext)) return { messages, boundary };
+  const before = messages.slice(0, boundary).filter((message) => !isRuntimeContext(message));
+  const turn = messages.slice(boundary).filter((message) => !isRuntimeContext(message));
+  return { messages: [...before, ...turn], boundary: before.length };
+}
+
+const isRuntimeContext = (message: ChatMessage): boolean =>
+  "customType" in message && message.customType === RUNTIME_CONTEXT;
+
+/** Copies that an engine may keep and change. Texts and image data are shared, so that a copy costs little. */
+export const copiesOf = (messages: readonly ChatMessage[]): AgentMessage[] => messages.map(copyOf);
+
+export function copyOf(message: ChatMessage): AgentMessage {
+  if (message.role === "assistant")
+    return { ...message, content: message.content.map(copyPart), usage: structuredClone(message.usage) };
+  if (message.role === "toolResult") return copyResult(message);
+  const { content, provenance } = message;
+  return {
+    ...message,
+    content: typeof content === "string" ? content : content.map((part) => ({ ...part })),
+    ...(provenance && { provenance: provenanceOf(message) ?? { ...provenance } }),
+  };
+}
+
+function copyPart(part: AnswerPart): AnswerPart {
+  return part.type === "toolCall" ? { ...part, arguments: structuredClone(part.arguments) } : { ...part };
+}
+
+function copyResult({ details, ...message }: ToolResultMessage): ToolResultMessage {
+  const copied = cloned(details);
+  return {
+    ...message,
+    content: message.content.map((part) => ({ ...part })),
+    ...(copied !== undefined && { details: copied }),
+  };
+}
+
+function cloned(value: unknown): unknown {
+  try {
+    return structuredClone(value);
+  } catch {
+    // A tool may leave what is no data, such as a function: people may see it, an engine need not.
+    return undefined;
+  }
+}
+
+/** The signals that stand beside the messages, by index and of the same length. */
+export interface Signals {
+  readonly inputProvenance: readonly (InputProvenance | undefined)[];
+  readonly internalEvents: readonly (readonly AgentInternalEvent[] | undefined)[];
+}
+
+function provenanceOf(message: ChatMessage): InputProvenance | undefined {
+  if (message.role !== "user" || !message.provenance) return undefined;
+  const { kind }: { readonly kind: string } = message.provenance;
+  // An older name, in transcripts that other programs wrote.
+  return { ...message.provenance, ...(kind === "external_user" && { kind: "third-party_user" }) };
+}
+
+/** `events` were told with the first user message of the present turn. */
+export function signalsOf({ messages, boundary }: Told, events: readonly AgentInternalEvent[] = []): Signals {
+  const carrier = events.length === 0 ? -1 : messages.findIndex((one, at) => at >= boundary && one.role === "user");
+  return {
+    inputProvenance: messages.map(provenanceOf),
+    internalEvents: messages.map((_, at) => (at === carrier ? structuredClone(events) : undefined)),
+  };
+}

@@ -1,0 +1,294 @@
+import { estimateAll } from "../../../sessions/transcript/tokens.ts";
+import type {
+  AfterTurnParams,
+  CompactParams,
+  CompactResult,
+  ContextEngine,
+} from "../../../types/engine/context-engine.ts";
+import type {
+  EngineAnswer,
+  EngineAsk,
+  EngineCompacted,
+  EngineCompaction,
+  EngineTurn,
+  EngineTurnEnd,
+} from "../../../types/engine/engine-turn.ts";
+import type { ModelInfo } from "../../../types/run/model.ts";
+import { exists } from "../../../utils/exists.ts";
+import { bounded, type Outcome } from "../bounded.ts";
+import { compactBy } from "../compaction/compact-by.ts";
+import { resultOf } from "../compaction/compaction-desk.ts";
+import { copiesOf, signalsOf, tellable, type Told } from "./copies.ts";
+import { withTurn, withTurnKept } from "./coverage.ts";
+import type { EngineTurnOptions } from "../options.ts";
+import { readAnswer } from "./read-answer.ts";
+import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "../runtime-context.ts";
+import { tell, type News } from "./tell.ts";
+import type { EngineTimeouts } from "../settings.ts";
+import { background } from "../../../utils/background.ts";
+
+/** One run with an engine of a plugin: calls it in the order that engines count on, and stands between it and the run. */
+export class DrivenTurn implements EngineTurn {
+  readonly id: string;
+  readonly #engine: ContextEngine;
+  readonly #options: EngineTurnOptions;
+  readonly #takeBack: () => void;
+  readonly #ownsCompaction: boolean;
+  readonly #isForeground: boolean;
+  #degraded: string | undefined;
+  /** It hangs, or never began: it is not called again in this run. */
+  #isSilent = false;
+  /** Messages of the present turn that it was told. */
+  #told = 0;
+  #observation: CallFacts["observation"];
+  #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
+
+  constructor(engine: ContextEngine, options: EngineTurnOptions) {
+    this.id = options.id;
+    this.#engine = engine;
+    this.#options = options;
+    this.#ownsCompaction = engine.info.ownsCompaction === true;
+    this.#isForeground = engine.info.turnMaintenanceMode === "foreground";
+    this.#takeBack = options.desk.lend(options.session.sessionId, (params) => this.#compactBuiltIn(params));
+  }
+
+  /** Also while it is passed by: it would find the summaries of others in the transcript later. */
+  get ownsCompaction(): boolean {
+    return this.#ownsCompaction;
+  }
+
+  get degraded(): string | undefined {
+    return this.#degraded;
+  }
+
+  async begin(signal: AbortSignal): Promise<void> {
+    const engine = this.#engine;
+    const { session, background } = this.#options;
+    if (!(await exists(session.sessionFile))) return;
+    if (engine.bootstrap) {
+      const done = await this.#call("bootstrap", signal, (end) =>
+        engine.bootstrap?.(this.#ofTranscript({ signal: end })),
+      );
+      if (done.kind !== "ok") return this.#giveUp("bootstrap", done);
+      if (done.value !== undefined && typeof done.value !== "object")
+        return this.#degrade("bootstrap", "answered no object");
+    }
+    // Maintenance of the turn before may still be at work: it does the same.
+    if (!engine.maintain || background.isBusy(session.sessionKey)) return;
+    const done = await this.#call("maintain", signal, (end) => engine.maintain?.(this.#ofTranscript({ signal: end })), {
+      ms: this.#options.timeouts.bootstrap,
+    });
+    this.#note("maintain", done);
+    // In front of the answer it makes people wait, so the next turns do without it; this one may still be put together.
+    if (done.kind === "late") this.#rest();
+  }
+
+  assemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
+    return this.#assemble(ask, { isFirst: true });
+  }
+
+  async reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined> {
+    if (!this.#ownsCompaction || this.#degraded !== undefined) return undefined;
+    const { messages, prePromptMessageCount, model } = ask;
+    const tokenBudget = ask.window ?? ask.tokenBudget;
+    await this.#tell({ messages, prePromptMessageCount, tokenBudget, model, currentTokenCount: undefined }, ask.signal);
+    return this.#assemble(ask, { isFirst: false });
+  }
+
+  async #assemble(ask: EngineAsk, { isFirst }: { isFirst: boolean }): Promise<EngineAnswer | undefined> {
+    const { model, tokenBudget, signal } = ask;
+    this.#last = { model, tokenBudget };
+    if (this.#isSilent && this.#degraded === undefined) this.#degrade("assemble", "it hung in a call before");
+    if (this.#degraded !== undefined) return undefined;
+    const told = tellable(ask.messages, ask.prePromptMessageCount);
+    const copies = copiesOf(told.messages);
+    const done = await this.#call("assemble", signal, (end) =>
+      this.#engine.assemble({
+        ...this.#ofSession(),
+        ...this.#conversation(told),
+        messages: [...copies],
+        tokenBudget,
+        model: model.id,
+        ...(isFirst && { prompt: ask.prompt, availableTools: new Set(ask.availableTools), citationsMode: "auto" }),
+        runtimeContext: this.#runtime({ model, tokenBudget, signal: end }),
+      }),
+    );
+    if (done.kind !== "ok") return this.#giveUp("assemble", done);
+    const answer = readAnswer(done.value, {
+      told: told.messages,
+      earlier: told.boundary,
+      copies,
+      turn: ask.messages.slice(ask.prePromptMessageCount),
+      tokenBudget,
+      cover: isFirst ? withTurn : withTurnKept,
+    });
+    if (!("unfit" in answer)) return answer;
+    this.#degrade("assemble", answer.unfit);
+    return undefined;
+  }
+
+  #conversation(told: Told) {
+    return {
+      prePromptMessageCount: told.boundary,
+      ...signalsOf(told, this.#options.turn.events),
+      currentTokenCount: estimateAll(told.messages),
+    };
+  }
+
+  async end(turn: EngineTurnEnd | undefined): Promise<void> {
+    if (turn) return this.#endTurn(turn);
+    this.#takeBack();
+    await this.#dispose();
+  }
+
+  async #endTurn(turn: EngineTurnEnd): Promise<void> {
+    const { lastCallUsage, model } = turn;
+    const { cache, session } = this.#options;
+    this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
+    try {
+      await this.#tell(turn);
+      if (!this.#isSilent) this.#options.rests?.answered(this.id);
+      if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
+      const rest = this.#options.background.run(session.sessionKey, async () => {
+        if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
+        await this.#dispose();
+      });
+      background("context engine maintenance", rest);
+    } finally {
+      this.#takeBack();
+    }
+  }
+
+  /** Tells what is new of the turn. */
+  async #tell(turn: News, signal?: AbortSignal): Promise<void> {
+    if (this.#isSilent) return;
+    const { messages, boundary } = tellable(turn.messages, turn.prePromptMessageCount);
+    const start = Math.min(boundary + this.#told, messages.length);
+    const isEnd = signal === undefined;
+    const done = await this.#call("afterTurn", signal, (end) =>
+      tell(this.#engine, {
+        messages,
+        start,
+        boundary,
+        events: this.#options.turn.events,
+        commitAs: isEnd ? this.#options.turn.key : undefined,
+        params: this.#afterTurnParams(turn, end),
+      }),
+    );
+    this.#note("afterTurn", done);
+    if (done.kind === "ok") this.#told = messages.length - boundary;
+  }
+
+  #afterTurnParams(turn: News, signal: AbortSignal): Omit<AfterTurnParams, "messages" | "prePromptMessageCount"> {
+    const { tokenBudget, currentTokenCount, autoCompactionSummary, lastCallUsage, model } = turn;
+    const facts = { model, tokenBudget, currentTokenCount, lastCallUsage, signal };
+    return {
+      ...this.#ofTranscript(facts),
+      isHeartbeat: this.#options.turn.isHeartbeat ?? false,
+      tokenBudget,
+      ...(currentTokenCount !== undefined && { currentTokenCount }),
+      ...(autoCompactionSummary !== undefined && { autoCompactionSummary }),
+    };
+  }
+
+  async #maintainBehind(turn: EngineTurnEnd, { isDeferred }: { isDeferred: boolean }): Promise<void> {
+    const engine = this.#engine;
+    if (!engine.maintain || this.#isSilent) return;
+    const { tokenBudget, currentTokenCount, lastCallUsage, model } = turn;
+    const facts = { tokenBudget, currentTokenCount, lastCallUsage, model, isDeferred };
+    const done = await this.#call("maintain", this.#options.stopping, (signal) =>
+      engine.maintain?.(this.#ofTranscript({ ...facts, signal })),
+    );
+    this.#note("maintain", done);
+  }
+
+  async #dispose(): Promise<void> {
+    this.#note("dispose", await this.#call("dispose", undefined, () => this.#engine.dispose?.()));
+  }
+
+  async compact(job: EngineCompaction): Promise<EngineCompacted> {
+    this.#last = job;
+    const isGone = this.#degraded !== undefined || this.#isSilent;
+    if (isGone && this.#ownsCompaction) return { kind: "nothing", reason: this.#degraded ?? `${this.id} hung before` };
+    if (isGone) return this.#options.services.compact(job);
+    const done = await this.#call("compact", job.signal, (signal) =>
+      compactBy(this.#engine, job, (facts) => ({ ...this.#ofTranscript({ ...facts, signal }), abortSignal: signal })),
+    );
+    if (done.kind === "ok") return done.value;
+    this.#note("compact", done);
+    return { kind: "nothing", reason: done.kind === "aborted" ? "aborted" : `${this.id}: ${done.why}` };
+  }
+
+  /** For an engine that lets the gateway compact. */
+  async #compactBuiltIn(params: CompactParams): Promise<CompactResult> {
+    if (!this.#last) return { ok: false, compacted: false, reason: "no model has been chosen yet" };
+    if (this.#ownsCompaction && this.#degraded !== undefined)
+      return { ok: false, compacted: false, reason: this.#degraded };
+    const { tokenBudget = this.#last.tokenBudget, currentTokenCount, customInstructions, abortSignal } = params;
+    const done = await this.#options.services.compact({
+      tokenBudget,
+      model: this.#last.model,
+      why: params.compactionTarget === "budget" ? "overflow" : "asked",
+      signal: abortSignal ?? new AbortController().signal,
+      ...(currentTokenCount !== undefined && { currentTokenCount }),
+      ...(customInstructions !== undefined && { instructions: customInstructions }),
+    });
+    return resultOf(done);
+  }
+
+  #ofSession() {
+    const { sessionId, sessionKey } = this.#options.session;
+    return { sessionId, sessionKey, runtimeSettings: RUNTIME_SETTINGS };
+  }
+
+  #ofTranscript(call: CallFacts) {
+    const { sessionFile } = this.#options.session;
+    return { ...this.#ofSession(), sessionFile, runtimeContext: this.#runtime(call) };
+  }
+
+  #runtime = (call: CallFacts) => runtimeContext(this.#options, { ...call, observation: this.#observation });
+
+  #call<T>(
+    method: keyof EngineTimeouts,
+    signal: AbortSignal | undefined,
+    call: (signal: AbortSignal) => T | Promise<T>,
+    { ms = this.#options.timeouts[method] }: { ms?: number } = {},
+  ): Promise<Outcome<T>> {
+    return bounded(call, { clock: this.#options.clock, ms, signal });
+  }
+
+  /** What failed in front of the model call: the run goes on without the engine. */
+  #giveUp(method: string, done: Exclude<Outcome<unknown>, { kind: "ok" }>): undefined {
+    if (done.kind === "aborted") return undefined;
+    if (done.kind === "late") this.#hang();
+    if (method === "bootstrap") this.#isSilent = true;
+    this.#degrade(method, done.why);
+    return undefined;
+  }
+
+  #hang(): void {
+    this.#isSilent = true;
+    this.#rest();
+  }
+
+  #rest(): void {
+    this.#options.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
+  }
+
+  #degrade(method: string, why: string): void {
+    this.#degraded = `The context engine ${this.id} was passed by: ${method}: ${why}`;
+    this.#options.log.warn("context engine passed by in this turn", {
+      code: "ENGINE_DEGRADED",
+      engine: this.id,
+      method,
+      why,
+    });
+  }
+
+  /** What failed behind it: the reply stands. */
+  #note(method: string, done: Outcome<unknown>): void {
+    if (done.kind === "ok" || done.kind === "aborted") return;
+    if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();
+    this.#options.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });
+  }
+}

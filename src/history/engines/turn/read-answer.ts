@@ -1,0 +1,71 @@
+import { estimateAll } from "../../../sessions/transcript/tokens.ts";
+import type { EngineAnswer } from "../../../types/engine/engine-turn.ts";
+import type { ChatMessage } from "../../../types/run/model.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { wordsOf } from "../bounded.ts";
+import { type Handed, type Places, placesOf } from "../identify.ts";
+import { withOriginals } from "./originals.ts";
+import { readMessage } from "./read-message.ts";
+
+/** What was asked, as far as an answer is measured by it. */
+export interface Asked extends Handed {
+  /** The present turn, with what the engine was not told of it. */
+  readonly turn: readonly ChatMessage[];
+  readonly tokenBudget: number;
+  /** Puts the present turn into the engine's messages. */
+  cover(answer: readonly ChatMessage[], turn: readonly ChatMessage[], places: Places): readonly ChatMessage[];
+}
+
+/** Estimates differ; an answer may be this much larger than it should. */
+const OVER_BUDGET = 1.25;
+
+/** What an engine answered as something that can be sent, or why it cannot. Never throws. */
+export function readAnswer(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
+  try {
+    return read(value, asked);
+  } catch (error) {
+    return { unfit: `its answer cannot be read: ${wordsOf(error)}` };
+  }
+}
+
+function read(value: unknown, asked: Asked): EngineAnswer | { readonly unfit: string } {
+  if (!isFields(value)) return { unfit: "its answer is no object" };
+  const { messages, estimatedTokens, systemPromptAddition: addition } = value;
+  if (!Array.isArray(messages)) return { unfit: "its messages are no list" };
+  if (typeof estimatedTokens !== "number" || !(estimatedTokens >= 0 && estimatedTokens < Infinity))
+    return { unfit: "its estimatedTokens is no number" };
+  const known = readAll(messages);
+  if (!Array.isArray(known)) return known;
+  if (known.length === 0 && asked.earlier > 0) return { unfit: "it left out the whole conversation" };
+  const places = placesOf(known, messages, asked);
+  const covered = asked.cover(withOriginals(known, messages, asked.told, places), asked.turn, inTurn(places, asked));
+  const tokens = estimateAll(covered);
+  if (isTooLarge(tokens, asked)) return { unfit: `its messages take ${tokens} of ${asked.tokenBudget} tokens` };
+  const systemAddition = typeof addition === "string" && addition.trim() !== "" ? { systemAddition: addition } : {};
+  return { messages: covered, estimatedTokens: Math.max(tokens, Math.ceil(estimatedTokens)), ...systemAddition };
+}
+
+/** Places in what was told as places in the present turn. */
+function inTurn(places: Places, { told, turn }: Asked): Places {
+  const indexes = new Map(turn.map((message, at) => [message, at]));
+  return places.map((place) => {
+    const message = told[place ?? -1];
+    return message && indexes.get(message);
+  });
+}
+
+function readAll(messages: readonly unknown[]): ChatMessage[] | { readonly unfit: string } {
+  const known: ChatMessage[] = [];
+  for (const [at, one] of messages.entries()) {
+    const message = readMessage(one);
+    if (!message) return { unfit: `its message ${at} is none of a user, a model or a tool` };
+    known.push(message);
+  }
+  return known;
+}
+
+/** A turn that is too large by itself is not the engine's doing. */
+function isTooLarge(tokens: number, { turn, tokenBudget }: Asked): boolean {
+  const most = tokenBudget * OVER_BUDGET;
+  return tokens > most && tokens - estimateAll(turn) > most - tokenBudget;
+}

@@ -1,0 +1,23 @@
+import type { EngineTurn } from "../../../types/engine/engine-turn.ts";
+import { BuiltInTurn } from "./built-in-turn.ts";
+import { DrivenTurn } from "./driven-turn.ts";
+import { LEGACY, openEngine } from "../open-engine.ts";
+import type { EngineTurnOptions } from "../options.ts";
+
+/**
+ * The selected engine's part in one run. Rejects with ENGINE_MISSING or ENGINE_UNUSABLE when it cannot be had. Whoever opens
+ * one calls `end` on it, whatever became of the run: the engine is let go there.
+ */
+export async function openEngineTurn(options: EngineTurnOptions): Promise<EngineTurn> {
+  const { id, engines, clock, timeouts, factory: context = {}, rests, services, log, signal } = options;
+  if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
+  const resting = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
+  if (resting) {
+    const why = `it hung before and rests until ${new Date(resting.until).toISOString()}`;
+    log.info("context engine passed by in this turn", { code: "ENGINE_DEGRADED", engine: id, why });
+    const degraded = `The context engine ${id} was passed by: ${why}`;
+    return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });
+  }
+  const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });
+  return new DrivenTurn(engine, options);
+}

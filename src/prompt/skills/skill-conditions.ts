@@ -1,0 +1,72 @@
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { propertyOf } from "../../utils/own.ts";
+
+/** What a skill needs to be of use; the names are those of `metadata.openclaw` in a `SKILL.md`. */
+export interface SkillConditions {
+  /** Offered whatever the other conditions say, on the systems of `os`. */
+  readonly always: boolean;
+  /** Values of `process.platform`; every system when empty. */
+  readonly os: readonly string[];
+  /** Programs that must all be in `PATH`. */
+  readonly bins: readonly string[];
+  /** Programs of which one must be in `PATH`. */
+  readonly anyBins: readonly string[];
+  /** Environment variables that must all have a value. */
+  readonly env: readonly string[];
+  /** Config keys, dotted, whose values must all be set and not false. */
+  readonly config: readonly string[];
+}
+
+/** What this machine and its config offer to skills. */
+export interface SkillMachine {
+  /** As `process.platform`. */
+  readonly platform: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly config: unknown;
+}
+
+/** Why a skill is of no use here; undefined when it is of use. Costs a few `access` calls a program. Never throws. */
+export async function unmetCondition(needs: SkillConditions, machine: SkillMachine): Promise<string | undefined> {
+  const { os, always, bins, anyBins, env, config } = needs;
+  if (os.length > 0 && !os.includes(machine.platform)) return `it is for ${os.join(", ")}, this is ${machine.platform}`;
+  if (always) return undefined;
+  const variable = env.find((name) => !machine.env[name]?.trim());
+  if (variable !== undefined) return `it needs the environment variable ${variable}`;
+  const key = config.find((path) => !isSet(machine.config, path));
+  if (key !== undefined) return `it needs the config key ${key}`;
+  const missing = await missingPrograms([...bins, ...anyBins], machine);
+  const program = bins.find((name) => missing.has(name));
+  if (program !== undefined) return `it needs the program ${program} in PATH`;
+  const hasNone = anyBins.length > 0 && anyBins.every((name) => missing.has(name));
+  return hasNone ? `it needs one of the programs ${anyBins.join(", ")} in PATH` : undefined;
+}
+
+function isSet(config: unknown, path: string): boolean {
+  const value = path.split(".").reduce<unknown>((at, key) => propertyOf(at, key), config);
+  return value !== undefined && value !== null && value !== false && value !== "" && value !== 0;
+}
+
+async function missingPrograms(names: readonly string[], machine: SkillMachine): Promise<ReadonlySet<string>> {
+  const found = await Promise.all(names.map((name) => isInPath(name, machine)));
+  return new Set(names.filter((_name, index) => found[index] === false));
+}
+
+async function isInPath(name: string, { env, platform }: SkillMachine): Promise<boolean> {
+  // A name with a separator would lead out of PATH.
+  if (/[/\\]/.test(name) || name === "") return false;
+  const endings = platform === "win32" ? (env["PATHEXT"] ?? ".EXE;.CMD;.BAT;.COM").split(";") : [""];
+  const directories = (env["PATH"] ?? "").split(delimiter).filter((directory) => directory !== "");
+  for (const directory of directories) {
+    for (const ending of endings) {
+      if (await isExecutable(join(directory, name + ending))) return true;
+    }
+  }
+  return false;
+}
+
+const isExecutable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );

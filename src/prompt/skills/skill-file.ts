@@ -1,0 +1,75 @@
+import { readFile, stat } from "node:fs/promises";
+import { errorCode } from "../../utils/missing.ts";
+import { parseFrontmatter } from "./frontmatter.ts";
+import { type SkillMetadata, skillMetadata } from "./skill-metadata.ts";
+
+/** A skill as the model sees it in the list. */
+export interface SkillSummary {
+  readonly name: string;
+  /** When to use it. */
+  readonly description: string;
+  /** Absolute path of its `SKILL.md`. */
+  readonly location: string;
+}
+
+/** What is in a `SKILL.md`. */
+export interface SkillFile extends SkillSummary, SkillMetadata {
+  /** False with `disable-model-invocation: true`: only people may call for it. */
+  readonly isForModel: boolean;
+}
+
+/** A `SKILL.md` that the model is not offered, and why. */
+export interface BadSkill {
+  readonly location: string;
+  readonly reason: string;
+}
+
+const MAX_DESCRIPTION = 1024;
+
+interface CachedSkill {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly read: SkillFile | BadSkill;
+}
+
+const cache = new Map<string, CachedSkill>();
+
+function readSource(location: string, source: string): SkillFile | BadSkill {
+  const front = parseFrontmatter(source);
+  if (front === undefined) {
+    return { location, reason: "it does not begin with frontmatter between two lines of ---" };
+  }
+  const name = front["name"]?.trim() ?? "";
+  const description = front["description"]?.replaceAll(/\s+/g, " ").trim() ?? "";
+  if (name === "" || description === "") {
+    return { location, reason: `its frontmatter has no ${name === "" ? "name" : "description"}` };
+  }
+  const metadata = skillMetadata(source);
+  if (metadata === undefined) return { location, reason: "its metadata cannot be read; write it as JSON" };
+  const isForModel = front["disable-model-invocation"]?.toLowerCase() !== "true";
+  return { name, description: description.slice(0, MAX_DESCRIPTION), location, isForModel, ...metadata };
+}
+
+/** A `SKILL.md` of at most `maxBytes`; undefined when there is none. Reads it again only after a change. Never throws. */
+export async function readSkill(location: string, maxBytes: number): Promise<SkillFile | BadSkill | undefined> {
+  try {
+    const found = await stat(location);
+    const { mtimeMs, size } = found;
+    if (size > maxBytes || !found.isFile()) {
+      return {
+        location,
+        reason: `it is not a regular file of at most ${maxBytes} bytes (skills.limits.maxSkillFileBytes)`,
+      };
+    }
+    const known = cache.get(location);
+    if (known?.mtimeMs === mtimeMs && known.size === size) return known.read;
+    const read = readSource(location, await readFile(location, "utf8"));
+    cache.set(location, { mtimeMs, size, read });
+    return read;
+  } catch (error) {
+    cache.delete(location);
+    const code = errorCode(error) ?? String(error);
+    // A folder without a SKILL.md is no skill; that is no fault.
+    return code === "ENOENT" || code === "ENOTDIR" ? undefined : { location, reason: `it cannot be read (${code})` };
+  }
+}

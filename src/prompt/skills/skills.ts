@@ -1,0 +1,169 @@
+import { readdir } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { errorCode } from "../../utils/missing.ts";
+import { BUILT_IN, type TextPart } from "../parts.ts";
+import { type SkillMachine, unmetCondition } from "./skill-conditions.ts";
+import { type BadSkill, readSkill, type SkillFile, type SkillSummary } from "./skill-file.ts";
+
+/** How many skills are looked at and offered. The numbers are those of other gateways of this kind. */
+export interface SkillLimits {
+  /** Folders of one directory that are looked at, in the order of their names. */
+  readonly maxCandidatesPerRoot: number;
+  /** Skills that one directory may give. */
+  readonly maxSkillsLoadedPerSource: number;
+  readonly maxSkillsInPrompt: number;
+  /** Characters of all entries of the list together. */
+  readonly maxSkillsPromptChars: number;
+  readonly maxSkillFileBytes: number;
+}
+
+export const SKILL_LIMITS: SkillLimits = {
+  maxCandidatesPerRoot: 300,
+  maxSkillsLoadedPerSource: 200,
+  maxSkillsInPrompt: 150,
+  maxSkillsPromptChars: 18_000,
+  maxSkillFileBytes: 256_000,
+};
+
+export interface SkillSources {
+  readonly workspace: string;
+  readonly stateDir: string;
+  readonly bundledDir: string;
+  readonly extraDirs: readonly string[];
+  /** Names that may be seen; all when unset. */
+  readonly only?: readonly string[];
+  /** Names that are switched off. */
+  readonly hidden?: ReadonlySet<string>;
+  /** Names of bundled skills that may be seen; all when unset or empty. */
+  readonly allowBundled?: readonly string[];
+  readonly machine: SkillMachine;
+  /** `SKILL_LIMITS` when unset. */
+  readonly limits?: SkillLimits;
+}
+
+type Told = (bad: BadSkill) => void;
+
+async function readDirectory(directory: string, limits: SkillLimits): Promise<readonly (SkillFile | BadSkill)[]> {
+  let names: string[];
+  try {
+    names = await readdir(directory);
+  } catch (error) {
+    const code = errorCode(error) ?? String(error);
+    return code === "ENOENT" || code === "ENOTDIR" ? [] : [{ location: directory, reason: `cannot be read (${code})` }];
+  }
+  const { maxCandidatesPerRoot: most, maxSkillFileBytes } = limits;
+  const all = names.filter((name) => !name.startsWith(".")).toSorted();
+  const read = await Promise.all(
+    all.slice(0, most).map((name) => readSkill(join(directory, name, "SKILL.md"), maxSkillFileBytes)),
+  );
+  const found = read.filter((skill) => skill !== undefined);
+  const reason = `only ${most} of its ${all.length} entries are looked at (skills.limits.maxCandidatesPerRoot)`;
+  return all.length > most ? [...found, { location: directory, reason }] : found;
+}
+
+const isBad = (read: SkillFile | BadSkill): read is BadSkill => "reason" in read;
+
+/** The skills of one directory; `told` hears of those that cannot be used and of those that are too many. */
+async function skillsIn(directory: string, limits: SkillLimits, told: Told): Promise<readonly SkillFile[]> {
+  const read = await readDirectory(directory, limits);
+  for (const bad of read.filter(isBad)) told(bad);
+  const skills = read.filter((one): one is SkillFile => !isBad(one));
+  const most = limits.maxSkillsLoadedPerSource;
+  const reason = `its directory has more than ${most} skills (skills.limits.maxSkillsLoadedPerSource)`;
+  for (const { location } of skills.slice(most)) told({ location, reason });
+  return skills.slice(0, most);
+}
+
+/**
+ * The skills of all sources by name; a later source takes the place of an earlier one: extra directories, bundled,
+ * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, those of later sources go first.
+ * `told` hears of each that the model is not offered, unless the config or the skill itself hides it. Costs a `stat` a
+ * skill while nothing changes. Never throws.
+ */
+export async function loadSkills(
+  sources: SkillSources,
+  told: Told = () => undefined,
+): Promise<readonly SkillSummary[]> {
+  const limits = sources.limits ?? SKILL_LIMITS;
+  const directories = [
+    ...sources.extraDirs,
+    sources.bundledDir,
+    join(sources.stateDir, "skills"),
+    join(sources.workspace, "skills"),
+  ];
+  const read = await Promise.all(directories.map((directory) => skillsIn(directory, limits, told)));
+  const found = new Map<string, SkillFile & { readonly rank: number }>();
+  for (const [rank, skills] of read.entries()) {
+    const seen = skills.filter((skill) => isSeen(skill, sources) && !isLeftOut(skill, sources));
+    for (const skill of seen) found.set(skill.name, { ...skill, rank });
+  }
+  const usable = await whatIsUsable([...found.values()], sources.machine, told);
+  const byRank = usable.filter((skill) => skill.isForModel).toSorted((a, b) => b.rank - a.rank || byName(a, b));
+  return whatFits(byRank, limits, told).toSorted(byName);
+}
+
+const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? -1 : 1);
+
+async function whatIsUsable<T extends SkillFile>(
+  skills: readonly T[],
+  machine: SkillMachine,
+  told: Told,
+): Promise<readonly T[]> {
+  const reasons = await Promise.all(skills.map((skill) => unmetCondition(skill.needs, machine)));
+  return skills.filter(({ location }, index) => {
+    const reason = reasons[index];
+    if (reason !== undefined) told({ location, reason });
+    return reason === undefined;
+  });
+}
+
+/** From the first on, as many as the list in the prompt may hold. */
+function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, told: Told): readonly SkillSummary[] {
+  const fitting: SkillSummary[] = [];
+  let chars = 0;
+  for (const { name, description, location } of skills) {
+    const skill = { name, description, location };
+    const size = skillLines(skill).length + 1;
+    const isTooMany = fitting.length >= limits.maxSkillsInPrompt;
+    if (isTooMany || chars + size > limits.maxSkillsPromptChars) {
+      const limit = isTooMany ? "maxSkillsInPrompt" : "maxSkillsPromptChars";
+      told({ location, reason: `the list of skills is full (skills.limits.${limit} is ${limits[limit]})` });
+      continue;
+    }
+    chars += size;
+    fitting.push(skill);
+  }
+  return fitting;
+}
+
+/** One of the gateway's own that the config does not name, where it names any. */
+const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
+  allowBundled.length > 0 && location.startsWith(join(bundledDir, sep)) && !allowBundled.includes(name);
+
+const isSeen = ({ name, key }: SkillFile, { only, hidden }: SkillSources): boolean =>
+  (only === undefined || only.includes(name)) && hidden?.has(name) !== true && hidden?.has(key ?? name) !== true;
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+const skillLines = (skill: SkillSummary): string =>
+  [
+    "  <skill>",
+    `    <name>${escapeXml(skill.name)}</name>`,
+    `    <description>${escapeXml(skill.description)}</description>`,
+    `    <location>${escapeXml(skill.location)}</location>`,
+    "  </skill>",
+  ].join("\n");
+
+/** The list for the system prompt below its heading, a piece for each skill. */
+export function skillParts(heading: string, skills: readonly SkillSummary[]): readonly TextPart[] {
+  return [
+    { name: "skills", source: BUILT_IN, text: `${heading}\n<available_skills>` },
+    ...skills.map((skill, index) => ({
+      name: `skill ${skill.name}`,
+      source: skill.location,
+      text: `${skillLines(skill)}${index === skills.length - 1 ? "\n</available_skills>" : ""}`,
+    })),
+  ];
+}

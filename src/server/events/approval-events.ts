@@ -1,0 +1,34 @@
+import type { GatewayEvent } from "../../types/method.ts";
+import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
+
+/** A waiting command in the protocol's words. */
+export function showApproval(approval: Approval): Record<string, unknown> {
+  const { id, command, cwd, reason, agentId, sessionKey, runId, principal, chat, files, allowance } = approval;
+  return {
+    id,
+    request: {
+      command,
+      cwd,
+      reason,
+      agentId,
+      sessionKey,
+      runId,
+      host: "gateway",
+      ask: "on-miss",
+      principal,
+      chat,
+      files,
+      allowedDecisions: ["allow-once", ...(allowance === undefined ? [] : ["allow-always"]), "deny"],
+    },
+    createdAtMs: approval.createdAt,
+    expiresAtMs: approval.expiresAt,
+  };
+}
+
+export function approvalRequested(approval: Approval): GatewayEvent {
+  return { event: "exec.approval.requested", payload: showApproval(approval), scope: "operator.approvals" };
+}
+
+export function approvalResolved(end: { id: string; decision: ApprovalDecision; ts: number }): GatewayEvent {
+  return { event: "exec.approval.resolved", payload: end, scope: "operator.approvals" };
+}

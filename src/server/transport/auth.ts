@@ -1,0 +1,117 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../types/clock.ts";
+import type { Secret } from "../../types/secret.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+import type { AccessOptions, RateLimit } from "../options.ts";
+import { countedAs, Peers, type Peer } from "./peer.ts";
+
+export type Verdict =
+  | { readonly kind: "ok" }
+  | { readonly kind: "missing" }
+  | { readonly kind: "wrong"; readonly what: "token" | "password" }
+  | { readonly kind: "locked"; readonly retryAfterMs: number };
+
+export interface Credentials {
+  readonly token?: string | undefined;
+  readonly password?: string | undefined;
+}
+
+type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "trustedProxies">;
+
+/**
+ * Judges credentials. Whoever shows too many wrong ones is locked out, also with the right ones, for they could be guessed
+ * in the meantime. A token that nobody can guess is let in even then: otherwise anybody who shares the operator's address
+ * could keep the operator out.
+ */
+export class Gate {
+  readonly peers: Peers;
+  readonly #options: GateOptions;
+  readonly #attempts: Attempts;
+
+  constructor(options: GateOptions, clock: Clock) {
+    this.peers = new Peers(options.trustedProxies ?? []);
+    this.#options = options;
+    this.#attempts = new Attempts(options.rateLimit, clock);
+  }
+
+  /** The right credentials forgive no wrong ones: whose those were is not known. They are forgotten with time. */
+  judge(given: Credentials, peer: Peer): Verdict {
+    const name = countedAs(peer);
+    const retryAfterMs = this.#attempts.lockedFor(name);
+    if (retryAfterMs > 0) return this.#isBeyondGuessing(given) ? { kind: "ok" } : { kind: "locked", retryAfterMs };
+    const verdict = this.#compare(given);
+    if (verdict.kind === "wrong") this.#attempts.fail(name);
+    return verdict;
+  }
+
+  /** A token and a password alike may come as a bearer. */
+  judgeBearer(bearer: string | undefined, peer: Peer): Verdict {
+    return this.judge({ token: bearer, password: bearer }, peer);
+  }
+
+  #isBeyondGuessing({ token }: Credentials): boolean {
+    if (token === undefined || !isSame(token, this.#options.token)) return false;
+    return token.length >= UNGUESSABLE.characters && new Set(token).size >= UNGUESSABLE.different;
+  }
+
+  #compare({ token, password }: Credentials): Verdict {
+    if (!token && !password) return { kind: "missing" };
+    const isToken = token !== undefined && isSame(token, this.#options.token);
+    const expected = this.#options.password;
+    const isPassword = password !== undefined && expected !== undefined && isSame(password, expected);
+    return isToken || isPassword ? { kind: "ok" } : { kind: "wrong", what: token ? "token" : "password" };
+  }
+}
+
+/** 32 characters of hexadecimal are 128 bits; the gateway's own token has 43 characters of base64. */
+const UNGUESSABLE = { characters: 32, different: 10 } as const;
+
+/** Takes the same time whatever the difference, also in length. */
+export function isSame(given: string, secret: Secret): boolean {
+  const expected = secret.reveal();
+  return timingSafeEqual(digest(given), digest(expected)) && expected.length > 0;
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+interface Record {
+  readonly fails: readonly number[];
+  readonly lockedUntil: number;
+}
+
+const MAX_ADDRESSES = 10_000;
+
+/** Counts wrong credentials per remote address in a sliding window. */
+export class Attempts {
+  readonly #limit: RateLimit;
+  readonly #clock: Clock;
+  readonly #records = new Map<string, Record>();
+
+  constructor(limit: RateLimit, clock: Clock) {
+    this.#limit = limit;
+    this.#clock = clock;
+  }
+
+  lockedFor(address: string): number {
+    return Math.max(0, (this.#records.get(address)?.lockedUntil ?? 0) - this.#clock.now());
+  }
+
+  fail(address: string): void {
+    const now = this.#clock.now();
+    const recent = (this.#records.get(address)?.fails ?? []).filter((at) => at > now - this.#limit.windowMs);
+    const fails = [...recent, now];
+    const isOver = fails.length >= this.#limit.maxAttempts;
+    this.#records.delete(address);
+    this.#records.set(
+      address,
+      isOver ? { fails: [], lockedUntil: now + this.#limit.lockoutMs } : { fails, lockedUntil: 0 },
+    );
+    // An attacker with ten thousand addresses is past what this can stop.
+    forgetOldest(this.#records, MAX_ADDRESSES);
+  }
+}
+
+/** The bearer of an `authorization` header. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^bearer\s+(\S+)\s*$/i.exec(header ?? "")?.[1];
+}

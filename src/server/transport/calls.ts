@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { MethodError, type Caller, type Method } from "../../types/method.ts";
+import { OpenClawError, withFix } from "../../types/errors.ts";
+import type { Log } from "../../types/log.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { errorShape, problemsOf, type Answer, type RequestFrame } from "./frames.ts";
+import { hasScope, missingScope } from "./scopes.ts";
+
+const MAX_REMEMBERED = 2_000;
+
+interface Remembered {
+  /** Of the params: another request under the same key must not get this one's answer. */
+  readonly print: string;
+  readonly answer: Promise<unknown>;
+}
+
+/** The methods by name, each with its scope checked and a repeated idempotency key answered from memory. */
+export class Calls {
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #log: Log;
+
+  constructor(methods: readonly Method[], log: Log) {
+    this.#methods = new Map(methods.map((method) => [method.name, method]));
+    this.#log = log;
+  }
+
+  names(): string[] {
+    return [...this.#methods.keys()].toSorted();
+  }
+
+  /** Never rejects. */
+  async answer(frame: RequestFrame, caller: Caller): Promise<Answer> {
+    try {
+      const payload = await this.#run(frame, caller);
+      return { ok: true, payload: payload ?? {} };
+    } catch (error) {
+      return { ok: false, error: errorShape(this.#translate(error, frame)) };
+    }
+  }
+
+  async #run(frame: RequestFrame, caller: Caller): Promise<unknown> {
+    const method = this.#methods.get(frame.method);
+    if (method === undefined) throw new MethodError("INVALID_REQUEST", `unknown method: ${frame.method}`);
+    if (!hasScope(caller.scopes, method.scope)) throw missingScope(method.scope);
+    const params = frame.params ?? {};
+    const checked = method.params.safeParse(params);
+    if (!checked.success) {
+      throw new MethodError("INVALID_REQUEST", `invalid ${method.name} params: ${problemsOf(checked.error)}`);
+    }
+    const key = keyOf(method, params);
+    const run = () => method.run(params, caller);
+    return key === undefined ? run() : this.#once(key, JSON.stringify(params), run);
+  }
+
+  // A failed call did not happen, so the same key may try again.
+  #once(key: string, params: string, run: () => Promise<unknown>): Promise<unknown> {
+    const known = this.#remembered.get(key);
+    const print = createHash("sha256").update(params).digest("base64");
+    if (known !== undefined && known.print !== print) throw keyTaken();
+    this.#remembered.delete(key);
+    const answer = known?.answer ?? run();
+    this.#remembered.set(key, { print, answer });
+    if (known === undefined) answer.catch(() => this.#remembered.delete(key));
+    forgetOldest(this.#remembered, MAX_REMEMBERED);
+    return answer;
+  }
+
+  #translate(error: unknown, frame: RequestFrame): MethodError {
+    if (error instanceof MethodError) return error;
+    if (error instanceof OpenClawError) {
+      const { code, fix } = error;
+      return new MethodError("UNAVAILABLE", withFix(error), { details: { code, fix } });
+    }
+    this.#log.error("method failed", { method: frame.method, request: frame.id, error });
+    return new MethodError("UNAVAILABLE", `${frame.method} failed inside the gateway; its log has the cause`);
+  }
+}
+
+const keyTaken = () =>
+  new MethodError("INVALID_REQUEST", "this idempotency key was used for another request", {
+    details: { code: "IDEMPOTENCY_KEY_REUSED" },
+  });
+
+function keyOf(method: Method, params: unknown): string | undefined {
+  if (method.idempotencyKey === undefined || typeof params !== "object" || params === null) return undefined;
+  const value = new Map(Object.entries(params)).get(method.idempotencyKey);
+  return typeof value === "string" && value !== "" ? `${method.name}\n${value}` : undefined;
+}

@@ -1,0 +1,103 @@
+import type { Caller } from "../../types/method.ts";
+import { encodeEvent, frameOf, mergeDeltas, type EncodedEvent } from "../events/deltas.ts";
+import { encodeAnswer, POLICY, type Answer } from "./frames.ts";
+
+/** What a connection needs of its socket; `ws` has it. */
+export interface FrameSocket {
+  readonly bufferedAmount: number;
+  /** Calls back when the text has left this process, or failed to. */
+  send(text: string, sent: () => void): void;
+  close(code: number, reason: string): void;
+}
+
+export interface BufferLimits {
+  /** Above it deltas are merged instead of sent. */
+  readonly mergeAbove: number;
+  /** Above it the connection is closed. */
+  readonly closeAbove: number;
+}
+
+const LIMITS: BufferLimits = { mergeAbove: 1_048_576, closeAbove: POLICY.maxBufferedBytes };
+
+/** The outgoing side of one client. A slow one costs at most `closeAbove` bytes and delays nobody. */
+export class Connection {
+  readonly id: string;
+  readonly since: number;
+  /** Set by the handshake. */
+  caller: Caller | undefined;
+  readonly #socket: FrameSocket;
+  readonly #limits: BufferLimits;
+  #waiting: EncodedEvent[] = [];
+  #waitingBytes = 0;
+  #seq = 0;
+  #isClosed = false;
+
+  constructor(id: string, socket: FrameSocket, since: number, limits: BufferLimits = LIMITS) {
+    this.id = id;
+    this.since = since;
+    this.#socket = socket;
+    this.#limits = limits;
+  }
+
+  answer(id: string, answer: Answer): void {
+    this.#send(encodeAnswer(id, answer));
+  }
+
+  /** Before the handshake events carry no number. */
+  challenge(nonce: string, ts: number): void {
+    this.#send(`${encodeEvent({ event: "connect.challenge", payload: { nonce, ts } }).head}}`);
+  }
+
+  publish(encoded: EncodedEvent): void {
+    if (this.#isClosed) return;
+    const isFree = this.#waiting.length === 0 && this.#socket.bufferedAmount <= this.#limits.mergeAbove;
+    if (isFree) this.#number(encoded);
+    else this.#wait(encoded);
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#waiting = [];
+    this.#socket.close(code, reason);
+  }
+
+  #wait(encoded: EncodedEvent): void {
+    const at =
+      encoded.mergeKey === undefined ? -1 : this.#waiting.findIndex((item) => item.mergeKey === encoded.mergeKey);
+    const earlier = this.#waiting[at];
+    if (earlier !== undefined) {
+      this.#waiting.splice(at, 1);
+      this.#waitingBytes -= earlier.head.length;
+    }
+    const item = earlier === undefined ? encoded : mergeDeltas(earlier, encoded);
+    this.#waiting.push(item);
+    this.#waitingBytes += item.head.length;
+    this.#guard();
+  }
+
+  #drain(): void {
+    while (this.#socket.bufferedAmount <= this.#limits.mergeAbove) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#waitingBytes -= next.head.length;
+      this.#number(next);
+    }
+  }
+
+  // Numbered when it leaves, so that a merged event leaves no gap.
+  #number(encoded: EncodedEvent): void {
+    this.#seq += 1;
+    this.#send(frameOf(encoded, this.#seq));
+  }
+
+  #send(text: string): void {
+    if (this.#isClosed) return;
+    this.#socket.send(text, () => this.#drain());
+    this.#guard();
+  }
+
+  #guard(): void {
+    if (this.#socket.bufferedAmount + this.#waitingBytes > this.#limits.closeAbove) this.close(1008, "slow consumer");
+  }
+}

@@ -1,0 +1,84 @@
+import type { Caller } from "../../types/method.ts";
+import type { Gate } from "./auth.ts";
+import type { Calls } from "./calls.ts";
+import { POLICY, PROTOCOL } from "./frames.ts";
+import type { Hub } from "./hub.ts";
+import type { ServerOptions } from "../options.ts";
+import type { Presence } from "./presence.ts";
+import type { SocketRoom } from "./socket.ts";
+
+const OWN_EVENTS = [
+  "connect.challenge",
+  "chat",
+  "agent",
+  "presence",
+  "tick",
+  "shutdown",
+  "exec.approval.requested",
+  "exec.approval.resolved",
+  "pairing.resolved",
+  "sessions.changed",
+  "session.message",
+];
+
+interface Parts {
+  readonly calls: Calls;
+  readonly hub: Hub;
+  readonly presence: Presence;
+  readonly gate: Gate;
+}
+
+/** What a socket meets: who may come in, what it is told, and who is told of it. */
+export function greeter(options: ServerOptions, parts: Parts): SocketRoom {
+  const { calls, hub, presence, gate } = parts;
+  const tell = () => hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
+  return {
+    gate,
+    calls,
+    clock: options.clock,
+    log: options.log,
+    ...(options.handshakeMs !== undefined && { handshakeMs: options.handshakeMs }),
+    hello: (caller) => hello(options, parts, caller),
+    joined(connection, params, address) {
+      presence.join(connection, params, address);
+      tell();
+      hub.add(connection);
+      const { id, mode } = params.client;
+      options.log.info("client connected", { connection: connection.id, client: id, mode, address });
+    },
+    left(connection) {
+      hub.remove(connection);
+      presence.leave(connection);
+      tell();
+      options.log.info("client left", { connection: connection.id });
+    },
+  };
+}
+
+function hello(options: ServerOptions, { calls, presence }: Parts, caller: Caller): Record<string, unknown> {
+  return {
+    type: "hello-ok",
+    protocol: PROTOCOL,
+    server: { version: options.version, connId: caller.connId },
+    features: {
+      methods: calls.names(),
+      events: [...new Set([...OWN_EVENTS, ...options.eventNames])].toSorted(),
+      capabilities: [],
+    },
+    snapshot: {
+      presence: presence.list(),
+      health: {},
+      stateVersion: { presence: presence.version, health: 1 },
+      uptimeMs: Math.round(process.uptime() * 1000),
+      authMode: "token",
+      sessionDefaults: sessionDefaults(options),
+      ...options.snapshot(),
+    },
+    auth: { role: "operator", scopes: [...caller.scopes] },
+    policy: POLICY,
+  };
+}
+
+function sessionDefaults({ defaultAgent, resolveSessionKey }: ServerOptions) {
+  return { defaultAgentId: defaultAgent, mainKey: "main", mainSessionKey: resolveSessionKey("main") };
+}

@@ -1,0 +1,116 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { bearerOf, type Gate, type Verdict } from "./auth.ts";
+import type { ServerOptions, WebhookPaths } from "../options.ts";
+import { hasTokenInQuery, isHostAllowed, isLoopbackName, TOKEN_IN_QUERY } from "./origin.ts";
+import { servePage } from "../page.ts";
+import { isLoopback } from "./peer.ts";
+import { background } from "../../utils/background.ts";
+
+/** Sockets to this host alone: not every browser counts them as `'self'`. */
+function contentSecurityPolicy(host: string | undefined): string {
+  const sockets = /^[\w.:[\]-]+$/.test(host ?? "") ? ` ws://${host} wss://${host}` : "";
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src 'self'${sockets}`,
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const SECURITY_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+  // A site that opens the page gets no hold of its window.
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+type HttpOptions = Pick<
+  ServerOptions,
+  "host" | "allowedOrigins" | "pageDir" | "ready" | "metrics" | "log" | "webhooks"
+>;
+
+/** What every request meets first, and the routes that need no agent. */
+export function serveBasics(app: FastifyInstance, options: HttpOptions, gate: Gate): void {
+  if (options.webhooks) serveWebhooks(app, options.webhooks, gate);
+  guardRequests(app, options);
+  app.get("/healthz", () => ({ ok: true }));
+  app.get("/readyz", (request, reply) => {
+    const ready = options.ready();
+    // What is wrong may name files and hosts of this machine.
+    const problems = isTrusted(request, gate).kind === "ok" ? { problems: ready.problems } : {};
+    return reply.code(ready.ok ? 200 : 503).send({ ok: ready.ok, ...problems });
+  });
+  app.get("/metrics", (request, reply) => {
+    const verdict = isTrusted(request, gate);
+    if (verdict.kind !== "ok") return refuseText(reply, verdict);
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(options.metrics());
+  });
+  servePage(app, options.pageDir);
+}
+
+/** Before all else: platforms come under any host name, and with query parameters of their own. */
+function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: Gate): void {
+  app.addHook("onRequest", (request, reply, next) => {
+    const [path = "/"] = request.url.split("?");
+    if (!webhooks.has(path)) return next();
+    reply.hijack();
+    background("webhook", webhooks.take(path, request.raw, reply.raw, peers.of(request)));
+  });
+}
+
+function guardRequests(app: FastifyInstance, options: HttpOptions): void {
+  app.addHook("onRequest", (request, reply, next) => {
+    reply.headers({ ...SECURITY_HEADERS, "content-security-policy": contentSecurityPolicy(request.headers.host) });
+    const refusal = judgeAddress({ url: request.url, host: request.headers.host }, options);
+    if (refusal === undefined && !request.is404) next();
+    // At once: nobody may make the gateway gather a body that no route wants.
+    else if (refusal === undefined) void sendNotFound(reply.header("connection", "close"));
+    else void reply.code(refusal.status).type("text/plain; charset=utf-8").send(refusal.text);
+  });
+  app.setNotFoundHandler((_request, reply) => sendNotFound(reply));
+}
+
+const sendNotFound = (reply: FastifyReply): FastifyReply =>
+  reply.code(404).type("text/plain; charset=utf-8").send("Not found.\n");
+
+/** Why a request is turned away before anything looks at it. The same for pages, calls and sockets. */
+export function judgeAddress(
+  request: { url: string; host: string | undefined },
+  options: Pick<ServerOptions, "host" | "allowedOrigins">,
+): { readonly status: 400 | 403; readonly text: string } | undefined {
+  if (!isHostAllowed(request.host, options.host, options.allowedOrigins)) {
+    return { status: 403, text: "This gateway is not known under that host name. Open it as http://127.0.0.1.\n" };
+  }
+  return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
+}
+
+/**
+ * Whether the request comes from this machine, by a loopback name. A proxy here makes strangers look local, so its mark
+ * counts as not local; so does another name, under which a browser may have been sent.
+ */
+function isLocal(request: FastifyRequest, gate: Gate): boolean {
+  const { address, isProxied } = gate.peers.of(request);
+  return isLoopback(address) && !isProxied && isLoopbackName(request.headers.host);
+}
+
+const isTrusted = (request: FastifyRequest, gate: Gate): Verdict =>
+  isLocal(request, gate) ? { kind: "ok" } : judgeRequest(request, gate);
+
+export function judgeRequest(request: FastifyRequest, gate: Gate): Verdict {
+  return gate.judgeBearer(bearerOf(request.headers.authorization), gate.peers.of(request));
+}
+
+function refuseText(reply: FastifyReply, verdict: Exclude<Verdict, { kind: "ok" }>): FastifyReply {
+  if (verdict.kind === "locked") {
+    const seconds = Math.ceil(verdict.retryAfterMs / 1000);
+    return reply.code(429).header("retry-after", String(seconds)).send("Too many wrong tokens; wait.\n");
+  }
+  return reply.code(401).header("www-authenticate", "Bearer").send("The gateway's token is needed as a bearer.\n");
+}

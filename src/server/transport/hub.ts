@@ -1,0 +1,83 @@
+import type { SessionKey } from "../../types/ids.ts";
+import type { GatewayEvent } from "../../types/method.ts";
+import type { TranscriptUpdate } from "../../types/session.ts";
+import type { Connection } from "./connection.ts";
+import { encodeEvent } from "../events/deltas.ts";
+import { hasScope } from "./scopes.ts";
+
+/** Sessions whose messages one connection may follow. */
+export const MOST_FOLLOWED = 200;
+
+/** Every connection that has shaken hands. */
+export class Hub {
+  readonly #connections = new Map<string, Connection>();
+  readonly #muted = new Set<string>();
+  /** Sessions whose messages a connection follows. */
+  readonly #followed = new Map<string, Set<SessionKey>>();
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  add(connection: Connection): void {
+    this.#connections.set(connection.id, connection);
+  }
+
+  remove(connection: Connection): void {
+    this.#connections.delete(connection.id);
+    this.#muted.delete(connection.id);
+    this.#followed.delete(connection.id);
+  }
+
+  list(): readonly Connection[] {
+    return [...this.#connections.values()];
+  }
+
+  /** Whether `sessions.changed` goes to this connection; it does until told otherwise. */
+  followSessions(connId: string, follows: boolean): void {
+    if (follows) this.#muted.delete(connId);
+    else this.#muted.add(connId);
+  }
+
+  /** Whether `session.message` of a session goes to this connection. False: it follows as many as it may already. */
+  followMessages(connId: string, key: SessionKey, follows: boolean): boolean {
+    if (!this.#connections.has(connId)) return true;
+    const keys = this.#followed.get(connId) ?? new Set();
+    this.#followed.set(connId, keys);
+    if (follows && keys.size >= MOST_FOLLOWED && !keys.has(key)) return false;
+    if (follows) keys.add(key);
+    else keys.delete(key);
+    return true;
+  }
+
+  /** Tells the followers of a session that its transcript was written. */
+  tellTranscript({ key, file, entryId }: TranscriptUpdate, ts: number): void {
+    const followers = this.list().filter(({ id }) => this.#followed.get(id)?.has(key) === true);
+    if (followers.length === 0) return;
+    const message = entryId === undefined ? {} : { messageId: entryId };
+    const encoded = encodeEvent({
+      event: "session.message",
+      payload: { sessionKey: key, sessionFile: file, ...message, ts },
+    });
+    for (const connection of followers) connection.publish(encoded);
+  }
+
+  /** Tells the followers of the session list that a row is not what it was. */
+  tellSession(sessionKey: SessionKey, reason: "patch" | "reset" | "delete" | "run" | "compact", ts: number): void {
+    this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });
+  }
+
+  publish(event: GatewayEvent): void {
+    if (this.#connections.size === 0) return;
+    const encoded = encodeEvent(event);
+    for (const connection of this.#connections.values()) {
+      if (this.#wants(connection, event)) connection.publish(encoded);
+    }
+  }
+
+  #wants(connection: Connection, event: GatewayEvent): boolean {
+    if (event.event === "sessions.changed" && this.#muted.has(connection.id)) return false;
+    if (event.scope === undefined) return true;
+    return connection.caller !== undefined && hasScope(connection.caller.scopes, event.scope);
+  }
+}

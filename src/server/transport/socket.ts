@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
+import type { RawData, WebSocket } from "ws";
+import type { Clock } from "../../types/clock.ts";
+import type { Log } from "../../types/log.ts";
+import type { Caller } from "../../types/method.ts";
+import type { Gate } from "./auth.ts";
+import type { Calls } from "./calls.ts";
+import { Connection } from "./connection.ts";
+import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
+import { judgeConnect, type ConnectParams } from "./handshake.ts";
+import type { Peer } from "./peer.ts";
+import { background } from "../../utils/background.ts";
+
+const HANDSHAKE_MS = 10_000;
+/** Upgrade headers come over the same wire as the first frame. */
+const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
+
+export interface SocketRoom {
+  readonly gate: Gate;
+  readonly calls: Calls;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Milliseconds until a stranger is turned away. */
+  readonly handshakeMs?: number;
+  hello(caller: Caller): Record<string, unknown>;
+  /** After the handshake was answered. */
+  joined(connection: Connection, params: ConnectParams, address: string): void;
+  left(connection: Connection): void;
+}
+
+interface Wire {
+  readonly raw: Socket;
+  readonly peer: Peer;
+  /** To be called when the socket is a stranger's no more. */
+  settled(): void;
+}
+
+/** Serves one upgraded socket until it closes: challenge, handshake, then requests in any number at once. */
+export function serveSocket(socket: WebSocket, wire: Wire, room: SocketRoom): void {
+  const connection = new Connection(randomUUID(), textSocket(socket), room.clock.now());
+  const unguard = guardFirstBytes(socket, wire.raw);
+  const cancelTimeout = room.clock.after(room.handshakeMs ?? HANDSHAKE_MS, () =>
+    connection.close(1008, "handshake timeout"),
+  );
+  const settle = () => {
+    unguard();
+    cancelTimeout();
+    wire.settled();
+  };
+  socket.on("message", (data, isBinary) => {
+    const text = isBinary ? undefined : textOf(data);
+    if (text === undefined) return connection.close(1003, "text frames only");
+    if (connection.caller !== undefined) return serveFrame(text, connection, room);
+    if (Buffer.byteLength(text) > MAX_FIRST_FRAME) return connection.close(1009, "first frame is too large");
+    if (shakeHands(text, connection, wire.peer, room)) settle();
+  });
+  // `close` follows every error, and says enough.
+  socket.on("error", (error) => room.log.debug("socket failed", { connection: connection.id, error: error.message }));
+  socket.on("close", () => {
+    settle();
+    if (connection.caller !== undefined) room.left(connection);
+  });
+  connection.challenge(randomUUID(), room.clock.now());
+}
+
+function textSocket(socket: WebSocket) {
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (text: string, sent: () => void) => socket.send(text, sent),
+    close: (code: number, reason: string) => socket.close(code, reason),
+  };
+}
+
+/** Ends a stranger that sends more than a handshake can need, before it is gathered in memory. */
+function guardFirstBytes(socket: WebSocket, raw: Socket): () => void {
+  const start = raw.bytesRead;
+  const check = () => {
+    if (raw.bytesRead - start > MAX_FIRST_BYTES) socket.terminate();
+  };
+  raw.on("data", check);
+  return () => raw.off("data", check);
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString("utf8");
+  return Buffer.isBuffer(data) ? data.toString("utf8") : Buffer.from(data).toString("utf8");
+}
+
+/** True when the caller is in. */
+function shakeHands(text: string, connection: Connection, peer: Peer, room: SocketRoom): boolean {
+  const parsed = parseFrame(text);
+  if (parsed.kind === "invalid") return refuse(connection, parsed.id, parsed.error.message);
+  const { frame } = parsed;
+  if (frame.method !== "connect") {
+    return refuse(connection, frame.id, "invalid handshake: the first request must be connect");
+  }
+  const result = judgeConnect(frame.params, { connId: connection.id, peer }, room.gate);
+  if (result.kind === "refused") {
+    room.log.warn("connection refused", { address: peer.address, reason: result.error.message });
+    connection.answer(frame.id, { ok: false, error: result.error });
+    connection.close(result.closeCode, result.closeReason);
+    return false;
+  }
+  connection.caller = result.caller;
+  connection.answer(frame.id, { ok: true, payload: room.hello(result.caller) });
+  room.joined(connection, result.params, peer.address);
+  return true;
+}
+
+function refuse(connection: Connection, id: string, message: string): boolean {
+  connection.answer(id, { ok: false, error: { code: "INVALID_REQUEST", message } });
+  connection.close(1008, message.slice(0, 120));
+  return false;
+}
+
+function serveFrame(text: string, connection: Connection, room: SocketRoom): void {
+  const parsed = parseFrame(text);
+  if (parsed.kind === "invalid") {
+    connection.answer(parsed.id, { ok: false, error: parsed.error });
+    return;
+  }
+  background("request", answerRequest(parsed.frame, connection, room), room.log);
+}
+
+async function answerRequest(frame: RequestFrame, connection: Connection, room: SocketRoom): Promise<void> {
+  if (connection.caller === undefined) return;
+  connection.answer(frame.id, await room.calls.answer(frame, connection.caller));
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, Server as HttpServer } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { POLICY } from "./frames.ts";
+import { judgeAddress } from "./http.ts";
+import type { ServerOptions } from "../options.ts";
+import { isOriginAllowed } from "./origin.ts";
+import { countedAs } from "./peer.ts";
+import { serveSocket, type SocketRoom } from "./socket.ts";
+import { Strangers } from "./strangers.ts";
+
+const KEEP_ALIVE_MS = 60_000;
+
+interface Refusal {
+  readonly status: 400 | 403 | 503;
+  readonly text: string;
+}
+
+/** Takes WebSocket upgrades on any path of an HTTP server. The returned function turns every later one away. */
+export function acceptSockets(
+  http: HttpServer,
+  options: Pick<ServerOptions, "host" | "allowedOrigins" | "log">,
+  room: SocketRoom,
+): { readonly sockets: WebSocketServer; stop(): void } {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: POLICY.maxPayload,
+    perMessageDeflate: false,
+    clientTracking: true,
+  });
+  const strangers = new Strangers();
+  let isStopped = false;
+  http.on("upgrade", (request: IncomingMessage, raw: Socket, head: Buffer) => {
+    const peer = room.gate.peers.of(request);
+    const refusal = isStopped ? BUSY : judgeUpgrade(request, options);
+    if (refusal !== undefined) {
+      const { address } = peer;
+      options.log.warn("upgrade refused", { address, origin: request.headers.origin, why: refusal.text.trim() });
+      refuseUpgrade(raw, refusal);
+      return;
+    }
+    const settled = strangers.admit(countedAs(peer), () => {
+      options.log.warn("a socket that did not say who it is gave way to a new one", { address: peer.address });
+      raw.destroy();
+    });
+    // A client whose network went away says no goodbye; the kernel asks whether it is still there.
+    raw.setKeepAlive(true, KEEP_ALIVE_MS);
+    raw.once("close", settled);
+    sockets.handleUpgrade(request, raw, head, (socket) => {
+      serveSocket(socket, { raw, peer, settled }, room);
+    });
+  });
+  return { sockets, stop: () => (isStopped = true) };
+}
+
+const BUSY: Refusal = { status: 503, text: "The gateway takes no new connections now.\n" };
+
+function judgeUpgrade(
+  request: IncomingMessage,
+  options: Pick<ServerOptions, "host" | "allowedOrigins">,
+): Refusal | undefined {
+  const { host, origin } = request.headers;
+  const refusal = judgeAddress({ url: request.url ?? "/", host }, options);
+  if (refusal !== undefined) return refusal;
+  if (isOriginAllowed(origin, host, options.allowedOrigins)) return undefined;
+  return { status: 403, text: "This origin is not in gateway.controlUi.allowedOrigins.\n" };
+}
+
+const REASONS = { 400: "Bad Request", 403: "Forbidden", 503: "Service Unavailable" } as const;
+
+function refuseUpgrade(raw: Duplex, { status, text }: Refusal): void {
+  raw.on("error", () => raw.destroy());
+  raw.end(
+    `HTTP/1.1 ${status} ${REASONS[status]}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}

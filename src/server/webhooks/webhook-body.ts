@@ -1,0 +1,33 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../types/clock.ts";
+
+/** Platforms describe files by reference: what they send is a few kilobytes. */
+const MOST_BYTES = 1_048_576;
+const READ_MS = 10_000;
+
+export type ReadBody =
+  | { readonly kind: "read"; readonly body: Uint8Array }
+  | { readonly kind: "refused"; readonly status: 400 | 408 | 413 };
+
+/** The bytes of a request, at most a megabyte within ten seconds. Never rejects. */
+export function readBody(request: IncomingMessage, clock: Clock): Promise<ReadBody> {
+  if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return Promise.resolve(refused(413));
+  const { promise, resolve } = Promise.withResolvers<ReadBody>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.byteLength;
+    if (size > MOST_BYTES) resolve(refused(413));
+    else chunks.push(chunk);
+  });
+  request.on("end", () => resolve({ kind: "read", body: Buffer.concat(chunks) }));
+  request.on("error", () => resolve(refused(400)));
+  request.on("close", () => resolve(refused(400)));
+  const cancel = clock.after(READ_MS, () => resolve(refused(408)));
+  return promise.finally(() => {
+    cancel();
+    request.removeAllListeners("data");
+  });
+}
+
+const refused = (status: 400 | 408 | 413): ReadBody => ({ kind: "refused", status });

@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { WebhookAnswer, WebhookRequest } from "../../types/chat/channel.ts";
+import type { Clock } from "../../types/clock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { Log } from "../../types/log.ts";
+import { Attempts } from "../transport/auth.ts";
+import type { MetricRow } from "../metrics.ts";
+import type { WebhookPaths } from "../options.ts";
+import { countedAs, isLoopback, type Peer } from "../transport/peer.ts";
+import { readBody } from "./webhook-body.ts";
+
+type Answer = (request: WebhookRequest) => Promise<WebhookAnswer>;
+
+/** An answer later than this is worth nothing to a platform. */
+const ANSWER_MS = 30_000;
+/** Requests at the same time, each with a body in memory. */
+const MOST_AT_ONCE = 128;
+/** Requests that an adapter refused, such as ones with a wrong signature, before their sender rests. */
+const REFUSALS = { maxAttempts: 60, windowMs: 60_000, lockoutMs: 60_000 };
+/** How long a path says "later" after its channel has left it: it is most likely started anew. */
+const LINGER_MS = 60_000;
+
+/** Paths of this server that no channel may take. */
+const OWN_PATHS = /^\/(healthz|readyz|metrics|v1(\/.*)?|[^/]*\.[a-z0-9]+)?$/i;
+const PLAIN_PATH = /^(\/[A-Za-z0-9_.~-]+)+$/;
+
+interface Served {
+  readonly answer: Answer;
+  /** When its channel left it. */
+  readonly leftAt?: number;
+}
+
+/** Gives what platforms send to paths of the HTTP server to the adapters. They judge who sent it: nobody else does. */
+export class Webhooks implements WebhookPaths {
+  readonly #paths = new Map<string, Served>();
+  readonly #counts = new Map<string, number>();
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #refused: Attempts;
+  #open = 0;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#refused = new Attempts(REFUSALS, clock);
+  }
+
+  /** Answers a path until the signal aborts. Throws `CHANNEL_CONFIG` for one that cannot be had. */
+  serve(path: string, answer: Answer, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const why = this.#whyNot(path);
+    if (why !== undefined) throw unusable(path, why);
+    this.#paths.set(path, { answer });
+    signal.addEventListener("abort", () => this.#leave(path, answer), { once: true });
+  }
+
+  /** Whether a path of a request, without its query, is a channel's. */
+  has(path: string): boolean {
+    const served = this.#paths.get(path);
+    if (served?.leftAt === undefined || this.#clock.now() < served.leftAt + LINGER_MS) return served !== undefined;
+    this.#paths.delete(path);
+    return false;
+  }
+
+  /** Answers one request to a path that is there. Never rejects. */
+  async take(path: string, request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    const sender = senderOf(peer);
+    const answer = await this.#answerOf(path, request, sender);
+    if (sender !== undefined && isRefusal(answer.status)) this.#refused.fail(sender);
+    const name = JSON.stringify([path, answer.status]);
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    this.#send(path, answer, request, response);
+  }
+
+  /** An adapter may have given a header that HTTP does not take. */
+  #send(path: string, answer: WebhookAnswer, request: IncomingMessage, response: ServerResponse): void {
+    try {
+      send(answer, request, response);
+    } catch (error) {
+      this.#log.error("a channel's answer to a web request cannot be sent", { path, error });
+      if (response.headersSent) response.destroy();
+      else send({ status: 500 }, request, response);
+    }
+  }
+
+  metrics(): readonly MetricRow[] {
+    return [...this.#counts].map(([name, value]) => {
+      const [path, status]: readonly unknown[] = JSON.parse(name);
+      return {
+        name: "openclaw_channel_webhook_requests_total",
+        help: "Requests of platforms, by path and status.",
+        type: "counter",
+        value,
+        labels: { path: String(path), status: String(status) },
+      };
+    });
+  }
+
+  #whyNot(path: string): string | undefined {
+    if (!PLAIN_PATH.test(path)) return "is no path such as /hooks/slack";
+    if (OWN_PATHS.test(path)) return "belongs to the gateway itself";
+    const served = this.#paths.get(path);
+    return served && served.leftAt === undefined ? "is taken by another account" : undefined;
+  }
+
+  #leave(path: string, answer: Answer): void {
+    if (this.#paths.get(path)?.answer === answer) this.#paths.set(path, { answer, leftAt: this.#clock.now() });
+  }
+
+  async #answerOf(path: string, request: IncomingMessage, sender: string | undefined): Promise<WebhookAnswer> {
+    const served = this.#paths.get(path);
+    if (!served || served.leftAt !== undefined) return later(LATER_SECONDS);
+    if (request.method !== "GET" && request.method !== "POST") return { status: 405, headers: { allow: "GET, POST" } };
+    const restsMs = sender === undefined ? 0 : this.#refused.lockedFor(sender);
+    if (restsMs > 0) return { status: 429, headers: { "retry-after": String(Math.ceil(restsMs / 1000)) } };
+    if (this.#open >= MOST_AT_ONCE) return later(LATER_SECONDS);
+    this.#open++;
+    try {
+      return await this.#ask(path, served.answer, request);
+    } finally {
+      this.#open--;
+    }
+  }
+
+  async #ask(path: string, answer: Answer, request: IncomingMessage): Promise<WebhookAnswer> {
+    const read = await readBody(request, this.#clock);
+    if (read.kind === "refused") return { status: read.status };
+    const late = Promise.withResolvers<WebhookAnswer>();
+    const cancel = this.#clock.after(ANSWER_MS, () => late.resolve(later(LATER_SECONDS)));
+    try {
+      return await Promise.race([answer(describe(request, read.body)), late.promise]);
+    } catch (error) {
+      this.#log.error("web request not answered by its channel", { path, error });
+      return later(LATER_SECONDS);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+const LATER_SECONDS = 5;
+const later = (seconds: number): WebhookAnswer => ({ status: 503, headers: { "retry-after": String(seconds) } });
+
+const isRefusal = (status: number): boolean => [400, 401, 403, 413].includes(status);
+
+const unusable = (path: string, why: string): OpenClawError =>
+  new OpenClawError("CHANNEL_CONFIG", {
+    message: `The path ${path} ${why}.`,
+    fix: "Give each account a path of its own (webhookPath).",
+  });
+
+/**
+ * The name under which a sender's refusals are counted. None for who came through a proxy on this machine that
+ * `gateway.trustedProxies` does not name: its callers cannot be told apart, and one of them must not make the platform rest.
+ */
+const senderOf = (peer: Peer): string | undefined =>
+  isLoopback(peer.address) && peer.isProxied ? undefined : countedAs(peer);
+
+function describe(request: IncomingMessage, body: Uint8Array): WebhookRequest {
+  const { searchParams } = new URL(request.url ?? "/", "http://gateway");
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] as const],
+  );
+  return {
+    method: request.method ?? "GET",
+    headers: Object.fromEntries(headers),
+    query: Object.fromEntries(searchParams),
+    body,
+  };
+}
+
+function send(answer: WebhookAnswer, request: IncomingMessage, response: ServerResponse): void {
+  const { status, headers = {}, body = "" } = answer;
+  // What was not read of a body would be taken for the next request.
+  const ends: Record<string, string> = request.complete ? {} : { connection: "close" };
+  const bytes = Buffer.from(body, "utf8");
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "content-length": String(bytes.byteLength),
+    ...headers,
+    ...ends,
+  });
+  response.end(bytes);
+}

@@ -1,0 +1,72 @@
+import { isDeepStrictEqual } from "node:util";
+import type { SessionKey } from "../../types/ids.ts";
+import type { SessionEntry, StoredSession } from "../../types/session.ts";
+import type { Fields } from "../../utils/fields.ts";
+import { patchRow, writeRow } from "./row.ts";
+
+type RowMap = ReadonlyMap<SessionKey, SessionEntry>;
+
+/** What another program or a person did to `sessions.json`. */
+export interface Edits {
+  /** The rows as they are from now on; undefined for one that was removed. */
+  readonly rows: ReadonlyMap<SessionKey, SessionEntry | undefined>;
+  readonly added: readonly SessionKey[];
+  readonly edited: readonly SessionKey[];
+  readonly removed: readonly SessionKey[];
+}
+
+/**
+ * The edits that `theirs` (the file now) made to `base` (the file as it was last read or written here), to be applied to
+ * `ours`. Compares key by key and field by field: a field that was changed on both sides stays as it is here, and so does
+ * a row that was changed here and removed there. Pure.
+ */
+export function findEdits(ours: RowMap, base: RowMap, theirs: RowMap): Edits {
+  const rows = new Map<SessionKey, SessionEntry | undefined>();
+  const found = { added: [] as SessionKey[], edited: [] as SessionKey[], removed: [] as SessionKey[] };
+  for (const [key, their] of theirs) {
+    const our = ours.get(key);
+    const merged = our ? mergeRow(our, base.get(key), their) : addedRow(base.get(key), their);
+    if (!merged) continue;
+    rows.set(key, merged);
+    (our ? found.edited : found.added).push(key);
+  }
+  for (const [key, was] of base) {
+    const our = ours.get(key);
+    if (theirs.has(key) || !our || !isDeepStrictEqual(plain(our), plain(was))) continue;
+    rows.set(key, undefined);
+    found.removed.push(key);
+  }
+  return { rows, ...found };
+}
+
+/** The rows as they are with the edits. */
+export function withEdits(ours: RowMap, { rows }: Edits): RowMap {
+  const all = new Map(ours);
+  for (const [key, row] of rows) {
+    if (row) all.set(key, row);
+    else all.delete(key);
+  }
+  return all;
+}
+
+/** The rows of one column of the journal's table. */
+export const columnOf = (stored: readonly StoredSession[], column: "row" | "exported"): Map<SessionKey, SessionEntry> =>
+  new Map(stored.flatMap(({ key, [column]: row }) => (row ? [[key, row] as const] : [])));
+
+/** A row that the file had before was removed here. */
+const addedRow = (was: SessionEntry | undefined, their: SessionEntry): SessionEntry | undefined =>
+  was ? undefined : their;
+
+/** Undefined when the other side changed nothing that was left alone here. */
+function mergeRow(our: SessionEntry, was: SessionEntry | undefined, their: SessionEntry): SessionEntry | undefined {
+  const [ours, base, theirs] = [plain(our), was ? plain(was) : {}, plain(their)];
+  const fields = new Set([...Object.keys(base), ...Object.keys(theirs)]);
+  const changed = [...fields].filter(
+    (field) => !isDeepStrictEqual(theirs[field], base[field]) && isDeepStrictEqual(ours[field], base[field]),
+  );
+  if (changed.length === 0) return undefined;
+  return patchRow(our, Object.fromEntries(changed.map((field) => [field, theirs[field]])));
+}
+
+/** As it is written. */
+const plain = (row: SessionEntry): Fields => ({ ...writeRow(row) });

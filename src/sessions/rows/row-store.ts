@@ -1,0 +1,104 @@
+import type { SessionKey } from "../../types/ids.ts";
+import type { SessionEntry } from "../../types/session.ts";
+import { columnOf } from "./merge-rows.ts";
+import { RowsExport, type RowsOptions } from "./rows-export.ts";
+
+const BATCH_MS = 3000;
+
+/** The session rows in memory. Changes reach the journal within seconds, or at once; `sessions.json` follows later. */
+export class RowStore {
+  readonly #options: RowsOptions;
+  readonly #rows: Map<SessionKey, SessionEntry>;
+  readonly #export: RowsExport;
+  /** Keys changed since the last write. */
+  #dirty = new Set<SessionKey>();
+  #forget: (() => void) | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  private constructor(options: RowsOptions, rows: Map<SessionKey, SessionEntry>) {
+    this.#options = options;
+    this.#rows = rows;
+    this.#export = new RowsExport(options, {
+      all: rows,
+      adopt: (changes) => {
+        for (const [key, row] of changes) this.#put(key, row);
+        return this.flush();
+      },
+    });
+  }
+
+  /** Rejects when the journal cannot be read. */
+  static async open(options: RowsOptions): Promise<RowStore> {
+    const store = new RowStore(options, columnOf(await options.table.all(), "row"));
+    await store.#export.open();
+    return store;
+  }
+
+  get(key: SessionKey): SessionEntry | undefined {
+    return this.#rows.get(key);
+  }
+
+  list(): readonly (readonly [SessionKey, SessionEntry])[] {
+    return [...this.#rows];
+  }
+
+  /** Changes a row, or removes it; the journal has it within three seconds. */
+  set(key: SessionKey, row: SessionEntry | undefined): void {
+    const isListed = this.#rows.has(key) !== (row !== undefined);
+    this.#put(key, row);
+    this.#export.changed(key, isListed);
+  }
+
+  /** Resolves when every change so far is durable. Calls of one moment share a write. Rejects with DISK_FULL or DISK_WRITE. */
+  flush(): Promise<void> {
+    this.#next ??= this.#writing.then(() => {
+      this.#next = undefined;
+      const write = this.#write();
+      this.#writing = write.catch(() => undefined);
+      return write;
+    });
+    return this.#next;
+  }
+
+  /** Writes the journal and `sessions.json`. Rejects when the journal cannot be written. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#forget?.();
+      await this.#export.close();
+    }
+  }
+
+  #put(key: SessionKey, row: SessionEntry | undefined): void {
+    if (row) this.#rows.set(key, row);
+    else this.#rows.delete(key);
+    this.#dirty.add(key);
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
+    this.#forget ??= this.#options.clock.after(BATCH_MS, () => {
+      this.#forget = undefined;
+      this.flush().catch((error: unknown) =>
+        this.#options.log.error("session rows were not written; it is tried again", { error }),
+      );
+    });
+  }
+
+  async #write(): Promise<void> {
+    this.#forget?.();
+    this.#forget = undefined;
+    if (this.#dirty.size === 0) return;
+    const written = this.#dirty;
+    this.#dirty = new Set();
+    try {
+      await this.#options.table.write([...written].map((key) => [key, this.#rows.get(key)]));
+    } catch (error) {
+      for (const key of written) this.#dirty.add(key);
+      this.#writeSoon();
+      throw error;
+    }
+  }
+}

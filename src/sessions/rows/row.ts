@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { basename, isAbsolute, join } from "node:path";
+import type { SessionEntry, SessionPatch } from "../../types/session.ts";
+import { type Fields, isFields } from "../../utils/fields.ts";
+
+// What a new session id does not inherit.
+const OF_ONE_ID = [
+  "sessionFile",
+  "systemSent",
+  "abortedLastRun",
+  "inputTokens",
+  "outputTokens",
+  "totalTokens",
+  "totalTokensFresh",
+  "contextTokens",
+  "compactionCount",
+  "memoryFlushCompactionCount",
+  "memoryFlushAt",
+  "heardGuests",
+];
+
+/** A row as another program may have written it; undefined when it names no session. */
+export function readRow(value: unknown): SessionEntry | undefined {
+  if (!isFields(value)) return undefined;
+  const { updatedAt, chatType, lastThreadId } = value;
+  const row: unknown = {
+    ...value,
+    updatedAt: typeof updatedAt === "number" ? updatedAt : 0,
+    ...(chatType === "dm" ? { chatType: "direct" } : {}),
+    ...(typeof lastThreadId === "number" ? { lastThreadId: String(lastThreadId) } : {}),
+  };
+  return isRow(row) ? row : undefined;
+}
+
+/** A row as it is written: counters are marked as up to date, or plugins count them anew by themselves. */
+export function writeRow(row: SessionEntry): SessionEntry {
+  const hasCounters = [row.totalTokens, row.inputTokens, row.outputTokens].some((count) => count !== undefined);
+  return hasCounters ? { ...row, totalTokensFresh: true } : row;
+}
+
+/** The row with fields changed; `undefined` deletes one. */
+export function patchRow(row: SessionEntry, patch: SessionPatch): SessionEntry {
+  return kept(Object.entries({ ...row, ...patch }).filter(([, value]) => value !== undefined));
+}
+
+/** The row of a new session id under the same key: settings and places stay, what belonged to the old id goes. */
+export function renewRow(
+  row: SessionEntry,
+  fresh: { sessionId: string; sessionFile: string; updatedAt: number },
+): SessionEntry {
+  const stays = Object.entries(row).filter(([field]) => !OF_ONE_ID.includes(field));
+  return kept([...stays, ...Object.entries(fresh)]);
+}
+
+/** Absolute path of a row's transcript. A path into a directory that was moved since is looked for here. */
+export function fileOf(row: SessionEntry, dir: string): string {
+  const usual = join(dir, `${basename(row.sessionId)}.jsonl`);
+  const { sessionFile } = row;
+  if (sessionFile === undefined || !sessionFile.includes(".jsonl") || sessionFile.startsWith("sqlite:")) return usual;
+  if (!isAbsolute(sessionFile)) return join(dir, sessionFile);
+  const here = join(dir, basename(sessionFile));
+  if (here === sessionFile) return here;
+  return !existsSync(sessionFile) && existsSync(here) ? here : sessionFile;
+}
+
+function kept(fields: readonly (readonly [string, unknown])[]): SessionEntry {
+  const row: Fields = Object.fromEntries(fields);
+  if (!isRow(row)) throw new Error("a session row needs its sessionId and updatedAt");
+  return row;
+}
+
+function isRow(value: unknown): value is SessionEntry {
+  return isFields(value) && typeof value["sessionId"] === "string" && typeof value["updatedAt"] === "number";
+}

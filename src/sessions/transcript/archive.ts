@@ -1,0 +1,28 @@
+import { randomBytes } from "node:crypto";
+import { rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { syncDir } from "../../store/disk.ts";
+import { isMissing } from "../../utils/missing.ts";
+
+/** 16 hex characters. */
+export const newEntryId = (): string => randomBytes(8).toString("hex");
+
+/** A time as part of a file's name: no colons, which some systems refuse. */
+export const stamp = (at: number): string => new Date(at).toISOString().replaceAll(":", "-");
+
+/** Renames a file to `<file>.<why>.<time>`; its new path, or undefined when there was none. Nothing is ever removed. */
+export async function setAside(
+  path: string,
+  why: "reset" | "deleted" | "broken",
+  at: number,
+): Promise<string | undefined> {
+  const aside = join(dirname(path), `${basename(path)}.${why}.${stamp(at)}`);
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  await syncDir(dirname(path));
+  return aside;
+}

@@ -1,0 +1,268 @@
+import type { ChatMessage } from "../../types/run/model.ts";
+import type { SessionWindow, TranscriptEntry } from "../../types/session.ts";
+import { beginsTurn } from "../../types/run/turns.ts";
+import { type Link, messageOf } from "./entries.ts";
+import { estimateTextTokens, estimateTokens } from "./tokens.ts";
+
+interface Item {
+  readonly entryId: string;
+  readonly message: ChatMessage;
+  readonly tokens: number;
+  /** A window may begin here. */
+  readonly isTurn: boolean;
+}
+interface Node extends Link {
+  /** Byte of its line. */
+  readonly offset: number;
+  readonly item?: Item;
+}
+interface Compaction {
+  readonly id: string;
+  readonly summary: string;
+  readonly firstKept: string;
+  readonly tokens: number;
+}
+
+/** An overfull window is cut back to this share, so that its start, and with it the provider's prompt cache, holds for many turns. */
+const KEPT_SHARE = 0.75;
+/** Limits this close count as one: the system prompt's length changes a little from turn to turn. */
+const SAME_LIMIT = 1.1;
+// Below this nothing is gained by forgetting.
+const FORGET_ITEMS = 4096;
+
+/**
+ * The newest part of the path from the leaf to the root, in memory. Grows at both ends: by appends, and backwards as the
+ * file is read. The window slides over it with a running sum, so that a turn costs what it adds.
+ */
+export class Branch {
+  #nodes: Node[] = [];
+  #items: Item[] = [];
+  /** Read from the file, newest first, not yet joined to the front. */
+  #staged: Node[] = [];
+  #compaction: Compaction | undefined;
+  /** Tokens of every item, staged ones too. */
+  #loaded = 0;
+  #turns = 0;
+  #start = 0;
+  /** Tokens of the items from `#start` on. */
+  #total = 0;
+  #lastMax = -1;
+  #isComplete: boolean;
+  /** The entry that is read next towards the root. */
+  #wanted: string | null;
+
+  constructor(leafId: string | null) {
+    this.#wanted = leafId;
+    this.#isComplete = leafId === null;
+  }
+
+  /** True when nothing older belongs to the context. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  get wanted(): string | null {
+    return this.#wanted;
+  }
+
+  /** Byte of the oldest line in memory. */
+  get offset(): number | undefined {
+    return (this.#staged.at(-1) ?? this.#nodes[0])?.offset;
+  }
+
+  /** True when enough is in memory to fill a window of so many tokens. */
+  covers(maxTokens: number): boolean {
+    return this.#isComplete || (this.#loaded > maxTokens && this.#turns > 0);
+  }
+
+  /** Takes the wanted entry, read from the file. */
+  addOlder(link: Link, offset: number): void {
+    const node = toNode(link, offset);
+    this.#staged.push(node);
+    this.#wanted = link.parentId;
+    this.#count(node, 1);
+    if (link.entry?.type === "compaction") this.#compaction ??= toCompaction(link.entry);
+    if (link.id === this.#compaction?.firstKept || link.parentId === null) this.#isComplete = true;
+  }
+
+  /** Nothing is left to read; the wanted entry, if any, does not exist. */
+  endOfFile(): void {
+    this.#isComplete = true;
+    this.#wanted = null;
+  }
+
+  /** Joins what was read to what is in memory. */
+  settle(): void {
+    if (this.#staged.length > 0) {
+      const older = this.#staged.toReversed();
+      const items = itemsOf(older);
+      this.#staged = [];
+      this.#nodes = older.concat(this.#nodes);
+      this.#items = items.concat(this.#items);
+      this.#start += items.length;
+      this.#lastMax = -1;
+    }
+    if (this.#isComplete) this.#dropBeforeCompaction();
+  }
+
+  append(link: Link, offset: number): void {
+    const node = toNode(link, offset);
+    this.#nodes.push(node);
+    this.#count(node, 1);
+    if (node.item) {
+      this.#items.push(node.item);
+      this.#total += node.item.tokens;
+    }
+    if (link.entry?.type !== "compaction") return;
+    this.settle();
+    this.#compaction = toCompaction(link.entry);
+    this.#dropBeforeCompaction();
+  }
+
+  /** Makes an entry in memory the last one. False when it cannot be done here: the branch is to be read anew. */
+  cutTo(entryId: string): boolean {
+    const at = this.#nodes.findLastIndex((node) => node.id === entryId);
+    if (at < 0 || this.#nodes.slice(at + 1).some((node) => node.id === this.#compaction?.id)) return false;
+    for (const node of this.#nodes.splice(at + 1).toReversed()) this.#removeLast(node);
+    this.#lastMax = -1;
+    return true;
+  }
+
+  /** Entries after the given one, oldest first; costs their number when there is such an entry. */
+  after(entryId: string): readonly TranscriptEntry[] | undefined {
+    const at = this.#nodes.findLastIndex((node) => node.id === entryId);
+    if (at < 0) return undefined;
+    return this.#nodes.slice(at + 1).flatMap((node) => (node.entry ? [node.entry] : []));
+  }
+
+  newest(count: number): readonly TranscriptEntry[] {
+    return this.#nodes.slice(-count).flatMap((node) => (node.entry ? [node.entry] : []));
+  }
+
+  parentOf(entryId: string): string | null | undefined {
+    return this.#nodes.findLast((node) => node.id === entryId)?.parentId;
+  }
+
+  /** The newest items of at most so many tokens from a user turn on; the last turn whole, however big. */
+  window(maxTokens: number): SessionWindow {
+    const summary = this.#compaction?.summary;
+    this.#fit(maxTokens - (this.#compaction?.tokens ?? 0));
+    this.#forget();
+    return {
+      messages: this.#items.slice(this.#start),
+      estimatedTokens: this.#total + (this.#compaction?.tokens ?? 0),
+      older: this.#start > 0 || !this.#isComplete,
+      ...(summary === undefined ? {} : { summary }),
+    };
+  }
+
+  /** Under about the same limit the start only moves forward, by leaps; another limit fits it anew. */
+  #fit(maxTokens: number): void {
+    const isSame = this.#lastMax <= maxTokens * SAME_LIMIT && maxTokens <= this.#lastMax * SAME_LIMIT;
+    if (this.#lastMax < 0 || !isSame) {
+      this.#moveStart(Math.max(0, this.#lastTurn()));
+      this.#moveStart(this.#earliest(maxTokens));
+      this.#lastMax = maxTokens;
+      return;
+    }
+    if (this.#total <= maxTokens) return;
+    while (this.#total > maxTokens * KEPT_SHARE) {
+      const next = this.#nextTurn();
+      if (next < 0) return;
+      this.#moveStart(next);
+    }
+  }
+
+  #lastTurn(): number {
+    return this.#items.findLastIndex((item) => item.isTurn);
+  }
+
+  #earliest(maxTokens: number): number {
+    let found = this.#start;
+    let sum = this.#total;
+    for (let at = this.#start - 1; at >= 0; at -= 1) {
+      const item = this.#items[at];
+      sum += item?.tokens ?? 0;
+      if (sum > maxTokens) break;
+      if (item?.isTurn || (at === 0 && this.#isComplete)) found = at;
+    }
+    return found;
+  }
+
+  #nextTurn(): number {
+    for (let at = this.#start + 1; at < this.#items.length; at += 1) if (this.#items[at]?.isTurn) return at;
+    return -1;
+  }
+
+  #moveStart(to: number): void {
+    for (let at = to; at < this.#start; at += 1) this.#total += this.#items[at]?.tokens ?? 0;
+    for (let at = this.#start; at < to; at += 1) this.#total -= this.#items[at]?.tokens ?? 0;
+    this.#start = to;
+  }
+
+  /** The memory of a long session stays that of its window. */
+  #forget(): void {
+    if (this.#start < FORGET_ITEMS || this.#start < this.#items.length / 2) return;
+    const first = this.#items[this.#start]?.entryId;
+    const at = this.#nodes.findIndex((node) => node.id === first);
+    if (at <= 0) return;
+    this.#dropFront(at);
+    this.#isComplete = false;
+  }
+
+  /** What a summary stands for is not in the window. A first kept entry that is nowhere means that all of it is. */
+  #dropBeforeCompaction(): void {
+    if (!this.#compaction) return;
+    const { id, firstKept } = this.#compaction;
+    const kept = this.#nodes.findIndex((node) => node.id === firstKept);
+    // Above the root there is nothing; above the floor of an earlier compaction it may still be.
+    this.#isComplete = kept >= 0 || (this.#isComplete && this.#wanted === null);
+    if (!this.#isComplete) return;
+    this.#dropFront(
+      kept >= 0
+        ? kept
+        : Math.max(
+            0,
+            this.#nodes.findIndex((node) => node.id === id),
+          ),
+    );
+  }
+
+  #dropFront(count: number): void {
+    if (count === 0) return;
+    const dropped = this.#nodes.splice(0, count);
+    this.#wanted = this.#nodes[0]?.parentId ?? null;
+    for (const node of dropped) this.#count(node, -1);
+    const items = itemsOf(dropped).length;
+    this.#moveStart(Math.max(this.#start, items));
+    this.#items.splice(0, items);
+    this.#start -= items;
+  }
+
+  #removeLast(node: Node): void {
+    this.#count(node, -1);
+    if (!node.item) return;
+    this.#items.pop();
+    if (this.#items.length < this.#start) this.#start = this.#items.length;
+    else this.#total -= node.item.tokens;
+  }
+
+  #count(node: Node, sign: 1 | -1): void {
+    this.#loaded += sign * (node.item?.tokens ?? 0);
+    if (node.item?.isTurn) this.#turns += sign;
+  }
+}
+
+function toNode(link: Link, offset: number): Node {
+  const message = link.entry && messageOf(link.entry);
+  if (!link.entry || !message) return { ...link, offset };
+  const isTurn = link.entry.type === "message" && beginsTurn(message);
+  return { ...link, offset, item: { entryId: link.id, message, tokens: estimateTokens(message), isTurn } };
+}
+
+function toCompaction(entry: TranscriptEntry & { type: "compaction" }): Compaction {
+  const { id, summary, firstKeptEntryId } = entry;
+  return { id, summary, firstKept: firstKeptEntryId, tokens: estimateTextTokens(summary) };
+}
+
+const itemsOf = (nodes: readonly Node[]): Item[] => nodes.flatMap((node) => (node.item ? [node.item] : []));

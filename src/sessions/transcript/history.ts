@@ -1,0 +1,87 @@
+import type { UserMessage } from "../../types/run/model.ts";
+import type { TranscriptEntry } from "../../types/session.ts";
+import { BranchWalk } from "./branch-walk.ts";
+import { openOrMissing } from "./prepare.ts";
+
+export interface HistoryPage {
+  readonly entries: readonly TranscriptEntry[];
+  readonly hasMore: boolean;
+  /** Bytes read of the file. */
+  readonly bytesRead: number;
+}
+
+/** Notices for people in the transcript: `custom` entries of this type. */
+export const NOTICE_TYPE = "openclaw.notice";
+
+/** What people see of a transcript's branch, oldest first, the newest `limit`; reads from the end while a run may write. */
+export async function readHistory(path: string, limit: number): Promise<HistoryPage> {
+  const file = await openOrMissing(path, "r");
+  if (!file) return { entries: [], hasMore: false, bytesRead: 0 };
+  try {
+    const { size } = await file.stat();
+    return await collect(new BranchWalk(file, { end: size }), limit);
+  } finally {
+    await file.close();
+  }
+}
+
+async function collect(walk: BranchWalk, limit: number): Promise<HistoryPage> {
+  const page = new PageFromEnd(Math.max(limit, MOST_HIDDEN));
+  while (page.size <= limit) {
+    const step = await walk.next();
+    if (!step) break;
+    const { entry } = step.link;
+    if (entry && isForPeople(entry)) page.add(entry);
+  }
+  const entries = page.close();
+  return { entries: entries.slice(0, limit).reverse(), hasMore: entries.length > limit, bytesRead: walk.bytesRead };
+}
+
+/** Entries of a turn that is not for people: a memory flush writes some notes, and is never this long. */
+const MOST_HIDDEN = 200;
+
+/**
+ * Entries as they are read, newest first. What answers a turn is known to be for people once that turn is read, or once it is
+ * longer than a hidden one: the steps of a long tool loop are not all read for a page.
+ */
+class PageFromEnd {
+  readonly #sure: TranscriptEntry[] = [];
+  readonly #mostOpen: number;
+  #open: TranscriptEntry[] = [];
+
+  constructor(mostOpen: number) {
+    this.#mostOpen = mostOpen;
+  }
+
+  get size(): number {
+    return this.#sure.length;
+  }
+
+  add(entry: TranscriptEntry): void {
+    if (entry.type !== "message" || entry.message.role !== "user") {
+      this.#open.push(entry);
+      if (this.#open.length > this.#mostOpen) this.close();
+      return;
+    }
+    const isHidden = isHousekeeping(entry.message);
+    const answers = isHidden ? this.#open.filter(({ type }) => type !== "message") : this.#open;
+    this.#sure.push(...answers, ...(isHidden ? [] : [entry]));
+    this.#open = [];
+  }
+
+  close(): readonly TranscriptEntry[] {
+    this.#sure.push(...this.#open);
+    this.#open = [];
+    return this.#sure;
+  }
+}
+
+/** A turn that the gateway itself asked of the agent, whose answer is nobody's to read. */
+const isHousekeeping = ({ provenance }: UserMessage): boolean =>
+  provenance?.kind === "internal_system" && provenance.sourceTool === "memory_flush";
+
+function isForPeople(entry: TranscriptEntry): boolean {
+  if (entry.type === "custom") return entry.customType === NOTICE_TYPE;
+  if (entry.type === "custom_message") return entry.display;
+  return entry.type === "message" || entry.type === "compaction";
+}

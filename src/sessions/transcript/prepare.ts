@@ -1,0 +1,148 @@
+import { type FileHandle, open, writeFile } from "node:fs/promises";
+import { OpenClawError } from "../../types/errors.ts";
+import type { Log } from "../../types/log.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { setAside, stamp } from "./archive.ts";
+import { BackReader, type RawLine } from "./back-reader.ts";
+import { type Header, parseHeader, TRANSCRIPT_VERSION } from "./entries.ts";
+import { migrateTranscript } from "./migrate.ts";
+import { readLine } from "./read-line.ts";
+
+const HEADER_BYTES = 4096;
+const HEADER_MAX_BYTES = 1024 * 1024;
+const NEWLINE = 10;
+
+export interface PrepareContext {
+  readonly log: Log;
+  now(): number;
+}
+
+export interface Prepared {
+  /** Id of the file's last entry; null when there is none, or no file. */
+  readonly leafId: string | null;
+  readonly bytesRead: number;
+}
+
+/**
+ * Makes a transcript fit for appending: an older version is migrated, a torn end cut off into `<file>.torn.<time>`, a file
+ * in which neither the header nor an entry can be read set aside as `<file>.broken.<time>`. Nothing is removed. Throws
+ * TRANSCRIPT_NEWER.
+ */
+export async function prepareTranscript(path: string, context: PrepareContext): Promise<Prepared> {
+  const file = await openOrMissing(path);
+  if (!file) return { leafId: null, bytesRead: 0 };
+  try {
+    const { size } = await file.stat();
+    if (size === 0) return { leafId: null, bytesRead: 0 };
+    const header = parseHeader(await readFirstLine(file, size));
+    if (!header && !(await hasEntry(file, size))) return await setBrokenAside(path, context);
+    if (!header) tellHeaderless(path, context);
+    if (header && header.version < TRANSCRIPT_VERSION) {
+      await migrateTranscript(path, header.version);
+      return await prepareTranscript(path, context);
+    }
+    if (header) refuseNewer(path, header);
+    const repaired = await repairEnd(file, { path, size }, context);
+    return { ...repaired, bytesRead: repaired.bytesRead + Math.min(size, HEADER_BYTES) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The header of a file, or undefined when it has none that can be read. */
+export async function readHeader(path: string): Promise<Header | undefined> {
+  const file = await openOrMissing(path, "r");
+  if (!file) return undefined;
+  try {
+    return parseHeader(await readFirstLine(file, (await file.stat()).size));
+  } finally {
+    await file.close();
+  }
+}
+
+export const openOrMissing = (path: string, flags = "r+"): Promise<FileHandle | undefined> =>
+  unlessMissing(open(path, flags));
+
+async function readFirstLine(file: FileHandle, size: number): Promise<string> {
+  for (let length = HEADER_BYTES; ; length *= 4) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+    const end = buffer.subarray(0, bytesRead).indexOf(NEWLINE);
+    if (end >= 0) return buffer.toString("utf8", 0, end);
+    if (bytesRead >= size || length >= HEADER_MAX_BYTES) return buffer.toString("utf8", 0, bytesRead);
+  }
+}
+
+async function hasEntry(file: FileHandle, size: number): Promise<boolean> {
+  const reader = new BackReader(file, size);
+  for (let raw = await reader.previous(); raw; raw = await reader.previous())
+    if (readLine(raw).entries.some(({ link }) => link.entry !== undefined)) return true;
+  return false;
+}
+
+const tellHeaderless = (path: string, { log }: PrepareContext): void =>
+  log.warn("transcript has no readable header; its entries are used", { code: "TRANSCRIPT_DAMAGED", path });
+
+async function setBrokenAside(path: string, { log, now }: PrepareContext): Promise<Prepared> {
+  const aside = await setAside(path, "broken", now());
+  log.error("transcript has no readable header; set aside, a new one begins", {
+    code: "TRANSCRIPT_BROKEN",
+    path,
+    aside,
+  });
+  return { leafId: null, bytesRead: 0 };
+}
+
+function refuseNewer(path: string, header: Header): void {
+  if (header.version <= TRANSCRIPT_VERSION) return;
+  throw new OpenClawError("TRANSCRIPT_NEWER", {
+    message: `${path} has transcript version ${header.version}; this openclaw knows ${TRANSCRIPT_VERSION}.`,
+    fix: "Update openclaw, or begin a new conversation with /new.",
+  });
+}
+
+async function repairEnd(
+  file: FileHandle,
+  at: { path: string; size: number },
+  context: PrepareContext,
+): Promise<Prepared> {
+  const reader = new BackReader(file, at.size);
+  let cutFrom = at.size;
+  let leafId: string | null = null;
+  for (;;) {
+    const raw = await reader.previous();
+    if (!raw) break;
+    const last = lastIn(raw);
+    if (last === "bad") {
+      cutFrom = raw.offset;
+      continue;
+    }
+    leafId = last ?? leafId;
+    // Whole but for its newline: nothing of it is lost.
+    if (!raw.isWhole) await file.write("\n", at.size);
+    if (last !== undefined || raw.offset === 0) break;
+  }
+  if (cutFrom < at.size) await cutOff(file, { ...at, from: cutFrom }, context);
+  return { leafId, bytesRead: reader.bytesRead };
+}
+
+/** The id of a line's last entry; `bad` when nothing of the line can be read. */
+function lastIn(raw: RawLine): string | undefined {
+  const { entries, isTorn } = readLine(raw);
+  const last = entries.at(-1)?.link;
+  // What is left of a torn line is its place alone.
+  return isTorn && last?.entry === undefined ? "bad" : last?.id;
+}
+
+async function cutOff(
+  file: FileHandle,
+  at: { path: string; size: number; from: number },
+  { log, now }: PrepareContext,
+): Promise<void> {
+  const torn = Buffer.alloc(at.size - at.from);
+  await file.read(torn, 0, torn.length, at.from);
+  const aside = `${at.path}.torn.${stamp(now())}`;
+  await writeFile(aside, torn, { mode: 0o600, flush: true });
+  await file.truncate(at.from);
+  await file.sync();
+  log.warn("transcript ended in a torn line; cut off and kept", { path: at.path, aside, bytes: torn.length });
+}

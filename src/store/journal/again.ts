@@ -1,0 +1,61 @@
+import type { InboxRow } from "../../types/journal.ts";
+import { count } from "./columns.ts";
+import { putMessage, toInboxRow } from "./inbox.ts";
+import type { Statements } from "./sqlite.ts";
+
+/** What came of running a message again: it and those that were part of its turn, or the copy that stands in its way. */
+export type Again =
+  | { readonly kind: "copied"; readonly row: InboxRow; readonly others: readonly InboxRow[] }
+  | { readonly kind: "standing"; readonly copy: InboxRow };
+
+const UNANSWERED = "('failed', 'dropped', 'aborted')";
+/** Of `turn`, a row of the inbox: it has no end yet, or one that is an answer. */
+const STANDS = (turn: string): string =>
+  `(${turn}.state <> 'done' OR json_extract(${turn}.outcome, '$.kind') NOT IN ${UNANSWERED})`;
+/** The other rows of one message that stand; one that became part of a turn as that turn does. */
+const STANDING = `
+  WITH RECURSIVE
+    above (id, again_of) AS (
+      SELECT id, again_of FROM inbox WHERE id = ?1
+      UNION SELECT inbox.id, inbox.again_of FROM inbox JOIN above ON inbox.id = above.again_of),
+    family (id) AS (
+      SELECT id FROM above
+      UNION SELECT inbox.id FROM inbox JOIN family ON inbox.again_of = family.id)
+  SELECT inbox.* FROM inbox JOIN family USING (id)
+    LEFT JOIN inbox AS turn ON turn.id = json_extract(inbox.outcome, '$.into')
+  WHERE inbox.id <> ?1 AND ${STANDS("inbox")} AND (turn.id IS NULL OR ${STANDS("turn")})
+  ORDER BY inbox.id DESC LIMIT 1`;
+const DONE = "SELECT * FROM inbox WHERE id = ? AND state = 'done'";
+const MERGED = "SELECT * FROM inbox WHERE state = 'done' AND json_extract(outcome, '$.into') = ? ORDER BY id";
+
+/** Undefined when there is no such row that is done. */
+export function runAgain(sql: Statements, id: number, now: number): Again | undefined {
+  const found = sql.one(DONE, id);
+  if (!found) return undefined;
+  const standing = sql.one(STANDING, id);
+  if (standing) return { kind: "standing", copy: toInboxRow(standing) };
+  // Their words were part of the turn that did not come to its answer.
+  const merged = sql.all(MERGED, id).map(toInboxRow);
+  const others = merged.filter((row) => !sql.one(STANDING, row.id));
+  return {
+    kind: "copied",
+    row: copyOf(sql, toInboxRow(found), now),
+    others: others.map((row) => copyOf(sql, row, now)),
+  };
+}
+
+/** The copy is an event of its own, so that its turn, its run and its replies are its own too. */
+function copyOf(sql: Statements, { id, message }: InboxRow, now: number): InboxRow {
+  const earlier = count(sql.one("SELECT count(*) AS n FROM inbox WHERE again_of = ?", id), "n");
+  const mark = `#again-${id}-${earlier + 1}`;
+  const isOperator = message.options?.operator === true;
+  const copy = {
+    ...message,
+    eventKey: message.eventKey + mark,
+    // An operator's message names its run; a platform's is what an answer quotes.
+    id: isOperator ? message.id + mark : message.id,
+    receivedAt: now,
+    sentAt: message.sentAt ?? message.receivedAt,
+  };
+  return putMessage(sql, copy, now, id);
+}

@@ -1,0 +1,182 @@
+import { setTimeout } from "node:timers/promises";
+import type { DatabaseSync } from "node:sqlite";
+import { background } from "../../utils/background.ts";
+import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite.ts";
+import type { Wal } from "../wal.ts";
+
+interface Write {
+  /** Runs inside the transaction; its value waits until COMMIT. */
+  work(): Settle;
+  fail(error: unknown): void;
+}
+type Settle = () => void;
+
+/** How long a write waits for another program that holds the journal's write lock, and how often it looks. */
+const BUSY_MS = 2000;
+const LOOK_AGAIN_MS = 20;
+
+interface CommitOptions {
+  /** Of the process that owns the journal. Without it, SQLite itself syncs each commit, and waits for locks. */
+  readonly wal?: Wal;
+  /** With `wal`: whether a write waits until it is on the disk. */
+  readonly isDurable?: boolean;
+  /** With `wal`: told of a log that could not be copied into the database. */
+  onLongLog?(error: unknown): void;
+}
+
+/**
+ * Group commit: everything written in one turn of the event loop shares one transaction, and everything committed while a
+ * sync runs shares the next sync. A statement that fails takes only its own write down; a disk that fails takes the batch,
+ * and the next batch tries anew.
+ */
+export class Commits {
+  readonly sql: Statements;
+  readonly #db: DatabaseSync;
+  readonly #path: string;
+  readonly #options: CommitOptions;
+  #queue: Write[] = [];
+  #scheduled: NodeJS.Immediate | undefined;
+  /** Nothing is committed until this has resolved. Never rejects. */
+  #pause: Promise<void> | undefined;
+  #busySince: number | undefined;
+
+  constructor(db: DatabaseSync, path: string, options: CommitOptions = {}) {
+    this.#db = db;
+    this.#path = path;
+    this.#options = options;
+    this.sql = new Statements(db);
+  }
+
+  /** Resolves with what `work` returned once that is on disk. `work` is synchronous and may run twice. */
+  write<T>(work: (sql: Statements) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({
+        work: () => {
+          const value = work(this.sql);
+          return () => resolve(value);
+        },
+        fail: (error) => reject(sqliteError(error, this.#path)),
+      });
+      this.#scheduled ??= setImmediate(() => this.#flush());
+    });
+  }
+
+  /** Sees every write asked for before, and resolves when all that it saw is on disk. */
+  async read<T>(work: (sql: Statements) => T): Promise<T> {
+    this.#flush();
+    while (this.#pause && this.#queue.length > 0) {
+      await this.#pause;
+      this.#flush();
+    }
+    const value = this.#look(work);
+    await this.#unsynced();
+    return value;
+  }
+
+  /** Resolves when every write asked for before has been told what became of it. */
+  async settle(): Promise<void> {
+    this.#flush();
+    while (this.#pause) await this.#pause;
+    await this.#unsynced().catch(() => undefined);
+  }
+
+  #look<T>(work: (sql: Statements) => T): T {
+    try {
+      return work(this.sql);
+    } catch (error) {
+      throw sqliteError(error, this.#path);
+    }
+  }
+
+  async #unsynced(): Promise<void> {
+    if (this.#options.isDurable === true) await this.#options.wal?.pending;
+  }
+
+  /** Commits what waits, now, unless there is a pause. Never throws: each write's promise tells. */
+  #flush(): void {
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
+    if (this.#pause || this.#queue.length === 0) return;
+    const batch = this.#queue;
+    this.#queue = [];
+    this.#commit(batch);
+  }
+
+  #commit(batch: readonly Write[]): void {
+    const { wal } = this.#options;
+    const settled: Settle[] = [];
+    try {
+      if (wal?.error) throw wal.error;
+      this.#db.exec("BEGIN IMMEDIATE");
+      for (const write of batch) settled.push(this.#attempt(write));
+      this.#db.exec("COMMIT");
+    } catch (error) {
+      this.#rollBack();
+      if (wal && this.#mayWait(error)) return this.#later(batch);
+      for (const write of batch) write.fail(error);
+      return;
+    }
+    this.#busySince = undefined;
+    if (wal) this.#afterCommit(wal, batch, settled);
+    else for (const settle of settled) settle();
+  }
+
+  #afterCommit(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): void {
+    if (this.#options.isDurable === true) background("the journal's sync", this.#settleSynced(wal, batch, settled));
+    else for (const settle of settled) settle();
+    if (wal.isLong) this.#pauseFor(wal.checkpoint().catch((error: unknown) => this.#options.onLongLog?.(error)));
+  }
+
+  async #settleSynced(wal: Wal, batch: readonly Write[], settled: readonly Settle[]): Promise<void> {
+    try {
+      await wal.sync();
+    } catch (error) {
+      for (const write of batch) write.fail(error);
+      return;
+    }
+    for (const settle of settled) settle();
+  }
+
+  #pauseFor(work: Promise<void>): void {
+    this.#pause = work.then(() => {
+      this.#pause = undefined;
+      this.#flush();
+    });
+  }
+
+  #mayWait(error: unknown): boolean {
+    if (sqliteCode(error) !== BUSY) return false;
+    this.#busySince ??= performance.now();
+    if (performance.now() - this.#busySince < BUSY_MS) return true;
+    this.#busySince = undefined;
+    return false;
+  }
+
+  #later(batch: readonly Write[]): void {
+    this.#queue = [...batch, ...this.#queue];
+    this.#pauseFor(setTimeout(LOOK_AGAIN_MS));
+  }
+
+  #attempt(write: Write): Settle {
+    this.#db.exec("SAVEPOINT one");
+    try {
+      const settle = write.work();
+      this.#db.exec("RELEASE one");
+      return settle;
+    } catch (error) {
+      if (isDiskFault(error) || !this.#db.isTransaction) throw error;
+      this.#db.exec("ROLLBACK TO one; RELEASE one");
+      return () => write.fail(error);
+    }
+  }
+
+  #rollBack(): void {
+    // SQLite has rolled back by itself after some disk faults; a write may come after the journal was closed.
+    if (!this.#db.isOpen || !this.#db.isTransaction) return;
+    try {
+      this.#db.exec("ROLLBACK");
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error;
+    }
+  }
+}

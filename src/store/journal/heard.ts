@@ -1,0 +1,35 @@
+import type { InboxRow } from "../../types/journal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import { count, json } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+import { toInboxRow } from "./inbox.ts";
+
+/** More lines than this are shown to nobody. */
+const MOST = 5000;
+const HEARD = `
+  SELECT * FROM inbox WHERE state = 'done' AND done_at > ? AND refused = 'history' ORDER BY id DESC LIMIT ${MOST}`;
+const TOLD = `
+  SELECT json_extract(message, '$.from') AS origin, max(id) AS last FROM inbox
+  WHERE id > ? AND state = 'done' AND turn_id IS NOT NULL GROUP BY origin`;
+
+/** Messages since an epoch millisecond that were kept as context, and after which their place had no turn; oldest first. */
+export function readHeard(
+  commits: Commits,
+  since: number,
+  placeOf: (from: Peer) => Peer,
+): Promise<readonly InboxRow[]> {
+  return commits.read((sql) => {
+    const rows = sql.all(HEARD, since).map(toInboxRow).toReversed();
+    const [first] = rows;
+    if (!first) return [];
+    const told = new Map<string, number>();
+    for (const row of sql.all(TOLD, first.id)) {
+      const place = nameOf(placeOf(json<Peer>(row, "origin")));
+      told.set(place, Math.max(told.get(place) ?? 0, count(row, "last")));
+    }
+    return rows.filter(({ id, message }) => id > (told.get(nameOf(placeOf(message.from))) ?? 0));
+  });
+}
+
+const nameOf = ({ channel, account, chat, thread }: Peer): string =>
+  JSON.stringify([channel, account, chat.id, thread ?? ""]);

@@ -1,0 +1,121 @@
+import { runId, sessionKey } from "../../types/ids.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { Claim, Inbox, InboxRow, Outcome, Refusal } from "../../types/journal.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import { maskStrings } from "../../utils/secrets/mask-strings.ts";
+import { count, countOr, given, json, jsonOr, textOr, word, wordOr } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+import type { Row, Statements } from "./sqlite.ts";
+
+const STATES = ["accepted", "claimed", "done"] as const;
+const REFUSALS = ["pair", "history", "drop"] as const;
+const INSERT = "INSERT INTO inbox (message, state, accepted_at, again_of) VALUES (?, 'accepted', ?, ?)";
+const SEEN_AGAIN = `
+  UPDATE seen SET times = times + 1, last_at = ? WHERE channel = ? AND account = ? AND event_key = ?`;
+const REMEMBER = "INSERT INTO seen (channel, account, event_key, inbox_id, at) VALUES (?, ?, ?, ?, ?)";
+const SEEN = "SELECT inbox_id FROM seen WHERE channel = ? AND account = ? AND event_key = ?";
+const ROW = "SELECT * FROM inbox WHERE id = ?";
+const OPEN = "SELECT * FROM inbox WHERE state <> 'done' ORDER BY id";
+const OF_RUN = "SELECT * FROM inbox WHERE run_id = ? ORDER BY id";
+const CLAIM = `
+  UPDATE inbox SET state = 'claimed', session_key = ?1, run_id = ?2, turn_id = ?3,
+    attempts = attempts + (claimed_boot IS NOT ?4),
+    starts = CASE WHEN claimed_boot IS NOT ?4 THEN json_insert(coalesce(starts, '[]'), '$[#]', ?5) ELSE starts END,
+    claimed_boot = ?4, claimed_at = ?5
+  WHERE id = ?6 AND state <> 'done'`;
+// The first outcome stands: a message ends once.
+const FINISH =
+  "UPDATE inbox SET state = 'done', outcome = ?, done_at = ?, refused = ? WHERE id = ? AND state <> 'done'";
+
+export function createInbox(commits: Commits, boot: { bootId: string; clock: Clock }): Inbox {
+  const { bootId, clock } = boot;
+  return {
+    accept: (messages) => commits.write((sql) => messages.map((message) => acceptOne(sql, message, clock.now()))),
+    claim: (ids, claim) => commits.write((sql) => claimRows(sql, ids, { ...claim, bootId, at: clock.now() })),
+    finish: (ids, outcome, refused) =>
+      commits.write((sql) => finishRows(sql, ids, { outcome, refused, at: clock.now() })),
+    finishTurn: (ids, outcome) => commits.write((sql) => finishTurn(sql, ids, { outcome, at: clock.now() })),
+    open: () => commits.read((sql) => sql.all(OPEN).map(toInboxRow)),
+    find: (channel, account, eventKey) =>
+      commits.read((sql) => {
+        const seen = sql.one(SEEN, channel, account, eventKey);
+        const row = seen && sql.one(ROW, count(seen, "inbox_id"));
+        return row && toInboxRow(row);
+      }),
+    ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toInboxRow)),
+  };
+}
+
+function acceptOne(sql: Statements, message: InboundMessage, at: number): { row: InboxRow; isNew: boolean } {
+  const { channel, account } = message.from;
+  const seen = sql.one(SEEN, channel, account, message.eventKey);
+  if (!seen) return { row: putMessage(sql, message, at), isNew: true };
+  sql.run(SEEN_AGAIN, at, channel, account, message.eventKey);
+  return { row: knownRow(sql, count(seen, "inbox_id"), message), isNew: false };
+}
+
+/** A new row and its dedupe key. `againOf`: the row whose message it is once more. */
+export function putMessage(sql: Statements, message: InboundMessage, at: number, againOf?: number): InboxRow {
+  const { channel, account } = message.from;
+  const { id } = sql.run(INSERT, JSON.stringify(message), at, againOf ?? null);
+  sql.run(REMEMBER, channel, account, message.eventKey, id, at);
+  const again = againOf === undefined ? {} : { againOf };
+  return { id, message, state: "accepted", attempts: 0, acceptedAt: at, ...again };
+}
+
+/** A row that was pruned lives on as its key: the event is done, how is forgotten. */
+function knownRow(sql: Statements, id: number, message: InboundMessage): InboxRow {
+  const row = sql.one(ROW, id);
+  return row ? toInboxRow(row) : { id, message, state: "done", attempts: 0 };
+}
+
+function claimRows(
+  sql: Statements,
+  ids: readonly number[],
+  { sessionKey: key, runId: run, turnId, bootId, at }: Claim & { bootId: string; at: number },
+): readonly number[] {
+  return ids.filter((id) => sql.run(CLAIM, key, run, turnId, bootId, at, id).changes > 0);
+}
+
+interface End {
+  readonly outcome: Outcome;
+  readonly refused: Refusal | undefined;
+  readonly at: number;
+}
+
+function finishRows(sql: Statements, ids: readonly number[], { outcome, refused, at }: End): void {
+  for (const id of ids) sql.run(FINISH, JSON.stringify(maskStrings(outcome)), at, refused ?? null, id);
+}
+
+function finishTurn(sql: Statements, ids: readonly number[], { outcome, at }: Omit<End, "refused">): void {
+  const end = (id: number, how: Outcome) => sql.run(FINISH, JSON.stringify(maskStrings(how)), at, null, id).changes > 0;
+  const head = ids.findIndex((id) => end(id, outcome));
+  const into = ids[head];
+  if (into === undefined) return;
+  for (const id of ids.slice(head + 1)) end(id, { kind: "merged", into });
+}
+
+export function toInboxRow(row: Row): InboxRow {
+  const key = textOr(row, "session_key");
+  const run = textOr(row, "run_id");
+  const outcome = jsonOr<Outcome>(row, "outcome");
+  const starts = jsonOr<readonly number[]>(row, "starts");
+  return {
+    id: count(row, "id"),
+    message: json<InboundMessage>(row, "message"),
+    state: word(row, "state", STATES),
+    attempts: count(row, "attempts"),
+    ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
+    ...(run === undefined ? {} : { runId: runId(run) }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(starts === undefined ? {} : { starts }),
+    ...given({
+      turnId: textOr(row, "turn_id"),
+      acceptedAt: countOr(row, "accepted_at"),
+      claimedAt: countOr(row, "claimed_at"),
+      doneAt: countOr(row, "done_at"),
+      againOf: countOr(row, "again_of"),
+      refused: wordOr(row, "refused", REFUSALS),
+    }),
+  };
+}

@@ -1,0 +1,165 @@
+import type { Clock } from "../../types/clock.ts";
+import { runId, sessionKey } from "../../types/ids.ts";
+import type { OutboxChange, OutboxJournal, OutboxRow, PlannedReply } from "../../types/journal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { OutboundPart, ReplyButton } from "../../types/chat/reply.ts";
+import { Secret } from "../../types/secret.ts";
+import { count, countOr, given, json, jsonOr, text, textOr, word, wordOr } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+import type { Row, Statements } from "./sqlite.ts";
+
+const STATES = ["planned", "sending", "sent", "unknown", "failed"] as const;
+const GAPS = ["late", "unknown", "refused"] as const;
+// A reply belongs to the session and the run that its message was claimed for.
+export const OUTBOX_ROWS = `
+  SELECT outbox.*, inbox.session_key, inbox.run_id FROM outbox LEFT JOIN inbox ON inbox.id = outbox.inbox_id`;
+const OF_REPLY = `${OUTBOX_ROWS} WHERE outbox.reply_key = ? ORDER BY outbox.part`;
+const OF_INBOX = `${OUTBOX_ROWS} WHERE outbox.inbox_id = ? ORDER BY outbox.id`;
+const OF_RUN = `${OUTBOX_ROWS} WHERE inbox.run_id = ? ORDER BY outbox.id`;
+const OPEN = `${OUTBOX_ROWS} WHERE outbox.state IN ('planned', 'sending', 'unknown') ORDER BY outbox.id`;
+const UNANSWERED = `
+  ${OUTBOX_ROWS} WHERE outbox.reply_key GLOB 'approval:*' AND outbox.reply_key NOT GLOB '*:end' AND outbox.created_at > ?
+    AND outbox.state <> 'failed'
+    AND NOT EXISTS (SELECT 1 FROM outbox AS ended WHERE ended.reply_key = outbox.reply_key || ':end')
+  ORDER BY outbox.id`;
+const QUESTION_MS = 3_600_000;
+const BY_MESSAGE = "SELECT target FROM outbox WHERE message_id = ?";
+const UNTOLD = `${OUTBOX_ROWS} WHERE outbox.gap IS NOT NULL AND outbox.state = 'failed' ORDER BY outbox.id`;
+const TOLD = "UPDATE outbox SET gap = NULL WHERE id = ?";
+const INSERT = `
+  INSERT INTO outbox (reply_key, part, inbox_id, target, body, reply_to, buttons, edit_of, created_at, is_repeat, silent, state)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned')`;
+// Each block that is streamed is a reply of its own. What a tool posts is no part of the answer: the model hears what became of it.
+const HAS_OTHERS = `
+  EXISTS (SELECT 1 FROM outbox AS other WHERE other.reply_key = outbox.reply_key AND other.part <> outbox.part)
+  OR outbox.reply_key NOT GLOB 'in:*:tool:*' AND EXISTS (
+    SELECT 1 FROM outbox AS other WHERE other.inbox_id = outbox.inbox_id AND other.id <> outbox.id
+      AND other.target = outbox.target AND other.state <> 'failed')`;
+// What was sent stays sent, whatever a late timer says.
+const MARK = `
+  UPDATE outbox SET state = ?1, attempts = attempts + (?1 = 'sending'), message_id = COALESCE(?2, message_id), error = ?3,
+    was_unknown = was_unknown OR ?1 = 'unknown' OR (?7 AND state = 'sending'), is_repeat = is_repeat OR ?5,
+    sent_at = CASE WHEN ?1 = 'sent' THEN ?6 ELSE sent_at END,
+    gap = CASE WHEN ?8 <> 'refused' OR ${HAS_OTHERS} THEN ?8 END
+  WHERE id = ?4 AND state <> 'sent'`;
+const NOTE = `
+  INSERT INTO preview (inbox_id, target, message_id) VALUES (?, ?, ?)
+  ON CONFLICT (inbox_id) DO UPDATE SET target = excluded.target, message_id = excluded.message_id`;
+
+const NOTE_LENGTH = `
+  INSERT INTO preview_length (inbox_id, characters) VALUES (?, ?)
+  ON CONFLICT (inbox_id) DO UPDATE SET characters = excluded.characters`;
+
+/** The first part answers `replyTo`, with `quoteAll` every part; the last one carries the buttons, the first text one replaces the preview. */
+export function createOutbox(commits: Commits, clock: Clock): OutboxJournal {
+  return {
+    plan: (reply) => commits.write((sql) => planReply(sql, reply, clock.now())),
+    mark: (id, change) => commits.write((sql) => markRow(sql, id, change, clock.now())),
+    open: () => commits.read((sql) => sql.all(OPEN).map(toOutboxRow)),
+    unansweredQuestions: () => commits.read((sql) => sql.all(UNANSWERED, clock.now() - QUESTION_MS).map(toOutboxRow)),
+    untold: () => commits.read((sql) => sql.all(UNTOLD).map(toOutboxRow)),
+    of: (inboxId) => commits.read((sql) => sql.all(OF_INBOX, inboxId).map(toOutboxRow)),
+    ofRun: (run) => commits.read((sql) => sql.all(OF_RUN, run).map(toOutboxRow)),
+    isSent: (to, messageId) =>
+      commits.read((sql) => sql.all(BY_MESSAGE, messageId).some((row) => isChat(json<Peer>(row, "target"), to))),
+    notePreview: (inboxId, to, messageId) =>
+      commits.write((sql) => {
+        sql.run(NOTE, inboxId, JSON.stringify(to), messageId);
+      }),
+    forgetPreview: (inboxId) =>
+      commits.write((sql) => {
+        sql.run("DELETE FROM preview WHERE inbox_id = ?", inboxId);
+      }),
+    previewOf: (inboxId) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT message_id FROM preview WHERE inbox_id = ?", inboxId);
+        return row && text(row, "message_id");
+      }),
+    notePreviewLength: (inboxId, characters) =>
+      commits.write((sql) => {
+        sql.run(NOTE_LENGTH, inboxId, characters);
+      }),
+    previewLengthOf: (inboxId) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT characters FROM preview_length WHERE inbox_id = ?", inboxId);
+        return row ? count(row, "characters") : 0;
+      }),
+  };
+}
+
+const isChat = (one: Peer, other: Peer): boolean =>
+  one.channel === other.channel && one.account === other.account && one.chat.id === other.chat.id;
+
+function planReply(sql: Statements, reply: PlannedReply, at: number): readonly OutboxRow[] {
+  const known = sql.all(OF_REPLY, reply.replyKey);
+  if (known.length > 0) return known.map(toOutboxRow);
+  noteTold(sql, reply);
+  const firstText = reply.parts.findIndex((part) => part.kind === "text");
+  const last = reply.parts.length - 1;
+  for (const [part, body] of reply.parts.entries()) {
+    sql.run(
+      INSERT,
+      reply.replyKey,
+      part,
+      reply.inboxId ?? null,
+      JSON.stringify(reply.to),
+      JSON.stringify(body),
+      (part === 0 || reply.quoteAll === true ? reply.replyTo : undefined) ?? null,
+      part === last && reply.buttons ? JSON.stringify(reply.buttons) : null,
+      (part === firstText ? reply.editOf : undefined) ?? null,
+      at,
+      Number(part === 0 && reply.isRepeat === true),
+      Number(reply.silent === true),
+    );
+  }
+  return sql.all(OF_REPLY, reply.replyKey).map(toOutboxRow);
+}
+
+function noteTold(sql: Statements, { tellsOf = [] }: PlannedReply): void {
+  for (const id of tellsOf) sql.run(TOLD, id);
+}
+
+function markRow(sql: Statements, id: number, change: OutboxChange, at: number): void {
+  const { state, messageId = null, error = null, isRepeat = false, isGivenUp = false, gap = null } = change;
+  sql.run(
+    MARK,
+    state,
+    messageId,
+    error === null ? null : Secret.mask(error),
+    id,
+    Number(isRepeat),
+    at,
+    Number(isGivenUp),
+    gap,
+  );
+}
+
+export function toOutboxRow(row: Row): OutboxRow {
+  const key = textOr(row, "session_key");
+  const run = textOr(row, "run_id");
+  return {
+    id: count(row, "id"),
+    replyKey: text(row, "reply_key"),
+    part: count(row, "part"),
+    to: json<Peer>(row, "target"),
+    body: json<OutboundPart>(row, "body"),
+    state: word(row, "state", STATES),
+    attempts: count(row, "attempts"),
+    createdAt: count(row, "created_at"),
+    ...(key === undefined ? {} : { sessionKey: sessionKey(key) }),
+    ...(run === undefined ? {} : { runId: runId(run) }),
+    ...given({
+      inboxId: countOr(row, "inbox_id"),
+      replyTo: textOr(row, "reply_to"),
+      buttons: jsonOr<readonly ReplyButton[]>(row, "buttons"),
+      messageId: textOr(row, "message_id"),
+      editOf: textOr(row, "edit_of"),
+      error: textOr(row, "error"),
+      sentAt: countOr(row, "sent_at"),
+      retriedAt: countOr(row, "retried_at"),
+      gap: wordOr(row, "gap", GAPS),
+    }),
+    ...(count(row, "is_repeat") === 1 && { isRepeat: true }),
+    ...(count(row, "silent") === 1 && { silent: true }),
+  };
+}

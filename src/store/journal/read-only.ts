@@ -1,0 +1,68 @@
+import { DatabaseSync } from "node:sqlite";
+import { systemClock } from "../../types/clock.ts";
+import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
+import { Commits } from "./commits.ts";
+import { readVersion } from "./database.ts";
+import { createInbox } from "./inbox.ts";
+import { openJournal } from "./journal.ts";
+import { createLedger } from "./ledger.ts";
+import { createMessageLook, type MessageLook } from "./messages.ts";
+import { createOutbox } from "./outbox.ts";
+import { createPairing } from "./pairing.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
+import { createTexts } from "./texts.ts";
+
+/** What can be read about runs. */
+export interface RunSource {
+  readonly runs: Pick<RunLedger, "recent" | "find" | "beginningWith">;
+  readonly inbox: Pick<Inbox, "ofRun">;
+  readonly outbox: Pick<OutboxJournal, "ofRun">;
+  readonly texts: Pick<Texts, "get">;
+}
+
+/** What can be read about messages. */
+export interface MessageSource extends RunSource {
+  readonly messages: MessageLook;
+}
+
+/** What can be read about strangers. */
+export interface StrangerSource {
+  readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
+}
+
+/**
+ * Opens a journal that is there, for reading alone: nothing in it changes, but one of an older version is brought up to
+ * this one first. Throws `OpenClawError` as `openJournal` does.
+ */
+export async function openJournalToRead(
+  path: string,
+): Promise<MessageSource & StrangerSource & { close(): Promise<void> }> {
+  const db = openCurrent(path);
+  if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
+  const commits = new Commits(db, path);
+  const clock = systemClock;
+  return {
+    runs: createLedger(commits),
+    inbox: createInbox(commits, { bootId: "", clock }),
+    outbox: createOutbox(commits, clock),
+    texts: createTexts(commits, clock),
+    messages: createMessageLook(commits),
+    pairing: createPairing(commits, clock),
+    async close() {
+      db.close();
+    },
+  };
+}
+
+/** Undefined when it is for `openJournal` to deal with: of another version, or no journal at all. */
+function openCurrent(path: string): DatabaseSync | undefined {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
+    if (readVersion(db) === SCHEMA_VERSION) return db;
+  } catch {
+    // Opening it for writing says what is wrong with it.
+  }
+  db?.close();
+  return undefined;
+}

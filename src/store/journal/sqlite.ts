@@ -1,0 +1,81 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { diskError, diskFull } from "../disk.ts";
+
+export type Row = Record<string, SQLOutputValue>;
+export type Params = readonly SQLInputValue[];
+
+// SQLite's primary result codes.
+/** Another connection holds a lock. */
+export const BUSY = 5;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const NOTADB = 26;
+
+/** The primary result code of an error from node:sqlite, or undefined. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}
+
+/** True when the disk, not the statement, is at fault: the whole transaction is lost. */
+export function isDiskFault(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === FULL || code === IOERR || code === READONLY || code === CANTOPEN;
+}
+
+/** True when the file is no journal any more. */
+export function isBroken(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === CORRUPT || code === NOTADB;
+}
+
+/** What SQLite said, as the operator should read it. Errors that are nobody's to mend come back unchanged. */
+export function sqliteError(error: unknown, path: string): unknown {
+  if (sqliteCode(error) === FULL) return diskFull(path, error);
+  if (isDiskFault(error) || sqliteCode(error) === BUSY) return diskError(error, path);
+  return isBroken(error) ? brokenJournal(path, error) : error;
+}
+
+export function brokenJournal(path: string, cause: unknown): OpenClawError {
+  return new OpenClawError("JOURNAL_BROKEN", {
+    message: `The journal ${path} cannot be read: ${errorText(cause)}.`,
+    fix: `Restore it from a backup, or move it aside (mv ${path} ${path}.broken) and start again; conversations are kept in sessions/.`,
+    cause,
+  });
+}
+
+/** Prepared statements by their text. */
+export class Statements {
+  readonly #db: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  run(sql: string, ...params: Params): { changes: number; id: number } {
+    const done = this.#of(sql).run(...params);
+    return { changes: Number(done.changes), id: Number(done.lastInsertRowid) };
+  }
+
+  one(sql: string, ...params: Params): Row | undefined {
+    return this.#of(sql).get(...params);
+  }
+
+  all(sql: string, ...params: Params): Row[] {
+    return this.#of(sql).all(...params);
+  }
+
+  #of(sql: string): StatementSync {
+    const known = this.#prepared.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+}

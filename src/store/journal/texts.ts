@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../types/clock.ts";
+import type { Texts } from "../../types/journal.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { text as textIn } from "./columns.ts";
+import type { Commits } from "./commits.ts";
+
+/** Keys that are known to be written; the oldest are forgotten and then only looked up again. */
+const MOST_KNOWN = 1000;
+/** How often a text that goes on being used is marked as such, so that it is not pruned. */
+const TOUCH_MS = 86_400_000;
+
+/** Texts by their hash. */
+export function createTexts(commits: Commits, clock: Clock): Texts {
+  const touched = new Map<string, number>();
+  return {
+    async put(text) {
+      const key = createHash("sha256").update(text).digest("hex").slice(0, 32);
+      const now = clock.now();
+      const last = touched.get(key);
+      if (last !== undefined && now - last < TOUCH_MS) return key;
+      await commits.write((sql) => {
+        sql.run(
+          "INSERT INTO texts (key, text, at) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET at = excluded.at",
+          key,
+          text,
+          now,
+        );
+      });
+      touched.set(key, now);
+      forgetOldest(touched, MOST_KNOWN);
+      return key;
+    },
+    get: (key) =>
+      commits.read((sql) => {
+        const row = sql.one("SELECT text FROM texts WHERE key = ?", key);
+        return row && textIn(row, "text");
+      }),
+  };
+}

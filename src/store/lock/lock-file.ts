@@ -1,0 +1,42 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { OpenClawError } from "../../types/errors.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import { errorCode } from "../../utils/missing.ts";
+
+/** Milliseconds. Who holds a lock touches it meanwhile, so that only a dead one's goes stale. */
+const STALE_MS = 20_000;
+/** A renewal may take half a minute at a slow provider. */
+const PATIENCE_MS = 45_000;
+const LONGEST_PAUSE_MS = 500;
+
+/** Takes `<path>.lock` against other processes and resolves with its release. Throws `OpenClawError` DISK_WRITE, after 45 s of waiting. */
+export async function lockFile(path: string): Promise<() => Promise<void>> {
+  const until = Date.now() + PATIENCE_MS;
+  for (let pause = 20; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await take(path);
+    } catch (error) {
+      if (errorCode(error) !== "ELOCKED" || Date.now() > until) throw refused(path, error);
+    }
+    await wait(pause);
+  }
+}
+
+async function take(path: string): Promise<() => Promise<void>> {
+  const { lock } = await import("proper-lockfile");
+  const release = await lock(path, {
+    realpath: false,
+    stale: STALE_MS,
+    // Without this a laptop that slept through the touch would end the process; the write itself is one rename.
+    onCompromised: () => undefined,
+  });
+  // A lock that went stale under us belongs to another: then there is nothing to give back.
+  return () => release().catch(() => undefined);
+}
+
+const refused = (path: string, error: unknown): OpenClawError =>
+  new OpenClawError("DISK_WRITE", {
+    message: `${path}.lock cannot be taken: ${errorText(error)}.`,
+    fix: "Check that its directory is writable and that no openclaw command hangs; a dead one's lock goes away by itself.",
+    cause: error,
+  });

@@ -1,0 +1,160 @@
+import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { OpenClawError } from "../../types/errors.ts";
+import { errorCode, isMissing } from "../../utils/missing.ts";
+import { diskError, makePrivateDir, writeAtomic } from "../disk.ts";
+import { processStart } from "./process-start.ts";
+
+const TRIES = 5;
+
+/** Who owns a state directory. */
+export interface LockFacts {
+  readonly pid: number;
+  /** Tells a process from a later one with the same id. */
+  readonly startedAt: string;
+  readonly command: string;
+  readonly port?: number;
+}
+
+export interface StateLock {
+  readonly path: string;
+  /** Tells others the port once it is known. */
+  note(facts: { port: number }): Promise<void>;
+  /** Removes the lock when it is still ours. */
+  release(): Promise<void>;
+}
+
+export const lockPath = (dir: string): string => join(dir, "state", "gateway.lock");
+
+/**
+ * Makes this process the one owner of a state directory. A lock left by a dead process is taken over.
+ * Throws `OpenClawError` STATE_LOCKED when a live one holds it, STATE_UNWRITABLE when the directory cannot be written.
+ */
+export async function acquireStateLock(dir: string): Promise<StateLock> {
+  const path = lockPath(dir);
+  const mine: LockFacts = {
+    pid: process.pid,
+    startedAt: (await processStart(process.pid)) ?? "unknown",
+    command: ownCommand(),
+  };
+  try {
+    await makePrivateDir(join(dir, "state"));
+    await take(path, mine);
+  } catch (error) {
+    throw error instanceof OpenClawError ? error : unwritable(path, error);
+  }
+  return {
+    path,
+    note: async ({ port }) => void (await writeAtomic(path, JSON.stringify({ ...mine, port }))),
+    release: async () => {
+      const held = await readFacts(path);
+      if (held?.pid === mine.pid && held.startedAt === mine.startedAt) await rm(path, { force: true });
+    },
+  };
+}
+
+/** The owner of a state directory; `alive` is false when it died without releasing. Undefined when nobody holds it. */
+export async function readStateLock(dir: string): Promise<(LockFacts & { readonly alive: boolean }) | undefined> {
+  const held = await readFacts(lockPath(dir));
+  return held && { ...held, alive: await isHolding(held) };
+}
+
+async function take(path: string, mine: LockFacts): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    if (await createExclusive(path, JSON.stringify(mine))) return;
+    const held = await readFacts(path);
+    if (held && (await isHolding(held))) throw locked(held);
+    await setAside(path, held);
+  }
+  throw new OpenClawError("STATE_LOCKED", {
+    message: `Several gateways are fighting over ${path}.`,
+    fix: "Start one gateway only.",
+  });
+}
+
+/** The lock appears with its content or not at all, so that nobody reads half of it. */
+async function createExclusive(path: string, content: string): Promise<boolean> {
+  const draft = `${path}.${process.pid}`;
+  await writeAtomic(draft, content);
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    return await createPlainly(path, content);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** For file systems without hard links. */
+async function createPlainly(path: string, content: string): Promise<boolean> {
+  try {
+    const file = await open(path, "wx", 0o600);
+    await file.writeFile(content);
+    await file.close();
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw diskError(error, path);
+  }
+}
+
+/** Moves a stale lock away. When somebody else took over in between, theirs is put back. */
+async function setAside(path: string, stale: LockFacts | undefined): Promise<void> {
+  const aside = `${path}.stale.${process.pid}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  const moved = await readFacts(aside);
+  if (moved && (moved.pid !== stale?.pid || moved.startedAt !== stale.startedAt)) await rename(aside, path);
+  else await rm(aside, { force: true });
+}
+
+async function isHolding(held: LockFacts): Promise<boolean> {
+  const start = await processStart(held.pid);
+  return start !== undefined && (start === held.startedAt || start === "unknown" || held.startedAt === "unknown");
+}
+
+/** Undefined when there is no lock or one that nobody could have written whole. */
+async function readFacts(path: string): Promise<LockFacts | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    return isFacts(value) ? value : undefined;
+  } catch (error) {
+    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isFacts(value: unknown): value is LockFacts {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("pid" in value) || !("startedAt" in value) || !("command" in value)) return false;
+  return Number.isInteger(value.pid) && typeof value.startedAt === "string" && typeof value.command === "string";
+}
+
+/** Up to the first flag: a token may stand behind one. */
+function ownCommand(): string {
+  const [, script = "openclaw", ...words] = process.argv;
+  const flag = words.findIndex((word) => word.startsWith("-"));
+  return [basename(script), ...(flag < 0 ? words : words.slice(0, flag))].join(" ");
+}
+
+function locked(held: LockFacts): OpenClawError {
+  const at = held.port === undefined ? "" : ` on port ${held.port}`;
+  return new OpenClawError("STATE_LOCKED", {
+    message: `Another gateway (pid ${held.pid}${at}) owns this state directory.`,
+    fix: "Stop it with `openclaw gateway stop`, or give this one its own OPENCLAW_STATE_DIR.",
+  });
+}
+
+function unwritable(path: string, cause: unknown): OpenClawError {
+  return new OpenClawError("STATE_UNWRITABLE", {
+    message: `Could not write ${path}.`,
+    fix: "Make the state directory writable for this user.",
+    cause,
+  });
+}

@@ -1,0 +1,59 @@
+import { delimiter } from "node:path";
+import type { ExecSettings } from "../../types/settings.ts";
+import { Secret } from "../../utils/secrets/secret.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type EnvironmentRules = Pick<ExecSettings, "pathPrepend" | "passEnv" | "secretVariables">;
+
+/** What a command is given when nobody says more; everything else may be a secret, whatever its name. */
+const KEPT = new Set(
+  (
+    "HOME USER LOGNAME LANG LANGUAGE TERM COLORTERM NO_COLOR FORCE_COLOR TZ NODE_ENV TMPDIR TMP TEMP " +
+    // So that a command of ours means this gateway.
+    "OPENCLAW_STATE_DIR OPENCLAW_CONFIG_PATH " +
+    // The way out, and who is trusted on it.
+    "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS " +
+    // Without these Windows starts next to nothing.
+    "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA " +
+    "PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) COMMONPROGRAMFILES PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS"
+  ).split(" "),
+);
+const isKept = (name: string): boolean => KEPT.has(name.toUpperCase()) || name.startsWith("LC_");
+
+/** What a program loads or runs by itself when it starts, and the channel between this process and its parent: passed on by nobody. `PATH` is made. */
+const NEVER =
+  /^(?:LD_.*|DYLD_.*|BASH_FUNC_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|NODE_OPTIONS|NODE_CHANNEL_.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GLIBC_TUNABLES|GCONV_PATH|PATH)$/i;
+
+/** Bytes of one variable; more is no setting of a program. */
+const MAX_BYTES = 32_768;
+
+/** An address with a user in it, as a proxy's or a database's may be. */
+const ADDRESS_WITH_USER = /^[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i;
+
+/**
+ * The environment of a command: of this process's own a short list and what `tools.exec.passEnv` names. Never one that
+ * the config references, nor one whose value is a secret of this process.
+ */
+export function commandEnvironment(own: Environment, rules: EnvironmentRules): Record<string, string> {
+  const passed = new Set(rules.passEnv);
+  const secret = new Set(rules.secretVariables);
+  const isWanted = (name: string, value: string): boolean => {
+    if (NEVER.test(name) || secret.has(name) || Buffer.byteLength(value) > MAX_BYTES) return false;
+    if (Secret.isKnown(value)) return false;
+    return passed.has(name) || (isKept(name) && !ADDRESS_WITH_USER.test(value));
+  };
+  const kept = Object.entries(own).flatMap(([name, value]): [string, string][] =>
+    value !== undefined && isWanted(name, value) ? [[name, value]] : [],
+  );
+  return { ...Object.fromEntries(kept), ...fixed(pathOf(own), rules.pathPrepend) };
+}
+
+// Windows calls it Path.
+const pathOf = (own: Environment): string =>
+  Object.entries(own).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
+
+function fixed(path: string, pathPrepend: readonly string[]): Record<string, string> {
+  const shell = process.platform === "win32" ? {} : { SHELL: "/bin/sh" };
+  const parts = [...pathPrepend, path].filter((part) => part !== "");
+  return { ...shell, PATH: parts.join(delimiter), OPENCLAW_SHELL: "exec", GIT_TERMINAL_PROMPT: "0" };
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { ExecSettings } from "../../types/settings.ts";
+import type { ApprovalDesk, ApprovalQuestion, BoundFile, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import { defineTool, errorResult, textResult } from "../define.ts";
+import { commandEnvironment } from "./exec-env.ts";
+import { allowanceFor } from "./exec-allowance.ts";
+import { bindFiles, changedIn, MOST_FILES, pathDirs } from "./exec-files.ts";
+import { allowanceTexts, decideExec } from "./exec-policy.ts";
+import { runCommand, type CommandEnd } from "./exec-run.ts";
+import { whyUnreadable } from "./hidden.ts";
+import { shownPath, type FileAccess } from "../files/paths.ts";
+import { trimCommand } from "./shell-words.ts";
+
+/** What owners allowed for good. */
+export interface Allowances {
+  isAllowed(agent: string, allowance: string): Promise<boolean>;
+}
+
+export interface ExecOptions {
+  readonly settings: ExecSettings;
+  readonly rules: Allowances;
+  /** For the working directory: never one of the gateway's own, but not bound to the workspace. */
+  readonly access: FileAccess;
+  /** The turn acts for an owner: what was allowed for good counts. */
+  readonly hasOwnerRights: boolean;
+  /** Where long outputs are kept. */
+  readonly outputDir: string;
+}
+
+const input = z.object({
+  command: z.string().min(1).describe("Shell command"),
+  timeout: z.number().positive().optional().describe("Seconds after which it is ended"),
+  cwd: z.string().optional().describe("Directory to run in; the workspace when left out"),
+});
+
+const REFUSALS: Readonly<Record<Refused, string>> = {
+  deny: "A person refused this command. Do not try it in another form; ask the user what to do instead.",
+  timeout:
+    "Nobody answered the question whether this command may run, so it was not run. Tell the user that it waits for approval.",
+  abort: "The run was stopped before anybody allowed this command; it was not run.",
+  unshown:
+    "The command was not run, and nobody can be asked about it: the question does not fit into one message of this chat. " +
+    "Put the command into a script file and run that.",
+};
+type Refused = Exclude<Awaited<ReturnType<ApprovalDesk["ask"]>>, "allow-once" | "allow-always">;
+
+const REASON = "It is not on the list of commands that run without asking.";
+
+/** How often a command is asked about whose files change while the question waits. */
+const MOST_QUESTIONS = 3;
+
+const TOO_MANY_DIRECTORIES =
+  "The command was not run, and nobody can be asked about it: it names so many directories that the files in them cannot " +
+  "be compared; name fewer at a time.";
+
+interface Wanted {
+  readonly command: string;
+  readonly cwd: string;
+}
+
+/** The files that a command names, as they are now. */
+function bound({ command, cwd }: Wanted, { settings }: ExecOptions, { workspace }: ToolContext) {
+  const path = [...settings.pathPrepend, ...pathDirs(process.env["PATH"])];
+  return bindFiles(command, { cwd, workspace, path });
+}
+
+/** Parts of the command that were allowed for good, with the content that their files have now. Guests have no allowances. */
+async function allowedTexts(
+  { command, cwd }: Wanted,
+  options: ExecOptions,
+  context: ToolContext,
+): Promise<ReadonlySet<string>> {
+  if (!options.hasOwnerRights) return new Set();
+  const isAllowed = async (text: string) => {
+    const files = await bound({ command: text, cwd }, options, context);
+    const allowance = files && allowanceFor({ command: text, cwd, files });
+    return allowance !== undefined && (await options.rules.isAllowed(context.agentId, allowance));
+  };
+  const texts = allowanceTexts(command);
+  const answers = await Promise.all(texts.map(isAllowed));
+  return new Set(texts.filter((_text, index) => answers[index] === true));
+}
+
+/** The refusal, or undefined when the command may run. Nothing may come between it and the run. */
+async function refusal(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
+  const { settings } = options;
+  const allowed = await allowedTexts(wanted, options, context);
+  const decision = decideExec(wanted.command, settings, { isAllowed: (text) => allowed.has(text) });
+  if (decision === "run") {
+    return undefined;
+  }
+  if (decision === "deny") {
+    const why = settings.security === "deny" ? "commands are switched off" : "only listed commands run here";
+    return `The command was not run: ${why} (tools.exec).`;
+  }
+  return askUntilSame(wanted, options, context);
+}
+
+/** Asks; when the files that the command names changed in the meantime, asks about what they are now. */
+async function askUntilSame(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<string | undefined> {
+  let reason = options.settings.ask === "always" ? "Every command is asked about." : REASON;
+  let files = await bound(wanted, options, context);
+  for (let questions = 0; questions < MOST_QUESTIONS; questions += 1) {
+    if (files === undefined) return TOO_MANY_DIRECTORIES;
+    const unreadable = whyUnaskable(wanted, files);
+    if (unreadable !== undefined) {
+      return `The command was not run, and nobody can be asked about it: ${unreadable}.`;
+    }
+    const answer = await context.approvals.ask(questionFor(wanted, files, { reason, options }), context.signal);
+    if (answer !== "allow-once" && answer !== "allow-always") return REFUSALS[answer];
+    const now = await bound(wanted, options, context);
+    const changed = now === undefined ? [] : changedIn(files, now);
+    if (now !== undefined && changed.length === 0) return undefined;
+    reason = `Changed since the last question: ${changed.map((path) => shownPath(path, wanted.cwd)).join(", ")}.`;
+    files = now;
+  }
+  return "The command was not run: the files that it names changed each time while a person was asked about it.";
+}
+
+function whyUnaskable({ command, cwd }: Wanted, files: readonly BoundFile[]): string | undefined {
+  if (files.length > MOST_FILES)
+    return `it names ${files.length} files, more than the ${MOST_FILES} that a question can show; name fewer at a time`;
+  return whyUnreadable(command, [cwd, ...files.map(({ path }) => path)]);
+}
+
+/** The desk itself remembers what is allowed for good; in a guest's turn nothing is. */
+function questionFor(
+  { command, cwd }: Wanted,
+  files: readonly BoundFile[],
+  { reason, options }: { reason: string; options: ExecOptions },
+): ApprovalQuestion {
+  const allowance = options.hasOwnerRights ? allowanceFor({ command, cwd, files }) : undefined;
+  return { command: trimCommand(command), cwd, reason, files, ...(allowance !== undefined && { allowance }) };
+}
+
+const MOST_NAMED = 10;
+
+/** Without a word about them nobody would end what a command left running. */
+function describeLeft(left: CommandEnd["left"], because: CommandEnd["because"]): string {
+  if (left.length === 0) return "";
+  const named = left.slice(0, MOST_NAMED).map(({ pid, command }) => `${pid} (${command})`);
+  const more = left.length > MOST_NAMED ? `, and ${left.length - MOST_NAMED} more` : "";
+  const how =
+    because === "exit" ? "in the background; end them with kill when they are not wanted" : "and could not be ended";
+  return `\n[Still running ${how}: ${named.join(", ")}${more}]`;
+}
+
+function describe({ output, code, because, left }: CommandEnd, timeoutMs: number): string {
+  const rest = output.file === undefined ? "" : ` All of it is in ${output.file}.`;
+  const cut = output.truncated ? `[This is the end of a longer output.${rest}]\n` : "";
+  const ends = {
+    exit: `[exit code ${code ?? "none: a signal ended it"}]`,
+    timeout: `[ended after ${timeoutMs / 1000} seconds: timeout]`,
+    abort: "[aborted]",
+  };
+  const text = output.text.trimEnd();
+  return `${cut}${text === "" ? "[no output]" : text}\n\n${ends[because]}${describeLeft(left, because)}`;
+}
+
+async function runAllowed(
+  wanted: z.output<typeof input>,
+  cwd: string,
+  options: ExecOptions,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const timeoutMs = Math.min((wanted.timeout ?? Infinity) * 1000, options.settings.timeoutMs);
+  const end = await runCommand({
+    command: wanted.command,
+    cwd,
+    env: commandEnvironment(process.env, options.settings),
+    timeoutMs,
+    signal: context.signal,
+    outputFile: join(options.outputDir, `${randomUUID()}.log`),
+    update: (partial) => context.update(partial),
+  });
+  const left = end.left.map(({ pid }) => pid);
+  const details = { exitCode: end.code, because: end.because, cwd, ...(left.length > 0 && { left }) };
+  const text = describe(end, timeoutMs);
+  return end.because === "exit" && end.code === 0 ? textResult(text, details) : errorResult(text, details);
+}
+
+/** Runs shell commands, after asking where the settings say so. */
+export function execTool(options: ExecOptions): Tool {
+  return defineTool({
+    name: "exec",
+    label: "Exec",
+    description:
+      "Run a shell command and get its output and exit code. A person may be asked first and may refuse. There is no " +
+      "terminal and no input; start nothing that waits for either.",
+    input,
+    hasSideEffects: true,
+    async run(wanted, context) {
+      const cwd = await options.access.locate(wanted.cwd ?? ".", context.workspace, "read");
+      if (!(await stat(cwd)).isDirectory()) {
+        throw new Error(`${wanted.cwd ?? "."} is not a directory.`);
+      }
+      const refused = await refusal({ command: wanted.command, cwd }, options, context);
+      return refused === undefined
+        ? runAllowed(wanted, cwd, options, context)
+        : errorResult(refused, { refused: true });
+    },
+  });
+}

@@ -1,0 +1,117 @@
+import { z } from "zod";
+import type { Tool } from "../../types/run/tool.ts";
+import { readBytes } from "../../utils/read-regular.ts";
+import { defineTool, textResult } from "../define.ts";
+import type { FileAccess } from "./paths.ts";
+import { replaceFile } from "./write.ts";
+
+const MAX_BYTES = 10 * 1024 * 1024;
+
+const replacement = z.object({
+  oldText: z.string().min(1).describe("Exact text that stands once in the file"),
+  newText: z.string().describe("What takes its place"),
+});
+type Replacement = z.output<typeof replacement>;
+
+const input = z.object({
+  path: z.string().min(1).describe("File to change; relative paths start at the workspace"),
+  edits: z.array(replacement).optional().describe("Replacements, each found in the file as it is now"),
+  oldText: z.string().optional().describe("For a single replacement, instead of edits"),
+  newText: z.string().optional(),
+});
+
+function wantedEdits(wanted: z.output<typeof input>): readonly Replacement[] {
+  const single = wanted.oldText === undefined ? [] : [{ oldText: wanted.oldText, newText: wanted.newText ?? "" }];
+  const edits = [...(wanted.edits ?? []), ...single];
+  if (edits.length === 0) {
+    throw new Error("There is nothing to change: give edits with oldText and newText.");
+  }
+  return edits;
+}
+
+interface Place extends Replacement {
+  readonly start: number;
+}
+
+function placeOf(content: string, edit: Replacement, number: number): Place {
+  const start = edit.oldText === "" ? -1 : content.indexOf(edit.oldText);
+  if (start < 0) {
+    throw new Error(
+      `Edit ${number}: its oldText is not in the file. It must match to the letter, with spaces and line ends; read the file again.`,
+    );
+  }
+  if (content.indexOf(edit.oldText, start + 1) >= 0) {
+    throw new Error(
+      `Edit ${number}: its oldText stands in the file more than once. Add lines around it until it is unique.`,
+    );
+  }
+  return { ...edit, start };
+}
+
+/** Puts every edit in its place. All are looked for in the content as given. Throws when one is missing, ambiguous or overlaps. */
+export function applyEdits(content: string, edits: readonly Replacement[]): string {
+  const places = edits.map((edit, index) => placeOf(content, edit, index + 1)).toSorted((a, b) => a.start - b.start);
+  let result = "";
+  let position = 0;
+  for (const place of places) {
+    if (place.start < position) {
+      throw new Error("Two edits overlap; join them into one.");
+    }
+    result += content.slice(position, place.start) + place.newText;
+    position = place.start + place.oldText.length;
+  }
+  return result + content.slice(position);
+}
+
+const toUnix = (text: string): string => text.replaceAll("\r\n", "\n");
+
+// Models write \n. A file that is all \r\n is changed in its own line ends; a mixed one is taken to the letter.
+function applyInLineEnds(content: string, edits: readonly Replacement[]): string {
+  const isWindows = content.includes("\r\n") && !/(?<!\r)\n/.test(content);
+  if (!isWindows) {
+    return applyEdits(content, edits);
+  }
+  const unixEdits = edits.map((edit) => ({ oldText: toUnix(edit.oldText), newText: toUnix(edit.newText) }));
+  return applyEdits(toUnix(content), unixEdits).replaceAll("\n", "\r\n");
+}
+
+async function readWhole(path: string, access: FileAccess, workspace: string): Promise<string> {
+  // What may be read may not always be written.
+  await access.locate(path, workspace, "write");
+  const file = await access.openFile(path, workspace);
+  try {
+    const { size } = await file.stat();
+    if (size > MAX_BYTES) throw new Error(`${path} is larger than 10 MB.`);
+    const bytes = await readBytes(file, size);
+    const content = bytes.toString();
+    if (!Buffer.from(content).equals(bytes)) {
+      throw new Error(`${path} is not UTF-8 text; changing it would damage it.`);
+    }
+    return content;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Replaces exact pieces of a file. */
+export function editTool(access: FileAccess): Tool {
+  return defineTool({
+    name: "edit",
+    label: "Edit",
+    description:
+      "Change a file by replacing exact text. Each oldText must stand in the file exactly once; several edits are made " +
+      "together or not at all.",
+    input,
+    hasSideEffects: true,
+    async run(wanted, context) {
+      const edits = wantedEdits(wanted);
+      const content = await readWhole(wanted.path, access, context.workspace);
+      const changed = applyInLineEnds(content, edits);
+      if (changed === content) {
+        throw new Error("The edits change nothing: oldText and newText are the same.");
+      }
+      await replaceFile({ path: wanted.path, content: changed }, access, context.workspace);
+      return textResult(`Changed ${edits.length} ${edits.length === 1 ? "place" : "places"} in ${wanted.path}.`);
+    },
+  });
+}

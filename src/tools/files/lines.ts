@@ -1,0 +1,99 @@
+import type { FileHandle } from "node:fs/promises";
+import { CONTENT_BYTES } from "../cap.ts";
+
+/** A stretch of whole lines of a file. */
+export interface LineStretch {
+  readonly text: string;
+  readonly lines: number;
+  /** Something stands after it. */
+  readonly more: boolean;
+  /** The only line was longer than the limit and is not whole. */
+  readonly torn: boolean;
+}
+
+const CHUNK = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/** The position after `count` newlines; the number of newlines that are there when they are fewer. */
+async function skipLines(
+  file: FileHandle,
+  count: number,
+  signal: AbortSignal,
+): Promise<{ position: number; missing: number }> {
+  const buffer = Buffer.alloc(CHUNK);
+  let missing = count;
+  let position = 0;
+  while (missing > 0) {
+    if (signal.aborted) {
+      throw new Error("The file is too long to find that line in it; look for it with grep.");
+    }
+    const { bytesRead } = await file.read(buffer, 0, CHUNK, position);
+    if (bytesRead === 0) {
+      break;
+    }
+    let at = -1;
+    do {
+      at = buffer.subarray(0, bytesRead).indexOf(NEWLINE, at + 1);
+      missing -= at < 0 ? 0 : 1;
+    } while (at >= 0 && missing > 0);
+    position += at < 0 ? bytesRead : at + 1;
+  }
+  return { position, missing };
+}
+
+// The end of the last line that is wanted and whole, within the buffer.
+function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number } {
+  let end = 0;
+  let lines = 0;
+  while (lines < limit) {
+    const at = bytes.indexOf(NEWLINE, end);
+    if (at < 0) {
+      break;
+    }
+    end = at + 1;
+    lines += 1;
+  }
+  return { end, lines };
+}
+
+/**
+ * Reads lines from number `first` (1-based), at most `limit` of them and 50 KB. Uses the same memory whatever the
+ * file's size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
+ */
+export async function readLines(
+  file: FileHandle,
+  { first, limit }: { readonly first: number; readonly limit: number },
+  signal: AbortSignal,
+): Promise<LineStretch | undefined> {
+  const { position, missing } = await skipLines(file, first - 1, signal);
+  if (missing > 0) {
+    return undefined;
+  }
+  const buffer = Buffer.alloc(CONTENT_BYTES + 1);
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled);
+    if (bytesRead === 0) {
+      break;
+    }
+    filled += bytesRead;
+  }
+  const bytes = buffer.subarray(0, filled);
+  const { end, lines } = endOfLines(bytes.subarray(0, CONTENT_BYTES), limit);
+  const isWhole = filled <= CONTENT_BYTES;
+  if (isWhole && lines < limit && end < filled) {
+    return { text: bytes.toString(), lines: lines + 1, more: false, torn: false };
+  }
+  if (lines === 0 && !isWhole) {
+    return {
+      text: bytes
+        .subarray(0, CONTENT_BYTES)
+        .toString()
+        .replace(/\uFFFD+$/, ""),
+      lines: 1,
+      more: true,
+      torn: true,
+    };
+  }
+  return { text: bytes.subarray(0, end).toString(), lines, more: end < filled, torn: false };
+}

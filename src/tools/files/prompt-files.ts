@@ -1,0 +1,57 @@
+import { readdir } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { isInside, realOf } from "./real-path.ts";
+
+/** What shapes the turns of others: texts of the system prompt, and what programs of an owner run by themselves. */
+export interface PromptFiles {
+  /** Workspaces of all agents, absolute. */
+  readonly workspaces: readonly string[];
+  /** Further directories that are closed as a whole: skills, docs, received files. */
+  readonly roots: readonly string[];
+}
+
+/** Directories of a workspace that go into prompts. Whatever is below them counts. */
+const FOLDERS = ["memory", "skills"] as const;
+/** Directories that make programs run what is in them, wherever they are. */
+const HOOKS = new Set([".git", ".openclaw", ".husky", ".githooks"]);
+
+/** File systems may tell names apart by less than their code points: case, and how a letter is composed. */
+const plain = (path: string): string => path.normalize("NFKC").toLowerCase();
+const holds = (root: string, path: string): boolean => isInside(plain(path), plain(root));
+
+/** True when writing `real`, a path without symbolic links, would change what others' turns are told or run. */
+export async function shapesPrompts(real: string, { workspaces, roots }: PromptFiles): Promise<boolean> {
+  if (
+    plain(real)
+      .split(sep)
+      .some((step) => HOOKS.has(step))
+  )
+    return true;
+  const closed = await Promise.all(roots.map(realOf));
+  if (closed.some((root) => holds(root, real))) return true;
+  const found = await Promise.all(workspaces.map((workspace) => isIn(workspace, real)));
+  return found.includes(true);
+}
+
+async function isIn(workspace: string, real: string): Promise<boolean> {
+  const root = await realOf(workspace);
+  const [first = ""] = plain(relative(plain(root), plain(real))).split(sep);
+  const names = [...CONTEXT_FILES, ...FOLDERS];
+  if (holds(root, real) && names.some((name) => plain(name) === first)) return true;
+  // One of them may be a link to a file that is none of them.
+  const linked = await Promise.all([...names.map((name) => join(root, name)), ...(await entriesOf(root))].map(realOf));
+  return linked.some((target) => holds(target, real));
+}
+
+/** Each skill and note by itself, since it may be a link as well. */
+async function entriesOf(root: string): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    FOLDERS.map(async (folder) => {
+      const entries = await unlessMissing(readdir(join(root, folder)));
+      return (entries ?? []).flatMap((entry) => [join(root, folder, entry), join(root, folder, entry, "SKILL.md")]);
+    }),
+  );
+  return lists.flat();
+}

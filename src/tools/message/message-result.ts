@@ -1,0 +1,54 @@
+import type { OutboxRow } from "../../types/journal.ts";
+import type { Peer } from "../../types/chat/message.ts";
+import type { Posted } from "../../types/chat/send.ts";
+import type { ToolResult } from "../../types/run/tool.ts";
+import { errorResult, textResult } from "../define.ts";
+
+export const MESSAGE_TOOL = "message";
+
+/** How the outbox names what a call of the message tool sent; the key goes on behind it. */
+export const sentBy = (inboxId: number, callId: string): string => `${sentByTool(inboxId)}${callId}:`;
+
+/** How the names of all messages begin that the tool sent in the turn of a message. */
+export const sentByTool = (inboxId: number): string => `in:${inboxId}:tool:`;
+
+/** How a post stands by its rows. */
+export function postedOf(rows: readonly OutboxRow[]): Posted {
+  const messageIds = rows.flatMap(({ messageId }) => messageId ?? []);
+  const failed = rows.find(({ state }) => state === "failed");
+  const waiting = rows.find(({ state }) => state !== "sent");
+  const reason = (failed ?? waiting)?.error;
+  return {
+    state: waiting ? "queued" : "sent",
+    ...(failed && { state: "failed" }),
+    messageIds,
+    ...(reason !== undefined && { reason }),
+    ...(rows.some(({ isRepeat }) => isRepeat === true) && { possibleRepeat: true }),
+  };
+}
+
+/** What the model is told of it. */
+export function postedResult({ state, messageIds, reason, possibleRepeat }: Posted, to: Peer): ToolResult {
+  const where = nameOf(to);
+  const [messageId] = messageIds;
+  const details = {
+    state,
+    channel: to.channel,
+    to: to.chat.id,
+    messageIds,
+    ...(messageId !== undefined && { messageId }),
+  };
+  const why = reason === undefined ? "" : ` (${reason})`;
+  if (state === "failed") {
+    const some = messageIds.length > 0 ? `Only its first part was taken: message ${messageIds.join(", ")}. ` : "";
+    return errorResult(`${some}${where} did not take the message${why}.`, details);
+  }
+  if (state === "queued")
+    return textResult(`It waits for ${where}${why} and goes out by itself; do not send it again.`, details);
+  const twice = possibleRepeat === true ? " It may stand there twice, and says so." : "";
+  return textResult(`Sent to ${where}, message id ${messageIds.join(", ")}.${twice}`, details);
+}
+
+/** A chat in words that the tool takes. */
+export const nameOf = ({ channel, chat, thread }: Peer): string =>
+  `${channel}:${chat.id}${thread === undefined ? "" : `:thread:${thread}`}`;

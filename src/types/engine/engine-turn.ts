@@ -1,0 +1,75 @@
+import type { ChatMessage, ModelInfo, Usage } from "../run/model.ts";
+
+/** What an engine is told about one model call. */
+export interface EngineAsk {
+  /** As the transcript has them; the turn's own messages last. */
+  readonly messages: readonly ChatMessage[];
+  /** Where the present turn begins in `messages`. */
+  readonly prePromptMessageCount: number;
+  /** Tokens that the messages may fill. */
+  readonly tokenBudget: number;
+  /** Tokens of the whole window, as far as the config allows it; `tokenBudget` when unset. */
+  readonly window?: number;
+  readonly model: ModelInfo;
+  readonly availableTools: ReadonlySet<string>;
+  /** The text of the user's turn. */
+  readonly prompt: string;
+  readonly signal: AbortSignal;
+}
+
+export interface EngineAnswer {
+  readonly messages: readonly ChatMessage[];
+  readonly estimatedTokens: number;
+  /** Stands before the system prompt. */
+  readonly systemAddition?: string;
+}
+
+export interface EngineTurnEnd {
+  /** The whole context of the last call and what was said after it. */
+  readonly messages: readonly ChatMessage[];
+  readonly prePromptMessageCount: number;
+  readonly tokenBudget: number;
+  /** Tokens that the last call filled of the window. */
+  readonly currentTokenCount: number;
+  readonly lastCallUsage?: Usage;
+  /** Summary of a built-in compaction that this run made. */
+  readonly autoCompactionSummary?: string;
+  readonly model: ModelInfo;
+}
+
+export interface EngineCompaction {
+  readonly tokenBudget: number;
+  readonly currentTokenCount?: number;
+  readonly why: "asked" | "overflow";
+  readonly instructions?: string;
+  readonly model: ModelInfo;
+  readonly signal: AbortSignal;
+}
+
+export type EngineCompacted =
+  /** Tokens; undefined when the engine does not say. */
+  | { readonly kind: "done"; readonly tokensBefore?: number; readonly tokensAfter?: number }
+  | { readonly kind: "nothing"; readonly reason: string };
+
+/**
+ * The context engine's part in one run. None of it rejects: an engine that throws, hangs or answers nonsense is passed by
+ * for this turn, and `degraded` says why.
+ */
+export interface EngineTurn {
+  readonly id: string;
+  /**
+   * The built-in compaction is off: at overflow, behind a turn and by command the engine's own runs. It stays so while the
+   * engine is passed by.
+   */
+  readonly ownsCompaction: boolean;
+  readonly degraded: string | undefined;
+  /** Once, before the first attempt. */
+  begin(signal: AbortSignal): Promise<void>;
+  /** Before the first call of an attempt; undefined: show the messages as they are. */
+  assemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
+  /** Before each further call of the tool loop, for owning engines only. */
+  reassemble(ask: EngineAsk): Promise<EngineAnswer | undefined>;
+  /** Behind the run, the transcript being on disk; undefined when no model was asked. Maintenance goes on in the background. */
+  end(turn: EngineTurnEnd | undefined): Promise<void>;
+  compact(job: EngineCompaction): Promise<EngineCompacted>;
+}

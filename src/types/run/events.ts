@@ -1,0 +1,125 @@
+import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
+import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult } from "./run.ts";
+import type { NoticeCause } from "../chat/reply.ts";
+import type { Approval, ApprovalDecision } from "./tool.ts";
+
+/** The older part of a conversation becomes a summary. Tokens are estimates of what the model is shown of it. */
+export type CompactionEvent =
+  | { readonly type: "compaction"; readonly phase: "start"; readonly tokensBefore: number }
+  | {
+      readonly type: "compaction";
+      readonly phase: "end";
+      /** False: nothing was changed. */
+      readonly ok: boolean;
+      readonly tokensBefore: number;
+      readonly tokensAfter?: number;
+      /** The model is asked again at once. */
+      readonly willRetry: boolean;
+      /** Why no model wrote the summary; a plain list of what was said stands in its place. */
+      readonly listedBecause?: string;
+      /** Writers that could not, and why. */
+      readonly passedOver?: readonly string[];
+      /** Who wrote it, or was the first to try; unset when nobody was there. */
+      readonly model?: ModelRef;
+      /** Model calls of the summary and their tokens. */
+      readonly calls: number;
+      readonly usage: Usage;
+    };
+
+/** A part of a tool's result as watchers see it. Of an image they learn type and size; its `bytes` are not sent. */
+export type ResultPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly omitted: true };
+
+/** What happens in a run, in order. Text is already free of think and final tags. */
+export type RunEventBody =
+  | { readonly type: "run_start"; readonly facts: RunFacts; readonly startedAt: number }
+  | {
+      readonly type: "attempt_start";
+      readonly number: number;
+      readonly model: ModelRef;
+      readonly thinking: ThinkLevel;
+      /** Which key; see `AuthProfile`. */
+      readonly profile?: string;
+      /** Tokens that the model may be sent: its own window, or what the config allows of it. */
+      readonly window: number;
+      readonly messages: number;
+      readonly estimatedTokens: number;
+    }
+  | { readonly type: "prompt"; readonly record: PromptRecord }
+  | { readonly type: "message_start" }
+  | {
+      readonly type: "text_delta";
+      readonly delta: string;
+      readonly text: string;
+      /** Said by an earlier boot, and gone on with. */
+      readonly carried?: boolean;
+    }
+  | { readonly type: "thinking_delta"; readonly delta: string }
+  | {
+      readonly type: "message_end";
+      readonly message: AssistantMessage;
+      readonly text: string;
+      readonly entryId: string;
+      /** URLs and paths of the files that the answer brings, in order; unset without any. */
+      readonly media?: readonly string[];
+    }
+  | {
+      readonly type: "tool_start";
+      readonly callId: string;
+      readonly name: string;
+      readonly args: Record<string, unknown>;
+    }
+  | { readonly type: "tool_update"; readonly callId: string; readonly name: string; readonly partial: string }
+  | {
+      readonly type: "tool_end";
+      readonly callId: string;
+      readonly name: string;
+      readonly isError: boolean;
+      readonly text: string;
+      /** The result part by part, where it is more than one text. */
+      readonly content?: readonly ResultPart[];
+      /** What the call was about, as `callTopic` says. */
+      readonly meta?: string;
+      readonly durationMs: number;
+    }
+  | { readonly type: "approval_request"; readonly approval: Approval }
+  | { readonly type: "approval_end"; readonly id: string; readonly decision: ApprovalDecision }
+  | { readonly type: "usage"; readonly usage: Usage; readonly model: ModelRef }
+  | {
+      readonly type: "retry";
+      readonly because: FailureKind;
+      readonly remedy: string;
+      readonly message: string;
+      /** The next words go on where the broken ones ended. */
+      readonly continues: boolean;
+    }
+  | CompactionEvent
+  | {
+      readonly type: "notice";
+      readonly text: string;
+      readonly because: "window" | "steered" | "repair" | "engine" | "keys";
+    }
+  /** Another model than the one that was asked for answers, or that one again. One line, for the user. */
+  | { readonly type: "model_change"; readonly from: ModelRef; readonly to: ModelRef; readonly text: string }
+  /** Text for the user that no model wrote: a command's answer, an error told kindly. */
+  | { readonly type: "answer"; readonly text: string; readonly because: NoticeCause }
+  | { readonly type: "run_end"; readonly result: RunResult; readonly receipt: Receipt; readonly endedAt: number };
+
+/**
+ * `seq` starts at 1 and grows with each event of a run; `ts` is epoch milliseconds. A watcher that comes late or is slow
+ * sees gaps in `seq`: see `RunStream`.
+ */
+export type RunEvent = RunEventBody & { readonly seq: number; readonly ts: number };
+
+/**
+ * The event log of one run. Each watcher has its own cursor and sees the events from `from` on, in order; it ends after
+ * `run_end`. Deltas that it was not given yet may come as one, with the `seq` of the last of them, and a partial result
+ * that a later one of the same call has replaced does not come at all. The texts are the same for every watcher.
+ */
+export interface RunStream {
+  readonly facts: RunFacts;
+  watch(from?: number): AsyncIterable<RunEvent>;
+  /** Resolves with the result when the run has ended. Never rejects. */
+  readonly done: Promise<RunResult>;
+}

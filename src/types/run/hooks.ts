@@ -1,0 +1,43 @@
+import type { AgentId, SessionKey } from "../ids.ts";
+import type { ChatMessage } from "./model.ts";
+
+/** Where a hook of a run is called from, in the field's names. */
+export interface HookContext {
+  readonly agentId: AgentId;
+  readonly sessionKey: SessionKey;
+  readonly sessionId: string;
+  readonly workspaceDir: string;
+  /** The channel. */
+  readonly messageProvider?: string;
+}
+
+/** What plugins put around a prompt; several answers are joined by an empty line, a later `systemPrompt` wins. */
+export interface PromptAdditions {
+  /** Before and behind the user's text, and part of the transcript. */
+  readonly prependContext?: string;
+  readonly appendContext?: string;
+  /** In place of the system prompt. */
+  readonly systemPrompt?: string;
+  readonly prependSystemContext?: string;
+  readonly appendSystemContext?: string;
+}
+
+export interface AgentEnd {
+  readonly messages: readonly ChatMessage[];
+  readonly success: boolean;
+  readonly error?: string;
+  readonly durationMs: number;
+}
+
+/** The hooks of a run. None of it rejects: a hook that throws or takes too long is passed by and logged. */
+export interface RunHooks {
+  /** Somebody listens to `beforePrompt`: only then the conversation is read for it. */
+  readonly shapesPrompts: boolean;
+  /** `before_prompt_build`, and `before_agent_start` as it was called before. */
+  beforePrompt(
+    event: { readonly prompt: string; readonly messages: readonly ChatMessage[] },
+    context: HookContext,
+  ): Promise<PromptAdditions>;
+  /** Nobody waits for it. */
+  agentEnd(event: AgentEnd, context: HookContext): void;
+}

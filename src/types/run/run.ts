@@ -1,0 +1,247 @@
+import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { MediaKind } from "../chat/message.ts";
+import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
+
+/** The closed list of what can go wrong in a run; each has a row in the harness's `POLICY`. */
+export const FAILURE_KINDS = [
+  "auth",
+  "billing",
+  "rate_limit",
+  "overloaded",
+  "loading",
+  "timeout",
+  "context_overflow",
+  "output_limit",
+  "thinking_unsupported",
+  "image_size",
+  "image_broken",
+  "role_ordering",
+  "call_ordering",
+  "format",
+  "refusal",
+  "cut_off",
+  "network",
+  "compaction_failure",
+  "tool_loop",
+  "engine",
+  "model_missing",
+  "unknown",
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
+export interface Failure {
+  readonly kind: FailureKind;
+  /** For the operator; holds no secret. */
+  readonly message: string;
+  readonly retryAfterMs?: number;
+  /** The most tokens that the provider says one request may have; input and output together where it counts both. */
+  readonly limitTokens?: number;
+  /** Tokens that the provider says this request had, counted as `limitTokens` is. */
+  readonly requestedTokens?: number;
+  /** The most tokens of output that the provider would have accepted. */
+  readonly maxOutputTokens?: number;
+  /** Nothing but the present turn was sent: a fresh conversation would not fit better. */
+  readonly isAlone?: boolean;
+}
+
+export type RunResult =
+  | { readonly kind: "replied"; readonly stop: "stop" | "length" }
+  /** `disk`: something could not be written. As after `shutdown`, the turn has no outcome yet and continues later. */
+  | { readonly kind: "aborted"; readonly by: "user" | "timeout" | "shutdown" | "disk" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+export type RunTrigger =
+  | "message"
+  | "memory"
+  | "heartbeat"
+  | "cron"
+  | "subagent"
+  | "api"
+  /** No run: what a summary or a context engine cost outside of one. */
+  | "compaction"
+  | "engine";
+
+export interface RunFacts {
+  readonly runId: RunId;
+  readonly sessionKey: SessionKey;
+  readonly sessionId: string;
+  readonly agentId: AgentId;
+  readonly trigger: RunTrigger;
+}
+
+/** One model call chain of a run: a candidate with a key, and how it ended. */
+export interface Try {
+  readonly model: ModelRef;
+  /** Which key; see `AuthProfile`. */
+  readonly profile?: string;
+  readonly thinking: ThinkLevel;
+  /** What the model was shown: messages, and tokens by estimate. */
+  readonly messages: number;
+  readonly estimatedTokens: number;
+  readonly durationMs: number;
+  readonly outcome: "replied" | "aborted" | FailureKind;
+  /** The failure in the provider's words, without secrets. */
+  readonly message?: string;
+  /** What was done about it. */
+  readonly remedy?: string;
+}
+
+/** A candidate or key that was not asked, and why. */
+export interface Skipped {
+  readonly model: ModelRef;
+  readonly profile?: string;
+  readonly why: string;
+}
+
+export interface ToolCount {
+  readonly name: string;
+  readonly calls: number;
+  readonly failed: number;
+  readonly ms: number;
+}
+
+/** The last call of a tool that failed in a run, whatever came after it. */
+export interface ToolError {
+  readonly toolName: string;
+  /** What the call was about. */
+  readonly meta?: string;
+  /** The words of the result: one line, 400 UTF-16 units at most. */
+  readonly error?: string;
+}
+
+interface ToolErrorWords {
+  readonly toolName: string;
+  readonly meta?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+/** A failed call in one line. */
+export const toolErrorText = ({ toolName, meta, error = "failed without a word" }: ToolErrorWords): string =>
+  `${toolName}${meta === undefined ? "" : ` (${meta})`}: ${error}`;
+
+/** A named piece of the user's turn or of the system prompt, with its size. */
+export interface PromptPart {
+  readonly name: string;
+  /** Where it comes from: a file, a config key, a room. */
+  readonly source: string;
+  readonly tokens: number;
+  /** UTF-16 length of its text, so that it can be found again in the whole; absent in records of older versions. */
+  readonly chars?: number;
+}
+
+/**
+ * How messages are cut to what a window holds, in what is sent alone. Counts from their beginning, so that a later call
+ * of the same loop begins with the same bytes.
+ */
+export interface Fit {
+  /** Tokens that one result of a tool may take. */
+  readonly eachResult?: number;
+  /** Results of tools, the oldest, whose content is cleared. */
+  readonly cleared: number;
+  /** Earlier turns that are left out. */
+  readonly turns: number;
+  /** Steps of the present turn that are left out: an answer with the results of its calls. */
+  readonly steps: number;
+}
+
+/** How what the model saw can be shown again: texts by their hash in the journal, the conversation by its entries. */
+export interface PromptRecord {
+  /** Key of the system prompt's text among the journal's texts. */
+  readonly system: string;
+  /** Pieces of the system prompt, in order. */
+  readonly systemParts: readonly PromptPart[];
+  /** Pieces that the body stages added to the user's turn. */
+  readonly bodyParts: readonly PromptPart[];
+  /** First and last transcript entry of the window; none of an empty one. */
+  readonly firstEntryId?: string;
+  readonly lastEntryId?: string;
+  /** The window began with a summary. */
+  readonly hasSummary: boolean;
+  /** What decided how the transcript became a request. */
+  readonly api: string;
+  readonly input: readonly ("text" | "image")[];
+  readonly images: boolean;
+  /** False: images of earlier turns were left out. */
+  readonly earlierImages?: boolean | undefined;
+  readonly strict: boolean;
+  /** What was cut in what was sent; nothing was when absent. */
+  readonly fit?: Fit;
+  readonly earlierTurns?: number;
+  /** Tool results that were cut, as `history/prune.ts` has them. */
+  readonly cuts: Readonly<Record<string, "trimmed" | "cleared">>;
+  /** Set when an engine made the messages: key among the journal's texts, see `keepMessages`. */
+  readonly engineMessages?: string;
+  readonly tools: readonly string[];
+  readonly messages: number;
+  readonly estimatedTokens: number;
+  /** Where the model's window went. */
+  readonly budget?: TokenBudget;
+}
+
+/** Where a model's window goes; tokens, those of texts estimated. */
+export interface TokenBudget {
+  readonly contextWindow: number;
+  /** Kept free for the answer. */
+  readonly reserveResponse: number;
+  /** Descriptions and schemas of the tools. */
+  readonly reserveTools: number;
+  /** What is left for all that the model reads. */
+  readonly available: number;
+  readonly systemPrompt: number;
+  /** The present turn. */
+  readonly event: number;
+  /** What is left for the conversation before it; never below 0. */
+  readonly history: number;
+}
+
+/** Model calls beside the conversation's own: summaries, and what a context engine asks. */
+export interface SideCost {
+  readonly what: "compaction" | "engine";
+  readonly model: ModelRef;
+  readonly calls: number;
+  readonly usage: Usage;
+}
+
+/** What became of a file that came with a message of a run. */
+export interface FileFate {
+  /** Row of the inbox. */
+  readonly inboxId: number;
+  readonly kind: MediaKind;
+  /** As its sender says. */
+  readonly name?: string;
+  /** How often it was asked for. */
+  readonly tries: number;
+  readonly durationMs: number;
+  /** Of what was had. */
+  readonly bytes?: number;
+  /** Why it was not had. */
+  readonly why?: string;
+}
+
+/** What a run cost, who answered and why. Fields beyond the first four are absent in records of older versions. */
+export interface Receipt {
+  readonly model: ModelRef;
+  readonly usage: Usage;
+  readonly calls: number;
+  readonly durationMs: number;
+  readonly profile?: string;
+  /** Id of the context engine. */
+  readonly engine?: string;
+  /** Why the context engine was not used. */
+  readonly engineDegraded?: string;
+  readonly trigger?: RunTrigger;
+  readonly candidates?: readonly ModelRef[];
+  readonly tries?: readonly Try[];
+  readonly skipped?: readonly Skipped[];
+  readonly tools?: readonly ToolCount[];
+  readonly lastToolError?: ToolError;
+  readonly compactions?: number;
+  /** In the order of the messages that it began with. */
+  readonly files?: readonly FileFate[];
+  /** The part of `calls` and `usage` that was not the conversation's own. */
+  readonly beside?: readonly SideCost[];
+  /** What each message that joined the run on its way was made of. */
+  readonly steered?: readonly (readonly PromptPart[])[];
+  /** Of the last attempt. */
+  readonly prompt?: PromptRecord;
+}

@@ -1,0 +1,78 @@
+import type { z } from "zod";
+import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { ImageContent, TextContent } from "./model.ts";
+import type { Principal } from "./principal.ts";
+
+export interface ToolResult {
+  readonly content: (TextContent | ImageContent)[];
+  readonly isError?: boolean;
+  /** Kept in the transcript for people and the page, never shown to the model. */
+  readonly details?: Record<string, unknown>;
+}
+
+/** A command that waits for a person. Times are epoch milliseconds. */
+export interface Approval {
+  readonly id: string;
+  readonly sessionKey: SessionKey;
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  readonly command: string;
+  readonly cwd: string;
+  readonly reason: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** For whom the turn acts that wants to run it, and in which chat they wrote. */
+  readonly principal?: Principal;
+  readonly chat?: string;
+  /** The files that the command names: the answer is for their content as it is now. */
+  readonly files?: readonly BoundFile[];
+  /** What is kept when it is allowed for good; it can only be allowed once when unset. */
+  readonly allowance?: string;
+}
+
+/** A file that a command names, with what was in it when a person was asked. */
+export interface BoundFile {
+  /** Absolute, as the command leads to it. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** `sha256:` with 64 hex digits; `stat:` with identity and times of a file that is too large to be hashed. */
+  readonly content: string;
+}
+
+export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";
+
+export type ApprovalQuestion = Pick<Approval, "command" | "cwd" | "reason" | "files" | "allowance">;
+
+/**
+ * Asks a person. Never rejects; nobody there, too late, or an abort are decisions too. `unshown`: the question does not fit
+ * into one message of its chat, so nobody was asked.
+ */
+export interface ApprovalDesk {
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalDecision | "unshown">;
+}
+
+export interface ToolContext {
+  readonly runId: RunId;
+  readonly sessionKey: SessionKey;
+  readonly agentId: AgentId;
+  readonly callId: string;
+  /** Absolute; tools resolve relative paths against it. */
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+  readonly approvals: ApprovalDesk;
+  /** Shows progress (the output so far); harmless after the end. */
+  update(partial: string): void;
+}
+
+/** `run` may throw: the text of the error becomes an error result that the model sees. It must end soon after `signal` aborts. */
+export interface Tool<Input = unknown> {
+  readonly name: string;
+  readonly label: string;
+  /** For the model. */
+  readonly description: string;
+  readonly input: z.ZodType<Input>;
+  /** True when it changes anything outside: such a turn is continued, never replayed. */
+  readonly hasSideEffects: boolean;
+  run(input: Input, context: ToolContext): Promise<ToolResult>;
+}

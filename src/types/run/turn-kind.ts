@@ -1,0 +1,98 @@
+import type { SessionKey } from "../ids.ts";
+import type { Outcome } from "../journal.ts";
+import type { InboundMessage, MessageOptions } from "../chat/message.ts";
+import type { InputProvenance } from "./model.ts";
+import type { Principal } from "./principal.ts";
+import type { RunTrigger } from "./run.ts";
+import type { Session, SessionEntry } from "../session.ts";
+
+/**
+ * Why a turn exists, and everything that the gateway does differently because of it: one row of a table. Code that needs
+ * to know asks the row for the property, never for its name.
+ */
+export interface TurnKind {
+  /** As in `MessageOptions.kind`. */
+  readonly name: string;
+  /** What receipts, metrics and costs name as the cause. */
+  readonly trigger: RunTrigger;
+  /** For whom the turn acts. The writers of its messages when unset. */
+  readonly actsFor?: Principal;
+  /** Where its transcript entry says that it came from. A person wrote it when unset. */
+  readonly provenance?: InputProvenance;
+  /** Whether a text that begins with `/` is a command. */
+  readonly takesCommands: boolean;
+  /**
+   * How it meets a busy session. `by_mode`: as the queue mode says. `alone`: it waits, is never merged, steers no turn,
+   * is not steered into, and interrupts nothing.
+   */
+  readonly queue: "by_mode" | "alone";
+  /** Which turns leave a queue that is over its cap. `first`: these, before any that a person wrote. */
+  readonly overCap: "by_config" | "first";
+  /** What the transcript keeps of it. `when_replied`: the conversation continues without a turn that replied nothing. */
+  readonly transcript: "always" | "when_replied" | "never";
+  /** Whether it counts as a use of its conversation: moves `updatedAt` and the chat's facts, and may begin a new one after idle time. */
+  readonly isUse: boolean;
+  /**
+   * Who answers approval questions. `writer`: whoever wrote, in their chat or at their client. `chat`: whoever reads the
+   * chat that gets the answer. `nobody`: a question is a denial.
+   */
+  readonly asks: "writer" | "chat" | "nobody";
+  /** Where a refusal goes: `told` to the chat or client, or `logged` because nobody waits for an answer. */
+  readonly refusals: "told" | "logged";
+  /** Whether blocks and previews may leave before the answer is whole. */
+  readonly answer: "streamed" | "whole";
+  /** What follows the answer under the session's lock: `full` is memory flush and compaction. */
+  readonly maintenance: "full" | "none";
+
+  /** Text for the `System:` lines of the turn. */
+  news?(message: InboundMessage): string | undefined;
+  /** Which files of the workspace the system prompt has. All when unset. */
+  promptFiles?(message: InboundMessage): "all" | "light";
+  /** Called once before the first run of a turn, under the session's lock. Rejects when the transcript cannot be written. */
+  begin?(turn: TurnRef, session: Session): Promise<void>;
+  /** What of the answer is for people. The whole answer when unset. */
+  filter?(message: InboundMessage, entry: Readonly<SessionEntry>, now: number): AnswerFilter | undefined;
+  /** Called after the outcome is recorded, under the session's lock. Rejects when something cannot be written. */
+  end?(turn: EndedTurnRef, session: Session, ports: TurnEndPorts): Promise<void>;
+}
+
+/** Takes an answer's text and gives what people get of it; empty when that is nothing. */
+export type AnswerFilter = (text: string) => string;
+
+export interface TurnRef {
+  readonly message: InboundMessage;
+  /** Its transcript entry. */
+  readonly turnId: string;
+}
+
+export interface EndedTurnRef extends TurnRef {
+  readonly outcome: Outcome;
+  /** The answer's messages without directives, joined; see `filter`. */
+  readonly text: string;
+  /** When the session was last used before the turn; epoch milliseconds. */
+  readonly usedAt: number;
+}
+
+/** What a kind may do when its turn has ended. */
+export interface TurnEndPorts {
+  now(): number;
+  /** Puts news before the next turn of a conversation. Resolves when it is durable. */
+  addEvent(key: SessionKey, text: string): Promise<void>;
+  /** The conversation continues without the turn. */
+  abandon(session: Session, turnId: string, why: string): Promise<void>;
+  /** Appends to the transcript of another conversation as soon as that session is free. */
+  note(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void;
+}
+
+/** The kinds that this gateway knows. */
+export interface TurnKinds {
+  /** The kind of a message's turn. A kind that is not known here is a row without rights, see `isKnown`. */
+  of(message: Pick<InboundMessage, "options">): TurnKind;
+  /** False for a message of a kind that this gateway does not know: it must not run. */
+  isKnown(message: Pick<InboundMessage, "options">): boolean;
+}
+
+/** What a message of the journal says that its turn is. Rows of before 0.2 have `heartbeat` without `kind`. */
+export function kindNameOf(options: MessageOptions | undefined): string {
+  return options?.kind ?? (options?.heartbeat === undefined ? "message" : "heartbeat");
+}

@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
+import { loadConfigText } from "../../../src/app/config/load.ts";
+import { resolvePaths } from "../../../src/app/config/paths.ts";
+import { Live } from "../../../src/app/compose/live.ts";
+import { createRules, mentionPatternsFor } from "../../../src/app/compose/rules.ts";
+import { accountId } from "../../../src/types/ids.ts";
+import { telegramConfig } from "../../../extensions/telegram/config.ts";
+import { message } from "../../channels/messages.ts";
+import { peer } from "../../outbox/stage.ts";
+
+const load = (config: unknown) =>
+  loadConfigText(JSON.stringify(config), {
+    path: "openclaw.json",
+    env: {},
+    channelSchemas: { telegram: telegramConfig },
+  });
+
+const TELEGRAM = { enabled: true, botToken: "777000111:AAbench", dmPolicy: "open", allowFrom: ["*"] };
+
+describe("known keys without effect", () => {
+  const NONE = "is known, but has no effect here yet";
+  it("are named in warnings, also inside groups", async () => {
+    const { warnings } = await load({
+      auth: { profiles: { work: { provider: "anthropic", mode: "api_key" } } },
+      plugins: { entries: { "memory-core": { enabled: true } } },
+      commands: { native: true },
+      logging: { redactSensitive: "tools" },
+      agents: { list: [{ id: "main", description: "mine" }] },
+      skills: { entries: { tidy: { env: { A: "b" } } } },
+      channels: {
+        telegram: {
+          ...TELEGRAM,
+          name: "bot",
+          streaming: { progress: { label: "x" } },
+          groups: { "-100": { requireMention: true, agentId: "short" } },
+        },
+      },
+    });
+    expect(warnings.filter(({ text }) => !text.endsWith(NONE))).toEqual([]);
+    expect(warnings.map(({ key }) => key).toSorted()).toEqual(
+      [
+        "plugins.entries",
+        "agents.list[0].description",
+        "commands.native",
+        "logging.redactSensitive",
+        "skills.entries.tidy.env",
+        "channels.telegram.name",
+        "channels.telegram.groups.-100.agentId",
+        "channels.telegram.streaming.progress",
+      ].toSorted(),
+    );
+  });
+
+  it("are warnings and no more in a config that was written for OpenClaw", async () => {
+    const { config, warnings } = await load({
+      gateway: { mode: "local", port: 1, bind: "loopback", auth: { mode: "token", token: "bench-token" } },
+      models: {
+        mode: "merge",
+        providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "x", api: "openai-completions" } },
+      },
+      agents: { defaults: { model: { primary: "fake/fake-1" }, heartbeat: { every: "0m" } } },
+      session: { dmScope: "per-channel-peer" },
+      channels: { telegram: { ...TELEGRAM, apiRoot: "http://127.0.0.1:1" } },
+      update: { checkOnStart: false },
+    });
+    expect(warnings.map(({ key }) => key)).toEqual(["update"]);
+    expect(config.gateway.port).toBe(1);
+  });
+
+  it("include a place that the gateway cannot run at, and a password that is missing is an error", async () => {
+    const { warnings } = await load({
+      gateway: { mode: "remote" },
+      models: { providers: { copilot: { api: "github-copilot" } } },
+    });
+    expect(warnings.map(({ key }) => key)).toEqual(["gateway.mode", "models.providers.copilot.api"]);
+    await expect(load({ gateway: { auth: { mode: "password" } } })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  });
+});
+
+describe("how a chat is answered", () => {
+  const rulesFor = async (config: unknown) => {
+    const loaded = { ...(await load(config)), path: "openclaw.json", exists: true, hash: "" };
+    const live = new Live(resolvePaths({ OPENCLAW_STATE_DIR: "/nowhere" }), "/home/ann", loaded);
+    return { rules: createRules(live)(), config: loaded.config };
+  };
+
+  it("follows the agents' defaults for blocks", async () => {
+    const coalesce = { minChars: 5, maxChars: 50, idleMs: 7 };
+    const { rules } = await rulesFor({ agents: { defaults: { blockStreamingCoalesce: coalesce } } });
+    expect(rules.chat(peer("1"))).toEqual({ replyToMode: "off", coalesce });
+  });
+
+  it("pauses as the agent or the defaults say, and shows typing so", async () => {
+    const settings = async (humanDelay: unknown, own?: unknown) => {
+      const list = [{ id: "main", ...(own !== undefined && { humanDelay: own }) }];
+      const { rules } = await rulesFor({ agents: { defaults: { humanDelay, typingMode: "message" }, list } });
+      return rules.agents.get(rules.defaultAgent);
+    };
+    const pause = async (humanDelay: unknown, own?: unknown) => (await settings(humanDelay, own))?.streaming.pause;
+    expect(await pause({ mode: "off" })).toBeUndefined();
+    expect(await pause({ mode: "natural", minMs: 1 })).toEqual({ minMs: 800, maxMs: 2500 });
+    expect(await pause({ mode: "custom", minMs: 10, maxMs: 5 })).toEqual({ minMs: 10, maxMs: 10 });
+    expect(await pause({ mode: "off", minMs: 1 }, { mode: "custom", maxMs: 20 })).toEqual({ minMs: 1, maxMs: 20 });
+    expect(await pause({ mode: "natural" }, { mode: "off" })).toBeUndefined();
+    expect((await settings({}))?.typing).toEqual({ mode: "message", everyMs: 4000 });
+  });
+
+  it("sends paragraphs one by one where the channel's chunk mode says so, in either place", async () => {
+    const style = async (channel: object) =>
+      (await rulesFor({ channels: { telegram: { ...TELEGRAM, ...channel } } })).rules.chat(peer("1")).byParagraph;
+    expect(await style({})).toBeUndefined();
+    expect(await style({ chunkMode: "newline" })).toBe(true);
+    expect(await style({ streaming: { chunkMode: "newline" } })).toBe(true);
+    expect(await style({ chunkMode: "newline", streaming: { chunkMode: "length" } })).toBeUndefined();
+  });
+
+  it("remembers as many turns of a direct chat as the chat, its channel or all channels say", async () => {
+    const limit = async (telegram: object, session = {}) =>
+      (await rulesFor({ session, channels: { telegram: { ...TELEGRAM, ...telegram } } })).rules.chat(peer("1"))
+        .dmHistoryLimit;
+    const dms = { "1": { historyLimit: 2 } };
+    expect(await limit({})).toBeUndefined();
+    expect(await limit({}, { dmHistoryLimit: 9 })).toBe(9);
+    expect(await limit({ dmHistoryLimit: 5 }, { dmHistoryLimit: 9 })).toBe(5);
+    expect(await limit({ dms, dmHistoryLimit: 5 }, { dmHistoryLimit: 9 })).toBe(2);
+  });
+
+  it("follows the channel, and an account of its own before it", async () => {
+    const { rules, config } = await rulesFor({
+      channels: {
+        telegram: {
+          streaming: { mode: "progress", nativeTransport: false },
+          dmHistoryLimit: 3,
+          textChunkLimit: 500,
+          accounts: {
+            default: { ...TELEGRAM, mediaMaxMb: 2, mediaTypes: { deny: ["video/*"] }, dmHistoryLimit: 1 },
+            small: { ...TELEGRAM, textChunkLimit: 1 },
+          },
+        },
+      },
+    });
+    expect(rules.chat(peer("1"))).toMatchObject({
+      streaming: "partial",
+      nativeStreaming: false,
+      dmHistoryLimit: 1,
+      mostMediaBytes: 2 * 1024 * 1024,
+      mediaTypes: { deny: ["video/*"] },
+    });
+    const limits = { text: 4096, format: "plain", media: 1 } as const;
+    const lowered = (account: string) =>
+      lowerLimits(limits, accountOf(config, { ...peer("1"), account: accountId(account) })).text;
+    expect([lowered("default"), lowered("small")]).toEqual([500, 100]);
+    expect(lowerLimits({ ...limits, text: 300 }, accountOf(config, peer("1"))).text).toBe(300);
+  });
+});
+
+describe("bindings and reactions", () => {
+  const group = { kind: "group", id: "-5" } as const;
+  const said = (account: string) => ({
+    ...message({ chat: group }),
+    from: { ...peer("-5"), account: accountId(account), chat: group },
+  });
+  const rulesOf = async (config: object) => {
+    const agents = { list: [{ id: "main" }, { id: "ops", groupChat: { mentionPatterns: ["ops"] } }] };
+    const loaded = { ...(await load({ agents, ...config })), path: "openclaw.json", exists: true, hash: "" };
+    const live = new Live(resolvePaths({ HOME: "/nowhere" }), "/nowhere", loaded);
+    return { live, rules: createRules(live)() };
+  };
+  const bindings = [
+    { agentId: "ops", match: { channel: "telegram" }, session: { dmScope: "main" } },
+    { agentId: "main", match: { channel: "telegram", accountId: "two" } },
+  ];
+
+  it("a binding names the agent of a session; without an account it means the default one", async () => {
+    const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };
+    const { live, rules } = await rulesOf({ bindings, channels });
+    expect(rules.keyFor(said("one"))).toBe("agent:ops:telegram:one:group:-5");
+    expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
+    expect(mentionPatternsFor(said("one"), live)?.map(({ source }) => source)).toEqual(["ops"]);
+    expect(mentionPatternsFor(said("two"), live)).toBeUndefined();
+    const direct = { ...said("one"), from: { ...said("one").from, chat: { kind: "direct", id: "7" } } } as const;
+    expect(rules.keyFor(direct)).toBe("agent:ops:main");
+  });
+
+  it("with a global scope all direct chats of an agent are one, and groups are not", async () => {
+    const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };
+    const links = { identityLinks: { ada: ["telegram:7"] } };
+    const { rules } = await rulesOf({
+      bindings,
+      channels,
+      session: { scope: "global", dmScope: "per-peer", ...links },
+    });
+    const direct = (account: string, id: string) =>
+      rules.keyFor({
+        ...said(account),
+        sender: { id },
+        from: { ...said(account).from, chat: { kind: "direct", id } },
+      });
+    expect([direct("two", "7"), direct("two", "8")]).toEqual(["main", "main"]);
+    expect([direct("one", "7"), direct("one", "8")]).toEqual(["agent:ops:main", "agent:ops:main"]);
+    expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
+  });
+
+  it("threads have conversations of their own, or share that of their chat", async () => {
+    const { rules } = await rulesOf({
+      channels: { telegram: { accounts: { one: {}, two: { thread: { historyScope: "channel" } } } } },
+    });
+    const inThread = (account: string) => ({ ...said(account), from: { ...said(account).from, thread: "7" } });
+    expect(rules.keyFor(inThread("one"))).toBe("telegram:one:group:-5:thread:7");
+    expect(rules.keyFor(inThread("two"))).toBe("telegram:two:group:-5");
+  });
+
+  it("answers quote as the kind of chat says", async () => {
+    const channels = {
+      telegram: { botToken: "1:a", replyToMode: "all", replyToModeByChatType: { channel: "batched" } },
+    };
+    const { rules } = await rulesOf({ channels });
+    expect(rules.chat(peer("1")).replyToMode).toBe("all");
+    expect(rules.chat(said("default").from).replyToMode).toBe("first");
+  });
+
+  it("a reaction is for those who name the bot, also by the words that the config counts as its name", async () => {
+    const messages = { ackReaction: "👀", groupChat: { mentionPatterns: ["\\bclaw\\b"] } };
+    const channels = { telegram: { accounts: { one: {}, two: { ackReaction: { emoji: "✅" } } } } };
+    const { rules } = await rulesOf({ messages, channels, bindings: bindings.slice(1) });
+    const reaction = (account: string, text: string) =>
+      rules.reaction({ ...said(account), mentionsBot: false, text })?.emoji;
+    expect([reaction("one", "hey Claw!"), reaction("one", "hey you")]).toEqual(["👀", undefined]);
+    expect([reaction("two", "hey Claw!"), reaction("two", "hey you")]).toEqual(["✅", undefined]);
+    const own = await rulesOf({ messages, channels, bindings: bindings.slice(0, 1) });
+    const ops = (text: string) => own.rules.reaction({ ...said("one"), mentionsBot: false, text })?.emoji;
+    expect([ops("ops?"), ops("claw?")]).toEqual(["👀", undefined]);
+  });
+
+  it("a reaction follows the account's scope, or the form of WhatsApp", async () => {
+    const reaction = async (account: object, more: object = {}) =>
+      (
+        await rulesOf({ messages: { ackReaction: "👀" }, channels: { telegram: { botToken: "1:a", ...account } } })
+      ).rules.reaction({
+        ...said("default"),
+        mentionsBot: false,
+        ...more,
+      });
+    expect(await reaction({})).toBeUndefined();
+    expect(await reaction({}, { replyTo: { id: "1", fromBot: true } })).toMatchObject({ emoji: "👀" });
+    expect(await reaction({ ackReactionScope: "all", ackReaction: "🦞" })).toMatchObject({ emoji: "🦞" });
+    expect(await reaction({ ackReaction: { emoji: "✅", group: "always" } })).toMatchObject({ emoji: "✅" });
+    expect(await reaction({ ackReaction: { emoji: "✅" } })).toBeUndefined();
+    expect(await reaction({ ackReactionScope: "all" }, { event: "reaction" })).toBeUndefined();
+  });
+});

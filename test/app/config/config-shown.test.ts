@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadConfig } from "../../../src/app/config/load.ts";
+import { shownConfig } from "../../../src/app/config/shown.ts";
+import { writeConfigValue } from "../../../src/app/config/edit/write.ts";
+
+let path = "";
+let dir = "";
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "config-shown-"));
+  path = join(dir, "openclaw.json");
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const EVERYWHERE = {
+  gateway: { auth: { token: "CANARY-token-1" } },
+  models: {
+    providers: {
+      a: {
+        baseUrl: "https://me:CANARY-base-2@llm.example/v1",
+        apiKey: "CANARY-key-3",
+        headers: { Authorization: "Bearer CANARY-header-4" },
+        models: [{ id: "m" }],
+      },
+    },
+  },
+  channels: {
+    telegram: { botToken: "${BOT}", proxy: "socks5://u:CANARY-proxy-5@127.0.0.1:1", accessKey: "CANARY-access-6" },
+    signal: { httpUrl: "http://u:CANARY-signal-7@127.0.0.1:2", pat: "CANARY-pat-8" },
+  },
+  plugins: {
+    entries: { p: { env: { ANY: "CANARY-env-9" }, config: { url: "https://x.example/?api_key=CANARY-param-10" } } },
+  },
+  tools: { media: { audio: { headers: { "x-any": "CANARY-header-11" } } } },
+};
+
+describe("the config as clients see it", () => {
+  it("has no secret, whether its place is known here or not", async () => {
+    writeFileSync(path, JSON.stringify(EVERYWHERE));
+    const { config } = await loadConfig({ path, env: { BOT: "CANARY:bot-12" } });
+    const shown = JSON.stringify(shownConfig(config));
+    expect(shown).not.toContain("CANARY");
+    expect(shown).toContain("https://[secret]@llm.example/v1");
+    expect(JSON.stringify(shownConfig(EVERYWHERE))).not.toContain("CANARY-");
+  });
+
+  it("shows what is no secret", () => {
+    const plain = { agents: { defaults: { contextTokens: 1 } }, auth: { profiles: { "a:b": { mode: "token" } } } };
+    expect(shownConfig(plain)).toEqual(plain);
+  });
+
+  it("is never written back with a placeholder in place of a secret", async () => {
+    const text = JSON.stringify(EVERYWHERE);
+    writeFileSync(path, text);
+    const options = { path, env: { BOT: "1:2" } };
+    for (const value of ["[secret]", "https://[secret]@llm.example/v1", [{ apiKey: "[secret]" }]])
+      await expect(writeConfigValue(options, ["models", "providers", "a", "baseUrl"], value)).rejects.toMatchObject({
+        code: "USAGE",
+      });
+    expect(readFileSync(path, "utf8")).toBe(text);
+  });
+});

@@ -1,0 +1,39 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { loadConfig } from "../../../src/app/config/load.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "config-tools-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function warningsOf(config: unknown): Promise<readonly string[]> {
+  const path = join(dir, "openclaw.json");
+  await writeFile(path, JSON.stringify(config));
+  return (await loadConfig({ path, env: {} })).warnings.map(({ text }) => text);
+}
+
+it("says of entries in tool lists that they name nothing, instead of leaving an agent without tools in silence", async () => {
+  const warnings = await warningsOf({
+    tools: { allow: ["group:plugins", "raed", "group:fs", "r*"], deny: ["browser", "group:web", "exce"] },
+    agents: { list: [{ id: "a", tools: { alsoAllow: ["cron", "Exec ", "bash", "message"] } }] },
+  });
+  expect(warnings).toHaveLength(4);
+  expect(warnings.join("\n")).toMatch(
+    /tools\.allow.*"group:plugins" names no tool of this gateway; groups are group:fs[^]*"raed"[^]*tools\.deny.*"exce"[^]*agents\.list.*"cron"/,
+  );
+});
+
+it("says of programs in safeBins that they are asked about all the same", async () => {
+  const warnings = await warningsOf({ tools: { exec: { safeBins: ["wc", "python3.11", "/tmp/x", "/usr/bin/sort"] } } });
+  expect(warnings).toHaveLength(2);
+  expect(warnings[0]).toContain('"python3.11" runs other programs');
+  expect(warnings[1]).toContain('"/tmp/x" lies outside /bin');
+});
+
+it("says nothing of lists that mean something", async () => {
+  expect(await warningsOf({ tools: { allow: ["*"], deny: ["exec"], exec: { safeBins: ["head"] } } })).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
+import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
+import { type Gateway, startGateway } from "../../../src/app/gateway/gateway.ts";
+import { Live } from "../../../src/app/compose/live.ts";
+import { openLog } from "../../../src/app/log/log.ts";
+import { until } from "../../outbox/stage.ts";
+
+let dir = "";
+let gateway: Gateway | undefined;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "gateway-config-"));
+});
+afterEach(async () => {
+  await gateway?.close(0);
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const MODELS = {
+  mode: "replace",
+  providers: { fake: { baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "fake-1" }] } },
+};
+const write = (config: object) => writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config));
+const withLevel = (level: string) => ({
+  gateway: { port: 0, reload: { debounceMs: 10 } },
+  models: MODELS,
+  logging: { level, consoleLevel: "silent" },
+});
+
+type Load = () => Promise<LoadedConfig>;
+
+async function start(config: object, reloadBy = (load: Load) => load()) {
+  write(config);
+  const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
+  await makeStateDirs(paths);
+  const load = () => loadConfig({ path: paths.configPath, env: {} });
+  const live = new Live(paths, dir, await load());
+  const { level, consoleLevel, consoleStyle } = live.config.logging;
+  const log = openLog({ file: join(dir, "test.log"), level, consoleLevel, consoleStyle });
+  gateway = await startGateway(live, { log, load: () => reloadBy(load) });
+  const url = `http://127.0.0.1:${gateway.port}`;
+  const modelsFor = async (bearer: string) =>
+    (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${bearer}` } })).status;
+  return { log, url, modelsFor };
+}
+
+const gatewayWith = (more: object) => ({
+  gateway: { port: 0, ...more },
+  models: MODELS,
+  logging: { level: "silent", consoleLevel: "silent" },
+});
+
+test.each([
+  ["password", { token: "a-token", password: "a-password", mode: "password" }, [200, 200]],
+  ["nothing", { token: "a-token", password: "a-password" }, [200, 200]],
+  ["token", { token: "a-token", password: "a-password", mode: "token" }, [200, 401]],
+])("the auth mode %s says what counts besides the token", async (_, auth, statuses) => {
+  const { modelsFor } = await start(gatewayWith({ auth }));
+  expect([await modelsFor("a-token"), await modelsFor("a-password")]).toEqual(statuses);
+});
+
+test("what is switched off is not served", async () => {
+  const off = { enabled: false };
+  const { url, modelsFor } = await start(
+    gatewayWith({ auth: { token: "a-token" }, controlUi: off, http: { endpoints: { chatCompletions: off } } }),
+  );
+  expect(await modelsFor("a-token")).toBe(404);
+  expect((await fetch(url)).status).toBe(503);
+});
+
+test("a changed log level holds at once", async () => {
+  const { log } = await start(withLevel("silent"));
+  log.info("unseen");
+  write(withLevel("info"));
+  await until(() => {
+    log.info("seen");
+    return log.file() !== undefined;
+  });
+  log.flush();
+  expect(readFileSync(join(dir, "test.log"), "utf8")).not.toContain("unseen");
+});
+
+test("a change that is read while the gateway closes is not applied any more", async () => {
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  let isRead = false;
+  const { log } = await start(withLevel("silent"), async (load) => {
+    begun.resolve();
+    await held.promise;
+    return load().finally(() => (isRead = true));
+  });
+  write(withLevel("info"));
+  await begun.promise;
+  const closing = gateway?.close(0);
+  held.resolve();
+  await closing;
+  expect(isRead).toBe(true);
+  log.info("unseen");
+  expect(log.file()).toBeUndefined();
+});
+
+test("a public address wants a token that cannot be guessed", async () => {
+  const refused = start(gatewayWith({ bind: "lan", auth: { token: "short" } }));
+  await expect(refused).rejects.toMatchObject({ code: "BIND_REFUSED" });
+});

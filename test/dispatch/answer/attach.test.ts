@@ -1,0 +1,64 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { attach } from "../../../src/dispatch/media/attach.ts";
+import { openMediaStore } from "../../../src/store/media.ts";
+
+let dir: string;
+let ports: Parameters<typeof attach>[2];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "attach-"));
+  await mkdir(join(dir, "workspace"));
+  ports = { media: openMediaStore(join(dir, "media")), workspace: join(dir, "workspace") };
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("what an answer names as media", () => {
+  it("is sent when it is a file of the workspace, by its content's kind", async () => {
+    await writeFile(join(dir, "workspace/plot.png"), PNG);
+    const [block] = await attach(["plot.png"], false, ports);
+    expect(block).toMatchObject({ kind: "media", media: { kind: "image", mime: "image/png", name: "plot.png" } });
+    if (block?.kind !== "media" || block.media.source.at !== "store") throw new Error("not stored");
+    expect(Buffer.from(await ports.media.read(block.media.source.id))).toEqual(PNG);
+  });
+
+  it("is refused when it is larger than the channel's limit", async () => {
+    await writeFile(join(dir, "workspace/big.txt"), "x".repeat(2 * 1_048_576));
+    expect(await attach(["big.txt"], false, { ...ports, mostBytes: 1_048_576 })).toMatchObject([
+      { kind: "notice", markdown: expect.stringContaining("larger than 1 MB") },
+    ]);
+    expect(await attach(["big.txt"], false, ports)).toMatchObject([{ kind: "media" }]);
+  });
+
+  it("never is one of the gateway's own files, wherever the workspace lies", async () => {
+    await mkdir(join(dir, "workspace/.openclaw/credentials"), { recursive: true });
+    await writeFile(join(dir, "workspace/.openclaw/credentials/gateway-token"), "secret");
+    await symlink(join(dir, "workspace/.openclaw/credentials"), join(dir, "workspace/harmless"));
+    const closed = { ...ports, closedPaths: [join(dir, "workspace/.openclaw/credentials")] };
+    const refs = [".openclaw/credentials/gateway-token", "harmless/gateway-token"];
+    for (const block of await attach(refs, false, closed)) {
+      expect(block).toMatchObject({ kind: "notice", markdown: expect.stringContaining("belongs to the gateway") });
+    }
+    expect(await attach(["."], false, ports)).toMatchObject([{ kind: "notice" }]);
+  });
+
+  it("stays a link when it is a web address", async () => {
+    expect(await attach(["https://example.org/a.png"], false, ports)).toEqual([
+      { kind: "text", markdown: "https://example.org/a.png" },
+    ]);
+  });
+
+  it.each(["../secret.txt", "/etc/hostname", "link.txt", "missing.txt"])("is refused and told for %s", async (ref) => {
+    await writeFile(join(dir, "secret.txt"), "secret");
+    await symlink(join(dir, "secret.txt"), join(dir, "workspace/link.txt"));
+    const [block] = await attach([ref], false, ports);
+    expect(block).toMatchObject({ kind: "notice", because: "error" });
+  });
+});

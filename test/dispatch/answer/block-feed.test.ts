@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createBlockFeed, wordsOf, type BlockFeedOptions } from "../../../src/dispatch/answer/block-feed.ts";
+import { handClock } from "../../outbox/stage.ts";
+
+const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;
+const coalesce = { minChars: 60, maxChars: 100, idleMs: 1000 };
+
+function open(more: Partial<BlockFeedOptions> & { breakAt?: "text_end" | "message_end" } = {}) {
+  const { breakAt = "text_end", ...rest } = more;
+  const streaming = { blocks: true, breakAt, chunk };
+  return createBlockFeed({ streaming, clock: handClock(), earlier: [], ...rest });
+}
+
+const paragraphs = ["alpha ", "beta ", "gamma ", "delta "].map((word) => word.repeat(4).trim());
+const text = paragraphs.join("\n\n");
+
+describe("blocks of a growing answer", () => {
+  it("go as they are cut (text_end), or when their message is whole (message_end)", () => {
+    const soon = open();
+    expect(soon.push(text).length).toBeGreaterThan(1);
+    const late = open({ breakAt: "message_end" });
+    expect(late.push(text)).toEqual([]);
+    expect(late.flush()).toEqual(paragraphs);
+  });
+
+  it("are joined until there is enough, or until nothing came for a while", () => {
+    const clock = handClock();
+    const feed = open({ coalesce, clock });
+    expect(feed.push(`${paragraphs.slice(0, 2).join("\n\n")}\n\n`)).toEqual([]);
+    clock.pass(999);
+    expect(feed.tick()).toEqual([]);
+    clock.pass(1);
+    expect(feed.tick().join("")).toContain("alpha");
+    expect([...feed.push(paragraphs.slice(2).join("\n\n")), ...feed.flush()].join(" ")).toContain("delta");
+  });
+
+  it("of a call that broke off are forgotten", () => {
+    for (const feed of [open({ coalesce }), open({ breakAt: "message_end" })]) {
+      feed.push(text.slice(0, 60));
+      feed.drop();
+      expect(feed.flush()).toEqual([]);
+    }
+  });
+
+  it("come out as an earlier boot planned them, whatever the clock said then", () => {
+    const cuts = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 });
+    fc.assert(
+      fc.property(cuts, (cut) => {
+        const clock = handClock();
+        const before = open({ coalesce, clock });
+        const planned = paragraphs.flatMap((paragraph, index) => {
+          const now = before.push(index === 0 ? paragraph : `\n\n${paragraph}`);
+          clock.pass(cut[index] === true ? 1000 : 0);
+          return [...now, ...before.tick()];
+        });
+        const known = planned.map(wordsOf);
+        const after = open({ coalesce, earlier: known });
+        const again = [...after.push(text), ...after.flush()];
+        expect(again.slice(0, planned.length).map(wordsOf)).toEqual(known);
+        expect(wordsOf(again.join(""))).toBe(wordsOf(text));
+      }),
+    );
+  });
+
+  it("are never lost or doubled when the answer came out otherwise", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("alpha", "alphaalpha", "beta", "x", "")), (earlier) => {
+        const feed = open({ coalesce, earlier });
+        expect(wordsOf([...feed.push(text), ...feed.flush()].join(""))).toBe(wordsOf(text));
+      }),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { completionsVoice } from "../../fakes/model-voices.ts";
+import { MODEL, SPARE } from "../../harness/stage.ts";
+import { type Boot, type Hall, openHall } from "../stage.ts";
+
+/** A second before the model is asked again takes no time; what bounds a run stays as long as it is. */
+const clock = {
+  now: () => Date.now(),
+  after(ms: number, call: () => void) {
+    const timer = setTimeout(call, ms > 5000 ? ms : ms / 100);
+    return () => clearTimeout(timer);
+  },
+};
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot({ clock });
+});
+afterEach(() => hall.close());
+
+const paragraphs = ["alpha ", "beta ", "gamma "].map((word) => word.repeat(12).trim());
+const [alpha = "", beta = "", gamma = ""] = paragraphs;
+
+/** Two blocks and the beginning of a third; then the provider tells in the stream that it cannot go on. */
+function brokenBy(type: string, message: string) {
+  const voice = completionsVoice("fake-1");
+  const said = `${voice.begin()}${voice.word(`${alpha}\n\n`)}${voice.word(`${beta}\n\n${gamma.slice(0, 8)}`)}`;
+  const body = `${said}data: ${JSON.stringify({ error: { type, message } })}\n\n`;
+  return { raw: { status: 200, headers: { "content-type": "text/event-stream" }, body } };
+}
+
+describe("a chat that reads an answer in blocks", () => {
+  it.each([
+    ["rate_limit_exceeded", "Rate limit reached for requests"],
+    ["insufficient_quota", "You exceeded your current quota"],
+    ["invalid_api_key", "Incorrect API key provided"],
+    ["server_error", "The server is overloaded"],
+    ["invalid_request_error", "Invalid request: provider returned error"],
+    ["context_length_exceeded", "This model's maximum context length is 128000 tokens"],
+  ])("reads each word once when its stream ends with %s", async (type, message) => {
+    const chunk = { minChars: 40, maxChars: 80, breakPreference: "paragraph" } as const;
+    hall.rules = {
+      agent: { streaming: { blocks: true, breakAt: "text_end", chunk }, model: { primary: MODEL, fallbacks: [SPARE] } },
+      chat: () => ({ replyToMode: "off" }),
+    };
+    hall.model.answer((_, number) => (number === 1 ? brokenBy(type, message) : { text: gamma.slice(8) }));
+    await boot.ask("hello");
+    expect(hall.platform.texts.filter((text) => !text.startsWith("↪️"))).toEqual(paragraphs);
+  });
+});

@@ -1,0 +1,35 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { heard, type Hall, openHall } from "../stage.ts";
+
+let hall: Hall;
+beforeEach(async () => {
+  hall = await openHall();
+});
+afterEach(() => hall.close());
+
+const told = () =>
+  hall.platform.messages.filter((message) => JSON.stringify(message).includes("cannot be read any more"));
+
+it("a conversation with a damaged line goes on with all the others, and its chat hears of it once", async () => {
+  hall.model.answer((call) => ({ text: `echo: ${heard(call.said)}` }));
+  const boot = await hall.boot();
+  for (const words of ["first", "second", "third"]) await boot.ask(words);
+  expect(told()).toEqual([]);
+  let file = "";
+  await boot.use("1", async (session) => {
+    ({ file } = session);
+  });
+  const lines = (await readFile(file, "utf8")).split("\n");
+  const at = lines.findIndex((line) => line.includes("echo: second"));
+  await writeFile(file, lines.map((line, one) => (one === at ? line.slice(0, 40) : line)).join("\n"));
+  await boot.ask("fourth");
+  const sent = JSON.stringify(hall.model.calls.at(-1)?.messages);
+  for (const words of ["first", "echo: first", "second", "third", "echo: third", "fourth"])
+    expect(sent).toContain(words);
+  await vi.waitFor(() => expect(told()).toHaveLength(1), { timeout: 20_000 });
+  await boot.ask("fifth");
+  await boot.ask("sixth");
+  expect(told()).toHaveLength(1);
+  expect(hall.log.lines.some((line) => line.includes("part of a transcript cannot be read"))).toBe(true);
+});

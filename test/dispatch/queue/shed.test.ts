@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { RunLog } from "../../../src/harness/log/log.ts";
+import { Lane, type LaneTask } from "../../../src/dispatch/queue/lane.ts";
+import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
+import type { InboxRow } from "../../../src/types/journal.ts";
+import { message } from "../stage.ts";
+
+const FACTS = {
+  runId: runId("run"),
+  sessionKey: sessionKey("telegram:default:1"),
+  sessionId: "s",
+  agentId: agentId("main"),
+  trigger: "message" as const,
+};
+function laneOf(...texts: readonly string[]): Lane {
+  const lane = new Lane();
+  for (const [id, text] of texts.entries()) {
+    const row: InboxRow = { id, message: message(text), state: "accepted", attempts: 0 };
+    lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: true, leavesFirst: text === "beat" });
+  }
+  return lane;
+}
+
+const textsOf = (tasks: readonly LaneTask[]) =>
+  tasks.flatMap((task) => (task.kind === "turn" ? task.queued.rows.map((row) => row.message.text) : []));
+
+it.each([
+  ["old", ["one", "two", "beat"], ["beat"]],
+  ["new", ["beat", "one", "two"], ["beat"]],
+  ["old", ["one", "beat", "two", "three"], ["beat", "one"]],
+  ["new", ["one", "beat", "two", "three"], ["beat", "three"]],
+  ["old", ["one", "beat"], []],
+  ["new", ["beat", "beat", "beat", "one"], ["beat", "beat"]],
+  ["summarize", ["one", "beat", "two"], ["beat"]],
+] as const)(
+  "a turn that nobody wrote pushes no message out of a full lane, and leaves first (drop %s of %j)",
+  (drop, waiting, gone) => {
+    const lane = laneOf(...waiting);
+    expect(textsOf(lane.shed({ cap: 2, debounceMs: 0, drop }))).toEqual(gone);
+    expect(lane.waiting).toBe(waiting.length - gone.length);
+  },
+);
+
+const rowsIn = (task: LaneTask): readonly InboxRow[] => (task.kind === "turn" ? task.queued.rows : task.rows);
+
+it("summarize holds every queue mode to the cap, and loses nobody's message", () => {
+  const offer = fc.record({
+    merge: fc.boolean(),
+    isWatched: fc.boolean(),
+    thread: fc.constantFrom(undefined, "t1", "t2"),
+  });
+  fc.assert(
+    fc.property(fc.array(offer, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (offers, cap) => {
+      const lane = new Lane();
+      const refused: number[] = [];
+      for (const [id, { merge, isWatched, thread }] of offers.entries()) {
+        const { from, ...said } = message(`message ${id}`, "1");
+        const row: InboxRow = {
+          id,
+          message: { ...said, from: { ...from, ...(thread !== undefined && { thread }) } },
+          state: "accepted",
+          attempts: 0,
+        };
+        const log = isWatched ? { log: new RunLog(FACTS) } : {};
+        lane.push({ kind: "turn", queued: { rows: [row], pending: [], ...log }, merge: merge && !isWatched });
+        for (const task of lane.shed({ cap, debounceMs: 0, drop: "summarize" }))
+          refused.push(...rowsIn(task).map((one) => one.id));
+        expect(lane.waiting).toBeLessThanOrEqual(cap);
+      }
+      const kept: number[] = [];
+      for (let task = lane.take(); task; task = lane.take()) {
+        const rows = rowsIn(task);
+        expect(new Set(rows.map((one) => one.message.from.thread)).size).toBe(1);
+        kept.push(...rows.map((one) => one.id));
+      }
+      expect([...kept, ...refused].toSorted((a, b) => a - b)).toEqual(offers.map((_, id) => id));
+    }),
+  );
+});
+
+it("500 messages that may not be merged wait as 20 turns, the oldest told in a line each", () => {
+  const lane = new Lane();
+  for (let id = 0; id < 500; id += 1) {
+    const row: InboxRow = { id, message: message(`message ${id}`), state: "accepted", attempts: 0 };
+    lane.push({ kind: "turn", queued: { rows: [row], pending: [] }, merge: false });
+    expect(lane.shed({ cap: 20, debounceMs: 0, drop: "summarize" })).toEqual([]);
+  }
+  expect(lane.waiting).toBe(20);
+  const first = lane.take();
+  expect(first?.kind === "turn" && { rows: first.queued.rows.length, brief: first.queued.brief }).toEqual({
+    rows: 481,
+    brief: 481,
+  });
+});

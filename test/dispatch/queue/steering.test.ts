@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sessionKey } from "../../../src/types/ids.ts";
+import { done, makeTool } from "../../harness/stage.ts";
+import { peer, until } from "../../outbox/stage.ts";
+import { openHall, message, type Boot, type Hall } from "../stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+let gate: ReturnType<typeof Promise.withResolvers<void>>;
+let isLooking = false;
+const from = { ...peer("1"), chat: { kind: "group", id: "1", title: "Friends" } } as const;
+
+beforeEach(async () => {
+  hall = await openHall();
+  gate = Promise.withResolvers();
+  isLooking = false;
+  hall.rules = { queueMode: () => "steer" };
+  const look = makeTool("look", async () => {
+    isLooking = true;
+    await gate.promise;
+    return done("seen");
+  });
+  hall.tools.push(look as never);
+  hall.model.answer((_, number) => (number === 1 ? { tool: "look", args: {} } : { text: "ok" }));
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+/** What the model was told last, as it stands in the request. */
+const lastTold = () =>
+  JSON.stringify(hall.model.calls.at(-1)?.messages.findLast(({ role }) => role === "user")?.content);
+
+describe("a message that joins a running turn", () => {
+  it("says who wrote it, what it quotes and what the chat said before, as in a turn of its own", async () => {
+    await boot.stop();
+    hall.heard = {
+      add: () => undefined,
+      take: ({ message: { sender } }) =>
+        sender.id === "g2" ? [{ sender: "Carol", at: 5, text: "never mind him" }] : [],
+    };
+    boot = await hall.boot();
+    const mallory = {
+      from,
+      sender: { id: "g2", name: "Mallory" },
+      replyTo: { id: "m9", text: "the quoted words", sender: "Bob" },
+    };
+    const first = await boot.tell("first", "1", { from, sender: { id: "g1", name: "Ann" } });
+    await until(() => isLooking);
+    const key = boot.ports.settings().keyFor(message("", "1", { from }));
+    await boot.journal.events.add(key, "the node came back");
+    const second = await boot.tell("do what I say", "1", mallory);
+    await until(
+      async () => (await boot.journal.inbox.find(from.channel, from.account, second.message.eventKey))?.runId,
+    );
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "steered" }]);
+    const steered = lastTold();
+    for (const words of ["Mallory (g2)", "the quoted words", "never mind him"]) expect(steered).toContain(words);
+    expect(steered).toMatch(/Conversation info \(untrusted metadata\).*Sender \(untrusted metadata\).*do what I say"/s);
+    // News of the gateway wait for the next turn.
+    expect(steered).not.toContain("the node came back");
+    const [kept] = [await boot.journal.runs.last(key)];
+    expect(kept?.receipt.steered?.map((parts) => parts.map(({ name }) => name))).toEqual([
+      ["untrustedMetadata", "message"],
+    ]);
+
+    const shape = (text: string) => text.replaceAll(/(msg-|timestamp[^,]*,|\d+)/g, "");
+    hall.rules = {};
+    await boot.outcome(await boot.tell("do what I say", "1", mallory));
+    const own = lastTold().replace(/System: [^]*?\\n\\n/, "");
+    expect(shape(own)).toBe(shape(steered));
+  });
+});
+
+describe("a message about a file that it answers", () => {
+  it("gets a turn of its own, for which the file is fetched", async () => {
+    const first = await boot.tell("first", "1", { from });
+    await until(() => isLooking);
+    const media = [{ kind: "image", source: { at: "platform", ref: "f1" } }] as const;
+    const second = await boot.tell("what is this?", "1", { from, replyTo: { id: "m1", media } });
+    await until(() => boot.dispatch.standingOf(second) === "waiting");
+    gate.resolve();
+    expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "replied" }]);
+  });
+});
+
+describe("threads that share a conversation", () => {
+  it("neither slip into each other's turn nor become one, so that each is answered where it was asked", async () => {
+    const at = (thread: string) => ({ from: { ...from, thread } });
+    hall.rules = { queueMode: () => "steer", keyFor: () => sessionKey("telegram:default:group:1") };
+    const first = await boot.tell("first", "1", at("A"));
+    await until(() => isLooking);
+    const others = [await boot.tell("second", "1", at("B")), await boot.tell("third", "1", at("C"))];
+    await until(() => others.every((row) => boot.dispatch.standingOf(row) === "waiting"));
+    gate.resolve();
+    for (const row of [first, ...others]) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    const answers = await Promise.all([first, ...others].map(({ id }) => boot.journal.outbox.of(id)));
+    expect(answers.map((rows) => rows.map(({ to }) => to.thread))).toEqual([["A"], ["B"], ["C"]]);
+  });
+});
+
+describe("a long turn into which somebody spoke", () => {
+  it("goes on behind its last step after a restart: no tool runs twice", async () => {
+    const ran: number[] = [];
+    let isHanging = true;
+    const deploy = makeTool("deploy", async ({ text }) => {
+      ran.push(Number(text));
+      if (text === "5") await boot.tell("be careful", "1", { from });
+      return done(`deployed ${text} ${"log line ".repeat(900)}`);
+    });
+    hall.tools.push(deploy as never);
+    hall.model.answer(({ messages }) => {
+      const asked = messages.findLastIndex(({ content }) => JSON.stringify(content).includes("everywhere"));
+      const next = messages.slice(asked).filter(({ role }) => role === "tool").length + 1;
+      if (isHanging && next > 40) return new Promise<never>(() => undefined);
+      return next <= 40 ? { tool: "deploy", args: { text: `${next}` } } : { text: "all of them" };
+    });
+    const row = await boot.tell("deploy it everywhere", "1", { from });
+    await until(() => hall.model.calls.length === 41);
+    await boot.stop();
+    isHanging = false;
+    boot = await hall.boot();
+    await boot.recover();
+    expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+    expect(ran).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
+    expect(hall.model.calls).toHaveLength(42);
+    expect(JSON.stringify(hall.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
+  });
+});

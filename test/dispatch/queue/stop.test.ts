@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { until } from "../../outbox/stage.ts";
+import { type Boot, type Hall, openHall } from "../stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+beforeEach(async () => {
+  hall = await openHall();
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+const never = () => new Promise<never>(() => undefined);
+const photo = { kind: "image", source: { at: "platform", ref: "x" } } as const;
+
+it("a turn whose files never come ends within a second when it is stopped, and the next one is answered", async () => {
+  let isFetching = false;
+  Object.assign(hall.platform, { download: () => ((isFetching = true), never()) });
+  const row = await boot.tell("look at this", "1", { media: [photo] });
+  await until(() => isFetching);
+  const begun = Date.now();
+  await boot.tell("/stop", "1");
+  expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+  expect(Date.now() - begun).toBeLessThan(1000);
+  expect(hall.model.calls).toEqual([]);
+  expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
+});
+
+it("so does one whose key is being renewed", async () => {
+  const { models } = boot.ports;
+  const { find } = models;
+  let isAsked = false;
+  Object.assign(models, { find: () => ((isAsked = true), never()) });
+  const row = await boot.tell("hello", "1");
+  await until(() => isAsked);
+  const begun = Date.now();
+  await boot.tell("/stop", "1");
+  expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
+  expect(Date.now() - begun).toBeLessThan(1000);
+  Object.assign(models, { find });
+  expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
+});
+
+it("so does a compaction for which no model can be had", async () => {
+  for (const turn of [1, 2, 3]) await boot.ask(`turn-${turn} ${"word ".repeat(500)}`);
+  let isAsked = false;
+  Object.assign(boot.ports.models, { find: () => ((isAsked = true), never()) });
+  const done = boot.chat.compact(boot.keyOf("1"));
+  await until(() => isAsked);
+  await boot.chat.abort(boot.keyOf("1"));
+  expect(await done).toMatchObject({ compacted: false, reason: expect.stringContaining("stopped") });
+});

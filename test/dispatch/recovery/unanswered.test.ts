@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { ChannelLink } from "../../../src/types/chat/channel.ts";
+import type { InboundMessage } from "../../../src/types/chat/message.ts";
+import { quiet, until } from "../../outbox/stage.ts";
+import { type Boot, type Hall, openHall } from "../stage.ts";
+
+let hall: Hall;
+let boot: Boot;
+let told: string[];
+
+const hear = (unanswered: NonNullable<ChannelLink["unanswered"]>) => Object.assign(hall.platform, { unanswered });
+
+beforeEach(async () => {
+  hall = await openHall();
+  told = [];
+  hear(async ({ text }) => void told.push(text));
+  boot = await hall.boot();
+});
+afterEach(() => hall.close());
+
+async function ask(text: string, more: Partial<InboundMessage>, from = "1") {
+  const outcome = await boot.outcome(await boot.tell(text, from, more));
+  await quiet();
+  return outcome;
+}
+
+it("tells the adapter of commands and buttons that are not let in, and of nothing else", async () => {
+  hall.gate = async ({ text }) => (text.includes("drop") ? { kind: "drop", why: "not allowed" } : { kind: "history" });
+  await ask("/drop", { event: "command" });
+  await ask("/heard", { event: "command" });
+  await ask("/drop it", { event: "button" });
+  await ask("drop", {});
+  expect(told).toEqual(["/drop", "/heard", "/drop it"]);
+});
+
+it("says nothing of what is answered", async () => {
+  expect(await ask("/status", { event: "command" })).toMatchObject({ kind: "command" });
+  expect(await ask("go on", { event: "button" })).toEqual({ kind: "replied" });
+  expect(told).toEqual([]);
+});
+
+it("tells of a stranger's command once the stranger has the pairing code", async () => {
+  hall.gate = async () => ({ kind: "pair" });
+  await ask("/first", { event: "command" });
+  await ask("/second", { event: "command" });
+  expect(told).toEqual(["/second"]);
+});
+
+it("tells of a command that the model answers with silence", async () => {
+  hall.model.answer(() => ({ text: "NO_REPLY" }));
+  expect(await ask("/unknown", { event: "command" })).toEqual({ kind: "silent" });
+  expect(told).toEqual(["/unknown"]);
+});
+
+it("is not held up by an adapter that fails", async () => {
+  hear(() => Promise.reject(new Error("bug")));
+  hall.gate = async () => ({ kind: "drop", why: "not allowed" });
+  expect(await ask("/drop", { event: "command" })).toMatchObject({ kind: "dropped" });
+  await until(() => hall.log.lines.some((line) => line.includes("still shows a message as queued")));
+});

@@ -1,0 +1,25 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { TURN_STAGES } from "../../../src/dispatch/turn/turn-stages.ts";
+import { Turn } from "../../../src/dispatch/turn/turn.ts";
+import { sessionKey } from "../../../src/types/ids.ts";
+
+const ROW = /^\| `(\w+)` \| `(src\/dispatch\/turn\/[\w-]+\.ts)` \|/gm;
+
+it("docs/architecture.md lists the stages of a turn in their order, each with its file", () => {
+  const rows = [...readFileSync("docs/architecture.md", "utf8").matchAll(ROW)];
+  expect(rows.map(([, name]) => name)).toEqual(TURN_STAGES.map(({ name }) => name));
+  expect(rows.filter(([, , file]) => !existsSync(file ?? ""))).toEqual([]);
+});
+
+it("a turn says which stage is missing, and frees what it holds in the opposite order", () => {
+  const slot = { stopping: new AbortController().signal, begin: () => undefined };
+  const turn = new Turn(sessionKey("telegram:default:1"), { rows: [], pending: [] }, slot);
+  expect(() => turn.get("session")).toThrow("no stage of the turn has made its session yet");
+  const freed: string[] = [];
+  turn.atEnd(() => freed.push("session"));
+  turn.atEnd(() => freed.push("typing"));
+  turn.close();
+  turn.close();
+  expect(freed).toEqual(["typing", "session"]);
+});

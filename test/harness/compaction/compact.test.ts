@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { compact, type Compaction } from "../../../src/harness/compaction/compact.ts";
+import type { Conversation } from "../../../src/harness/request.ts";
+import type { ModelHandle } from "../../../src/providers/catalog.ts";
+import { systemClock } from "../../../src/types/clock.ts";
+import type { CompactionEvent } from "../../../src/types/run/events.ts";
+import {
+  done,
+  eventsOf,
+  makeTool,
+  MODEL,
+  modelsAt,
+  openedByPi,
+  openStage,
+  settingsFor,
+  type Stage,
+  turn,
+} from "../stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+const LONG = "word ".repeat(400);
+const SETTINGS = { reserveTokens: 20_000, keepRecentTokens: 600, timeoutMs: 60_000 };
+
+async function handle(): Promise<ModelHandle> {
+  const found = await modelsAt(stage.model.url).find(MODEL);
+  if ("missing" in found) throw new Error(found.missing);
+  return found;
+}
+
+/** Turns of some 1,000 tokens each. */
+async function talk(turns: number): Promise<void> {
+  for (let at = 1; at <= turns; at += 1) {
+    const content = `turn-${at} ${LONG}`;
+    await stage.session.append({ type: "message", message: { role: "user", content, timestamp: 1 } }, { id: `u${at}` });
+    const run = stage.start({ turn: turn(content, `u${at}`) });
+    await run.stream.done;
+  }
+}
+
+async function run(more: Partial<Compaction> = {}) {
+  const events: CompactionEvent[] = [];
+  const outcome = await compact({
+    conversation: stage.session,
+    writers: [await handle()],
+    window: 100_000,
+    settings: SETTINGS,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    why: "full",
+    emit: (event) => events.push(event),
+    ...more,
+  });
+  return { done: outcome, events };
+}
+
+const isSummary = (system: string) => system.startsWith("You write the memory");
+
+it("appends one entry, tells of it, and does not begin again while nothing is said", async () => {
+  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  await talk(4);
+  const { done, events } = await run();
+  expect(done).toMatchObject({ kind: "done", isListed: false });
+  expect(events).toMatchObject([
+    { phase: "start" },
+    { phase: "end", ok: true, willRetry: false, calls: 1, usage: { input: 10, output: 5 } },
+  ]);
+  expect(openedByPi(stage.session.file)).toHaveLength(3);
+  const leaf = stage.session.leafId;
+  expect(await run({ why: "asked" })).toEqual({ done: { kind: "nothing", because: "unchanged" }, events: [] });
+  expect(stage.session.leafId).toBe(leaf);
+});
+
+it("feeds the earlier summary into the next one", async () => {
+  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY-1" : "fine" }));
+  await talk(3);
+  await run();
+  await talk(0);
+  for (const id of ["v1", "v2", "v3"]) await stage.start({ turn: turn(`later ${id} ${LONG}`, id) }).stream.done;
+  expect((await run()).done.kind).toBe("done");
+  expect(stage.model.calls.at(-1)?.said).toMatch(/SUMMARY-1[^]*turn-3[^]*later v1/);
+  expect(stage.model.calls.at(-1)?.said).not.toContain("turn-1");
+});
+
+it("appends nothing when the summary is no shorter than what it stands for", async () => {
+  stage.model.answer((call) => ({ text: isSummary(call.system) ? LONG.repeat(4) : "fine" }));
+  await talk(3);
+  const leaf = stage.session.leafId;
+  const { done, events } = await run();
+  expect(done).toEqual({ kind: "nothing", because: "no_gain" });
+  expect(events.at(-1)).toMatchObject({ phase: "end", ok: false });
+  expect(stage.session.leafId).toBe(leaf);
+});
+
+it("keeps the turn under way, and has nothing to do when that is all", async () => {
+  await talk(3);
+  expect((await run({ keepFrom: "u1" })).done).toEqual({ kind: "nothing", because: "small" });
+});
+
+it("ends with an abort at once and changes nothing", async () => {
+  await talk(3);
+  const leaf = stage.session.leafId;
+  stage.model.answer(() => "hang");
+  const stop = new AbortController();
+  const compacting = run({ signal: stop.signal });
+  await stage.model.called(4);
+  stop.abort();
+  expect((await compacting).done).toEqual({ kind: "aborted" });
+  expect(stage.session.leafId).toBe(leaf);
+});
+
+it("lists what was said when the time is over", async () => {
+  await talk(3);
+  stage.model.answer(() => "hang");
+  const { done, events } = await run({ settings: { ...SETTINGS, timeoutMs: 50 } });
+  expect(done).toMatchObject({ kind: "done", isListed: true });
+  expect(events.at(-1)).toMatchObject({ ok: true, listedBecause: "the time was over" });
+  expect((await stage.session.window(100_000)).summary).toContain("- User: turn-1");
+});
+
+it("asks the next writer when one fails", async () => {
+  await talk(3);
+  stage.model.answer((call) => (call.model === "spare-1" ? { text: "SPARE" } : { status: 401, message: "no" }));
+  const spare = await modelsAt(stage.model.url).find({ provider: "spare", id: "spare-1" });
+  if ("missing" in spare) throw new Error(spare.missing);
+  await run({ writers: [await handle(), spare] });
+  expect((await stage.session.window(100_000)).summary).toBe("SPARE");
+});
+
+it("leaves a conversation alone that nobody keeps", async () => {
+  await talk(3);
+  const { session } = stage;
+  const conversation: Conversation = {
+    leafId: session.leafId,
+    window: (most) => session.window(most),
+    after: async () => undefined,
+    append: async () => "never",
+  };
+  expect((await run({ conversation })).done.kind).toBe("nothing");
+});
+
+it("goes on from the turn's tool results after an overflow in its middle", async () => {
+  await talk(3);
+  let looks = 0;
+  const look = makeTool("look", async () => {
+    looks += 1;
+    return done("seen");
+  });
+  stage.model.answer((call) => {
+    if (isSummary(call.system)) return { text: "SUMMARY" };
+    if (!call.isAfterTool) return { tool: "look", args: {} };
+    return JSON.stringify(call.messages).includes("turn-1 ")
+      ? { status: 400, message: "maximum context length is 10 tokens" }
+      : { text: `answered from ${call.toolText}` };
+  });
+  const going = stage.start({ turn: turn("and now", "now"), tools: [look] });
+  const events = await eventsOf(going.stream);
+  expect(await going.stream.done).toMatchObject({ kind: "replied" });
+  expect(looks).toBe(1);
+  expect((await stage.transcript()).at(-1)).toBe("assistant: answered from seen");
+  const phases = events.flatMap((event) => (event.type === "compaction" ? [event] : []));
+  expect(phases).toMatchObject([{ phase: "start" }, { phase: "end", ok: true, willRetry: true }]);
+  expect(await going.compactWhenFull()).toBeUndefined();
+});
+
+it("cuts what tools bring in one run before it fills the window, in what is sent alone", async () => {
+  const own = await openStage();
+  const big = "x".repeat(60_000);
+  const look = makeTool("look", async ({ text }) => done(`${text} ${big}`));
+  own.model.answer((_, number) => (number <= 12 ? { tool: "look", args: { text: String(number) } } : { text: "seen" }));
+  const settings = { ...settingsFor(own.dir), contextTokens: 40_000 };
+  const run = own.start({ tools: [look], settings });
+  expect((await run.stream.done).kind).toBe("replied");
+  for (const call of own.model.calls) expect(JSON.stringify(call.messages).length / 4).toBeLessThan(40_000);
+  expect((await own.transcript()).filter((line) => line.length > 50_000)).toHaveLength(12);
+  await own.close();
+});
+
+it("keeps a long conversation inside a small window, and summarises each turn once", async () => {
+  stage.model.answer((call) => ({ text: isSummary(call.system) ? "SUMMARY" : "fine" }));
+  const settings = { ...settingsFor(stage.dir), contextTokens: 6000 };
+  let compactions = 0;
+  for (let at = 1; at <= 60; at += 1) {
+    const going = stage.start({ settings, turn: turn(`turn-${at}; ${LONG}`, `t${at}`) });
+    await going.stream.done;
+    if ((await going.compactWhenFull())?.kind === "done") compactions += 1;
+  }
+  expect(compactions).toBeGreaterThan(5);
+  const calls = stage.model.calls.filter((call) => !isSummary(call.system));
+  expect(Math.max(...calls.map((call) => JSON.stringify(call.messages).length / 4))).toBeLessThan(6000);
+  const summarised = stage.model.calls.flatMap((call) =>
+    isSummary(call.system) ? [...call.said.matchAll(/turn-(\d+);/g)].map((found) => Number(found[1])) : [],
+  );
+  expect(summarised).toEqual(summarised.map((_, index) => index + 1));
+  expect(await stage.transcript()).toHaveLength(120);
+});

@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FRESH, next, POLICY, type PolicyState, standingOn, type Step } from "../../../src/harness/failover/policy.ts";
+import { FAILURE_KINDS, type Failure } from "../../../src/types/run/run.ts";
+
+const failure: fc.Arbitrary<Failure> = fc.record({
+  kind: fc.constantFrom(...FAILURE_KINDS),
+  message: fc.constant("no"),
+  retryAfterMs: fc.nat(120_000),
+});
+
+/** Steps until the policy gives up, or `most` of them. */
+function steps(failures: (at: number) => Failure, candidates: number, most: number, profiles = 1): Step[] {
+  const taken: Step[] = [];
+  let state: PolicyState = FRESH;
+  while (taken.length < most) {
+    const step = next(state, failures(taken.length), { candidates, profiles });
+    taken.push(step);
+    if (step.kind === "give_up") break;
+    state = step.state;
+  }
+  return taken;
+}
+
+describe("the failure policy", () => {
+  it("is told as it is", () => {
+    const text = readFileSync(join(import.meta.dirname, "../../../docs/failures.md"), "utf8");
+    const told = [...text.matchAll(/^\| `(\w+)` \|(.*)\|$/gm)].map(([, kind, row = ""]) => [kind, row.trim()] as const);
+    const meant = FAILURE_KINDS.map(
+      (kind) => [kind, POLICY[kind].map(([remedy, limit]) => `${remedy} ×${limit}`).join(", ")] as const,
+    );
+    expect(new Map(told)).toEqual(new Map(meant));
+  });
+
+  it("gives up in the end, whatever fails in whatever order", () => {
+    fc.assert(
+      fc.property(
+        fc.infiniteStream(failure),
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(5),
+        (failures, candidates, keys) => {
+          const most = 3000;
+          const taken = steps(() => failures.next().value, candidates, most, keys);
+          expect(taken.at(-1)).toEqual({ kind: "give_up" });
+        },
+      ),
+    );
+  });
+
+  it.each(FAILURE_KINDS)("gives up on %s alone, after each of its remedies", (kind) => {
+    const taken = steps(() => ({ kind, message: "no" }), 3, 300, 3);
+    expect(taken.at(-1)).toEqual({ kind: "give_up" });
+    const used = new Set(taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : [])));
+    expect([...used]).toEqual(POLICY[kind].map(([remedy]) => remedy));
+  });
+
+  it("shows another model the whole history again, and compacts it no oftener for that", () => {
+    const taken = steps(() => ({ kind: "context_overflow", message: "no" }), 2, 60);
+    const smaller = ["truncate_results", ...Array.from({ length: 5 }, () => "shrink_window")];
+    const used = taken.flatMap((step) => (step.kind === "retry" ? [step.remedy] : []));
+    expect(used).toEqual(["compact", "compact", "compact", ...smaller, "fallback_model", ...smaller]);
+    const [handedOn] = taken.filter((step) => step.kind === "retry" && step.remedy === "fallback_model");
+    expect(handedOn).toMatchObject({ state: { candidate: 1, used: { compact: 3, fallback_model: 1 } } });
+    expect(handedOn).not.toHaveProperty("state.used.shrink_window");
+  });
+
+  it("gives a model that others were passed by for all that is for each model", () => {
+    const state: PolicyState = { used: { wait: 2, lower_thinking: 1, compact: 2 }, candidate: 0, profile: 1 };
+    expect(standingOn(state, { candidate: 0, profile: 2 })).toEqual({ ...state, profile: 2 });
+    expect(standingOn(state, { candidate: 2, profile: 0 })).toEqual({ used: { compact: 2 }, candidate: 2, profile: 0 });
+  });
+
+  it("never names a candidate that is not there", () => {
+    fc.assert(
+      fc.property(fc.infiniteStream(failure), fc.integer({ min: 1, max: 4 }), (failures, candidates) => {
+        for (const step of steps(() => failures.next().value, candidates, 60))
+          if (step.kind === "retry") expect(step.state.candidate).toBeLessThan(candidates);
+      }),
+    );
+  });
+
+  it("waits as long as the provider asks, else twice as long each time", () => {
+    const waits = (retryAfterMs?: number) =>
+      steps(
+        () => ({ kind: "network", message: "no", ...(retryAfterMs !== undefined && { retryAfterMs }) }),
+        1,
+        9,
+      ).flatMap((step) => (step.kind === "retry" ? [step.waitMs] : []));
+    expect(waits()).toEqual([1000, 2000, 4000]);
+    expect(waits(7000)).toEqual([7000, 7000, 7000]);
+  });
+
+  it("waits after an overload as long as the config says, also before another key", () => {
+    const step = (state: PolicyState, more: Partial<Failure> = {}) =>
+      next(state, { kind: "overloaded", message: "no", ...more }, { candidates: 2, profiles: 2, backoffMs: 250 });
+    expect(step(FRESH)).toMatchObject({ remedy: "wait", waitMs: 250 });
+    expect(step(FRESH, { retryAfterMs: 3000 })).toMatchObject({ remedy: "wait", waitMs: 3000 });
+    expect(step({ ...FRESH, used: { wait: 2 } })).toMatchObject({ remedy: "rotate_profile", waitMs: 250 });
+    expect(step({ ...FRESH, used: { wait: 2, rotate_profile: 1 } })).toMatchObject({
+      remedy: "fallback_model",
+      waitMs: 0,
+    });
+  });
+
+  it("asks the next model at once when the provider wants more than a minute", () => {
+    expect(
+      next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, { candidates: 2, profiles: 1 }),
+    ).toMatchObject({
+      remedy: "fallback_model",
+      waitMs: 0,
+    });
+    expect(
+      next(FRESH, { kind: "rate_limit", message: "no", retryAfterMs: 61_000 }, { candidates: 1, profiles: 1 }),
+    ).toEqual({ kind: "give_up" });
+  });
+});

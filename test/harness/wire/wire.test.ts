@@ -1,0 +1,369 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunRequest } from "../../../src/harness/request.ts";
+import { BuiltInTurn } from "../../../src/history/engines/turn/built-in-turn.ts";
+import { runId } from "../../../src/types/ids.ts";
+import type { ModelCall } from "../../fakes/model.ts";
+import { png } from "../../history/images/pictures.ts";
+import { done, eventsOf, makeTool, openedByPi, openStage, settingsFor, turn, type Stage } from "../stage.ts";
+import { CASES } from "./wire-cases.ts";
+import { APIS, errorOf, faultsEverywhere, nextTo, REFS, skippingClock, wire, type WireApi } from "./wires.ts";
+
+/** A client's first call takes long: it is loaded. */
+beforeAll(async () => {
+  stage = await openStage();
+  clock = skippingClock();
+  for (const api of APIS) await scene(api).ask("warm", `turn-${api}`);
+  await stage.close();
+});
+
+let stage: Stage;
+let clock: ReturnType<typeof skippingClock>;
+beforeEach(async () => {
+  stage = await openStage();
+  clock = skippingClock();
+});
+afterEach(() => stage.close());
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+type Events = Awaited<ReturnType<typeof eventsOf>>;
+const resultOf = (events: Events) => events.flatMap((event) => (event.type === "run_end" ? [event.result] : []));
+const remediesOf = (events: Events) => events.flatMap((event) => (event.type === "retry" ? [event.remedy] : []));
+const shownIn = (events: Events) =>
+  events.flatMap((event) => (event.type === "message_end" ? [event.text] : [])).at(-1) ?? "";
+
+/** How a test asks: which models, and a tool that others would notice being used. */
+function scene(api: WireApi, options: { readonly isDead?: boolean | undefined; readonly isSilent?: boolean } = {}) {
+  const wired = wire(stage.model, options.isDead === true ? { deadApi: api } : {});
+  let sendings = 0;
+  const send = makeTool(
+    "send",
+    async () => {
+      sendings += 1;
+      return done("sent");
+    },
+    true,
+  );
+  const ask = (words: string, id: string, more: Partial<Parameters<Stage["start"]>[0]> = {}) =>
+    eventsOf(
+      stage.start({
+        models: wired.models,
+        clock,
+        tools: [send],
+        thinking: "low",
+        candidates: [REFS[api]],
+        settings: { ...settingsFor(stage.dir), idleTimeoutMs: options.isSilent === true ? 150 : 10_000 },
+        turn: turn(words, id),
+        ...more,
+      }).stream,
+    );
+  return { ...wired, ask, sendings: () => sendings };
+}
+
+/** Each user's words once, each result once, and pi can open it. */
+async function expectSound(words: readonly string[], results: number): Promise<void> {
+  const lines = await stage.transcript();
+  expect(lines.filter((line) => words.some((word) => line === `user: ${word}`))).toEqual(
+    words.map((word) => `user: ${word}`),
+  );
+  expect(lines.filter((line) => line.startsWith("toolResult:"))).toHaveLength(results);
+  expect(openedByPi(stage.session.file)).toHaveLength(lines.length);
+  expect(await faultsEverywhere(stage.session)).toEqual([]);
+}
+
+/** A date has no fractions, so that its wait is longer by up to two seconds. */
+const inTens = (ms: number): number => (ms > 20_000 && ms < 24_000 ? 20_000 : ms);
+function expectWaits(expected: readonly number[]): void {
+  expect(clock.waits.map(inTens)).toEqual(expected.map(inTens));
+}
+
+const rows = APIS.flatMap((api) =>
+  CASES.flatMap((one) => {
+    const reply = one.reply(api);
+    return reply ? [{ ...one, api, reply: () => one.reply(api) ?? reply }] : [];
+  }),
+);
+
+describe("every failure ends in one visible outcome, and the next turn is answered", () => {
+  it.each(rows)("$api: $name, with no other model", async ({ api, reply, ends, isDead }) => {
+    const [kind, remedies, pauses] = ends;
+    const isSilent = ends[0] === "timeout";
+    const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
+    stage.model.answer(reply);
+    const events = await ask("please", "turn-1");
+    expect(resultOf(events)).toMatchObject([{ kind: "failed", failure: { kind } }]);
+    expect(remediesOf(events)).toEqual(remedies);
+    expectWaits(pauses);
+    expect(sent.length).toBeLessThanOrEqual(12);
+    expect(sendings()).toBe(0);
+
+    stage.model.answer(() => ({ text: "here again" }));
+    const next = await scene(api).ask("and now", "turn-2");
+    expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(next)).toBe("here again");
+    expect(faults()).toEqual([]);
+    await expectSound(["please", "and now"], 0);
+  });
+
+  it.each(rows.filter(({ name }) => name !== "an empty answer"))(
+    "$api: $name, behind a tool and with a fallback",
+    async ({ api, reply, ends, isDead }) => {
+      const [kind, , , isHandedOn] = ends;
+      const isSilent = ends[0] === "timeout";
+      const { ask, sent, faults, sendings } = scene(api, { isDead, isSilent });
+      const spare = REFS[nextTo(api)];
+      const isMine = (call: ModelCall) => call.model === REFS[api].id;
+      let own = 0;
+      stage.model.answer((call) => {
+        if (!isMine(call)) return { text: "from the spare" };
+        own += 1;
+        return own === 1 ? { text: "", tool: "send", args: { text: "once" } } : reply();
+      });
+      const events = await ask("please", "turn-1", { candidates: [REFS[api], spare] });
+      const [result] = resultOf(events);
+      if (isHandedOn) {
+        expect(result).toEqual({ kind: "replied", stop: "stop" });
+        expect(shownIn(events)).toMatch(/from the spare$/);
+        expect(events.filter((event) => event.type === "model_change")).toHaveLength(1);
+      } else {
+        expect(result).toMatchObject({ kind: "failed", failure: { kind } });
+      }
+      expect(sent.length).toBeLessThanOrEqual(12);
+      const used = isDead === true ? 0 : 1;
+      expect(sendings()).toBe(used);
+
+      stage.model.answer(() => ({ text: "here again" }));
+      const next = await ask("and now", "turn-2", {
+        candidates: [REFS[api], spare],
+        settings: settingsFor(stage.dir),
+      });
+      expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
+      expect(shownIn(next)).toBe("here again");
+      expect(faults()).toEqual([]);
+      await expectSound(["please", "and now"], used);
+    },
+  );
+});
+
+describe("an answer that breaks off, for whatever reason", () => {
+  it.each(rows.filter(({ name }) => name.endsWith(" in mid-text") && !name.startsWith("a refusal")))(
+    "$api: $name, is gone on with",
+    async ({ api, reply, ends }) => {
+      const { ask, sent, faults } = scene(api, { isSilent: ends[0] === "timeout" });
+      stage.model.answer((_, number) => (number === 1 ? reply() : { text: "; five six" }));
+      const events = await ask("count", "turn-1", { candidates: [REFS[api], REFS[nextTo(api)]] });
+      expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+      const whole = "one two three four; five six";
+      expect(shownIn(events)).toBe(whole);
+      expect(events.flatMap((event) => (event.type === "text_delta" ? [event.delta] : [])).join("")).toBe(whole);
+      expect(events.find((event) => event.type === "retry")).toMatchObject({ because: ends[0], continues: true });
+      expect(JSON.stringify(sent.at(-1)?.request)).toContain("one two three four");
+      expect(faults()).toEqual([]);
+      await expectSound(["count"], 0);
+    },
+  );
+});
+
+describe("a model that mends its ways", () => {
+  it.each(APIS)("%s: thinks less until it is allowed", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = CASES.find(({ name }) => name === "400 for thinking")?.reply(api);
+    stage.model.answer((_, number) => (number < 3 && refuse ? refuse : { text: "without a thought" }));
+    const events = await ask("please", "turn-1");
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(remediesOf(events)).toEqual(["lower_thinking", "lower_thinking"]);
+    const [first, , last] = sent.map(({ request }) => JSON.stringify(request));
+    expect(first).not.toBe(last);
+    expect(faults()).toEqual([]);
+  });
+
+  it.each(APIS)("%s: is asked once more when it says nothing", async (api) => {
+    const { ask } = scene(api);
+    stage.model.answer((_, number) => ({ text: number === 1 ? "" : "here I am" }));
+    const events = await ask("please", "turn-1");
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("here I am");
+    await expectSound(["please"], 0);
+  });
+
+  it.each([
+    { text: "<think>What could they mean?</think>" },
+    { text: "<think>They could</think>", reason: "length" } as const,
+  ])("is asked once more when it only thought aloud, and not in circles ($text)", async (thought) => {
+    const { ask } = scene("openai-completions");
+    stage.model.answer(() => thought);
+    const [result] = resultOf(await ask("please", "turn-1"));
+    expect(result).toMatchObject({ kind: "failed", failure: { kind: "unknown" } });
+    expect(stage.model.calls).toHaveLength(2);
+  });
+
+  it("may add nothing to an answer that broke off", async () => {
+    const { ask } = scene("anthropic-messages");
+    stage.model.answer((_, number) => (number === 1 ? { text: "All is well.", ending: "eof" } : { text: "" }));
+    const events = await ask("please", "turn-1");
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("All is well.");
+    expect(stage.model.calls).toHaveLength(2);
+    const again = await ask("please", "turn-1");
+    expect(shownIn(again)).toBe("All is well.");
+    expect(stage.model.calls).toHaveLength(2);
+  });
+
+  it.each(APIS)("%s: may say nothing behind a tool that did something", async (api) => {
+    const { ask, sendings } = scene(api);
+    stage.model.answer((_, number) => (number === 1 ? { text: "", tool: "send", args: {} } : { text: "" }));
+    const events = await ask("tell them", "turn-1");
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(sendings()).toBe(1);
+    expect(stage.model.calls).toHaveLength(2);
+  });
+
+  it("may not behind one that only looked, nor is it asked in circles", async () => {
+    const { ask } = scene("google-generative-ai");
+    const look = makeTool("look", async () => done("a view"));
+    stage.model.answer((_, number) => (number % 2 === 1 ? { text: "", tool: "look", args: {} } : { text: "" }));
+    const [result] = resultOf(await ask("what is there?", "turn-1", { tools: [look] }));
+    expect(result).toMatchObject({ kind: "failed" });
+    expect(stage.model.calls.length).toBeLessThanOrEqual(24);
+  });
+
+  it("need not say anything when nobody asked", async () => {
+    const { ask } = scene("openai-completions");
+    stage.model.answer(() => ({ text: "" }));
+    const facts = {
+      runId: runId("run-beat"),
+      sessionKey: stage.session.key,
+      sessionId: stage.session.id,
+      agentId: stage.session.agentId,
+      trigger: "heartbeat" as const,
+    };
+    expect(resultOf(await ask("beat", "turn-1", { facts }))).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(stage.model.calls).toHaveLength(1);
+  });
+});
+
+describe("a model whose fallback can do what it cannot", () => {
+  const asked = async (api: WireApi, refusal: string, more: Parameters<ReturnType<typeof scene>["ask"]>[2]) => {
+    const { ask, faults } = scene(api);
+    const refuse = CASES.find(({ name }) => name === refusal)?.reply(api) ?? "hang";
+    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "from the spare" }));
+    const events = await ask("please", "turn-2", { candidates: [REFS[api], REFS[nextTo(api)]], ...more });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("from the spare");
+    expect(faults()).toEqual([]);
+    return remediesOf(events);
+  };
+
+  it.each(APIS)("%s: hands on where it refuses any thought, also none", async (api) => {
+    const remedies = await asked(api, "400 for thinking", { thinking: "off" });
+    expect(remedies).toEqual(["fallback_model"]);
+  });
+
+  it.each(APIS)("%s: hands on a conversation that is too long for it", async (api) => {
+    for (const id of ["turn-0", "turn-1"]) await scene(api).ask(`said in ${id}`, id);
+    const remedies = await asked(api, "400 for too long a conversation", {});
+    expect(remedies.slice(-4)).toEqual(["shrink_window", "shrink_window", "shrink_window", "fallback_model"]);
+  });
+});
+
+describe("a conversation that is too long, and does not become shorter", () => {
+  const LONG = "many-words-".repeat(100);
+  const tooLong = (api: WireApi) =>
+    CASES.find(({ name }) => name === "400 for too long a conversation")?.reply(api) ?? "hang";
+  const talk = async (api: WireApi) => {
+    const { ask, sent, faults } = scene(api);
+    for (const id of ["turn-1", "turn-2", "turn-3"]) await ask(`${id}: ${LONG}`, id);
+    stage.model.answer((call) => {
+      if (JSON.stringify(sent.at(-1)?.request).includes("You write the memory")) return { text: LONG.repeat(20) };
+      return call.model === REFS[api].id ? tooLong(api) : { text: "from the spare" };
+    });
+    return { ask, faults };
+  };
+
+  it.each(APIS)("%s: the run says that the compaction failed, and why", async (api) => {
+    const { ask, faults } = await talk(api);
+    const leaf = stage.session.leafId;
+    // As the gateway's own engine stands between the run and its compaction.
+    const openEngine: RunRequest["openEngine"] = async (host) => new BuiltInTurn("legacy", (job) => host.compact(job));
+    const events = await ask("please", "turn-4", { openEngine });
+    const [result] = resultOf(events);
+    expect(result).toMatchObject({ kind: "failed", failure: { kind: "compaction_failure" } });
+    expect(events.filter((event) => event.type === "notice" && event.because !== "window")).toEqual([]);
+    expect(JSON.stringify(result)).toMatch(/(maximum|window|exceeds).*its summary would not have been shorter/);
+    const steps = events.flatMap((event) => (event.type === "retry" ? [[event.because, event.remedy]] : []));
+    expect(steps).toEqual([
+      ["context_overflow", "compact"],
+      ...Array.from({ length: 5 }, () => ["compaction_failure", "shrink_window"]),
+    ]);
+    const written = (await stage.session.after(leaf ?? "")) ?? [];
+    expect(written.filter((entry) => entry.type === "compaction")).toEqual([]);
+
+    stage.model.answer(() => ({ text: "here again" }));
+    expect(shownIn(await ask("and now", "turn-5"))).toBe("here again");
+    expect(faults()).toEqual([]);
+    await expectSound(["please", "and now"], 0);
+  });
+
+  it.each(APIS)("%s: another model may take it", async (api) => {
+    const { ask, faults } = await talk(api);
+    const events = await ask("please", "turn-4", { candidates: [REFS[api], REFS[nextTo(api)]] });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(shownIn(events)).toBe("from the spare");
+    expect(remediesOf(events).at(-1)).toBe("fallback_model");
+    expect(faults()).toEqual([]);
+  });
+});
+
+describe("an image that a provider refuses", () => {
+  const TOO_BIG = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes";
+  const image = { type: "image" as const, mimeType: "image/png", data: PIXEL };
+
+  it.each(APIS)("%s: is told when it is the user's own, and the next turn goes on without it", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
+    stage.model.answer((_, number) => (hasImage(sent[number - 1]) ? refuse : { text: "fine" }));
+    const first = await ask("look", "turn-1", { turn: { ...turn("look"), images: [image] } });
+    expect(resultOf(first)).toMatchObject([{ kind: "failed", failure: { kind: "image_size" } }]);
+    expect(remediesOf(first)).toEqual([]);
+    const next = await ask("and now", "turn-2");
+    expect(resultOf(next)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(remediesOf(next)).toEqual(["drop_images"]);
+    expect(JSON.stringify(sent.at(-1)?.request)).toContain("look");
+    expect(faults()).toEqual([]);
+    await expectSound(["and now"], 0);
+  });
+
+  it.each(APIS)("%s: is shown to the fallback model", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = errorOf(api, 400, { message: TOO_BIG, type: "invalid_request_error" });
+    stage.model.answer((call) => (call.model === REFS[api].id ? refuse : { text: "I see" }));
+    const candidates = [REFS[api], REFS[nextTo(api)]];
+    const events = await ask("look", "turn-1", { candidates, turn: { ...turn("look"), images: [image] } });
+    expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(remediesOf(events)).toEqual(["fallback_model"]);
+    expect(hasImage(sent.at(-1))).toBe(true);
+    expect(faults()).toEqual([]);
+  });
+
+  const BROKEN = "You uploaded an unsupported image. Please make sure your image is valid.";
+  const good = { ...image, data: png(4, 4).toString("base64") };
+
+  it.each(APIS)("%s: ends neither this turn nor a later one when it is broken", async (api) => {
+    const { ask, sent, faults } = scene(api);
+    const refuse = errorOf(api, 400, { message: BROKEN, type: "invalid_request_error" });
+    stage.model.answer(() => (hasImage(sent.at(-1)) ? refuse : { text: "fine" }));
+    const look = (text: string, id: string, shown: typeof image) =>
+      ask(text, id, { turn: { ...turn(text, id), images: [shown] } });
+    const first = await look("look", "turn-1", image);
+    expect(remediesOf(first)).toEqual(["drop_images", "drop_images"]);
+    const second = await look("and this", "turn-2", good);
+    expect(remediesOf(second)).toEqual(["drop_images"]);
+    expect(JSON.stringify(sent.at(-1)?.request)).toContain(good.data);
+    const third = await ask("and now", "turn-3");
+    expect(remediesOf(third)).toEqual(["drop_images"]);
+    for (const events of [first, second, third]) expect(resultOf(events)).toEqual([{ kind: "replied", stop: "stop" }]);
+    expect(faults()).toEqual([]);
+  });
+
+  const hasImage = (one: { request: object } | undefined): boolean => JSON.stringify(one?.request).includes(PIXEL);
+});

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { z } from "zod";
 import JSON5 from "json5";
 import { checkConfig } from "../src/app/config/check.ts";
-import { channelSchemas } from "../src/app/compose/extensions.ts";
+import { channelSchemas } from "../src/app/contributions/extensions.ts";
 import { buildProgram } from "../src/app/cli/program.ts";
 import type { Io } from "../src/app/cli/io.ts";
 import { makeHome, type Home } from "./walk/gateway.ts";

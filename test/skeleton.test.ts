@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
-import { breachesIn, importsOf, wideObjectsIn } from "../scripts/check-layers.ts";
+import { breachesIn, fullFoldersIn, importsOf, wideObjectsIn } from "../scripts/check-layers.ts";
 
 const reasons = (file: string, source: string) => breachesIn(file, source).map((breach) => breach.reason);
 
-test("a room may import itself and what sorts after it", () => {
+test("a module may import itself and what sorts after it", () => {
   const source = `import { a } from "./b.ts";\nimport type { C } from "../types/ids.ts";\nimport fs from "node:fs";\n`;
   expect(breachesIn("src/dispatch/dispatch.ts", source)).toEqual([]);
 });
 
 test("an upward import is refused, whatever form it has", () => {
   const forms = [
-    `import { serve } from "../app/serve.ts";`,
-    `import type { App } from "../app/serve.ts";`,
-    `import {\n  one,\n  two,\n} from "../app/serve.ts";`,
-    `export { serve } from "../app/serve.ts";`,
-    `export * from "../app/serve.ts";`,
-    `import "../app/serve.ts";`,
-    `const app = await import("../app/serve.ts");`,
+    `import { serve } from "../../app/serve.ts";`,
+    `import type { App } from "../../app/serve.ts";`,
+    `import {\n  one,\n  two,\n} from "../../app/serve.ts";`,
+    `export { serve } from "../../app/serve.ts";`,
+    `export * from "../../app/serve.ts";`,
+    `import "../../app/serve.ts";`,
+    `const app = await import("../../app/serve.ts");`,
   ];
   for (const form of forms) {
     const [reason, ...rest] = reasons("src/dispatch/queue/lane.ts", `${form}\n`);
@@ -28,9 +28,9 @@ test("an upward import is refused, whatever form it has", () => {
 test("nobody imports api, and only app knows the extensions", () => {
   expect(reasons("src/app/main.ts", `import { x } from "../api/plugin-sdk.ts";`)).toHaveLength(1);
   expect(reasons("src/server/transport/http.ts", `import { x } from "openclaw/plugin-sdk";`)).toHaveLength(1);
-  expect(reasons("src/server/transport/http.ts", `import x from "../../extensions/telegram/index.ts";`)).toHaveLength(
-    1,
-  );
+  expect(
+    reasons("src/server/transport/http.ts", `import x from "../../../extensions/telegram/index.ts";`),
+  ).toHaveLength(1);
   expect(reasons("src/app/main.ts", `const t = () => import("../../extensions/telegram/index.ts");`)).toEqual([]);
 });
 
@@ -38,7 +38,7 @@ test("an extension sees the plugin SDK, packages and itself", () => {
   const allowed = `import { Bot } from "grammy";\nimport { x } from "openclaw/plugin-sdk";\nimport "./own.ts";\n`;
   expect(breachesIn("extensions/telegram/src/poll.ts", allowed)).toEqual([]);
   expect(reasons("extensions/telegram/receive/poll.ts", `import { x } from "../../src/types/ids.ts";`)).toHaveLength(1);
-  expect(reasons("extensions/telegram/receive/poll.ts", `import { x } from "../slack/x.ts";`)).toHaveLength(1);
+  expect(reasons("extensions/telegram/receive/poll.ts", `import { x } from "../../slack/x.ts";`)).toHaveLength(1);
   expect(reasons("extensions/telegram/receive/poll.ts", `import { x } from "openclaw/inside";`)).toHaveLength(1);
 });
 
@@ -53,10 +53,25 @@ test("words in comments and strings are not imports", () => {
   expect(importsOf(` * import x from "../app/a.ts" is refused\nconst a = 'x from "y"';\n`)).toEqual([]);
 });
 
-test("a wide parameter object is named", () => {
+test("inside app, imports only point down its own order", () => {
+  expect(reasons("src/app/config/load.ts", `import { x } from "../gateway/parts.ts";`)[0]).toContain(
+    "app/config may not import app/gateway",
+  );
+  expect(reasons("src/app/gateway/parts.ts", `import { x } from "../config/load.ts";`)).toEqual([]);
+  expect(reasons("src/app/new/x.ts", `import { y } from "../config/load.ts";`)[0]).toContain("not in the order");
+});
+
+test("a wide object is refused whatever its name, unless the table allows it", () => {
   const fields = Array.from({ length: 13 }, (_, index) => `  readonly f${index}: string;`).join("\n");
-  expect(wideObjectsIn("src/a/b.ts", `export interface RunOptions {\n${fields}\n}\n`)).toEqual([
-    "src/a/b.ts: RunOptions has 13 fields, 0 of them boolean",
-  ]);
-  expect(wideObjectsIn("src/a/b.ts", `interface RunOptions {\n  a: boolean;\n  b: string;\n}\n`)).toEqual([]);
+  const source = `export interface RunThings {\n${fields}\n}\n`;
+  const told = "src/a/b.ts: RunThings has 13 fields, 0 of them boolean; 12 and 2 are the most";
+  expect(wideObjectsIn("src/a/b.ts", source)).toEqual([told]);
+  expect(wideObjectsIn("src/a/b.ts", source, { RunThings: { fields: 13, why: "a record" } })).toEqual([]);
+  expect(wideObjectsIn("src/a/b.ts", `interface Few {\n  readonly a: boolean;\n}\n`)).toEqual([]);
+});
+
+test("a folder with more than twenty files is refused", () => {
+  const files = (count: number) => Array.from({ length: count }, (_, index) => `src/a/f${index}.ts`);
+  expect(fullFoldersIn(files(20))).toEqual([]);
+  expect(fullFoldersIn(files(21))).toEqual(["src/a/ has 21 files; 20 are the most"]);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
-import { channelSchemas } from "../../src/app/compose/extensions.ts";
+import { channelSchemas } from "../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";

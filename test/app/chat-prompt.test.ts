@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, test } from "vitest";
 import { loadConfigText } from "../../src/app/config/load.ts";
-import { channelSchemas } from "../../src/app/compose/extensions.ts";
+import { channelSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { message } from "../dispatch/stage.ts";

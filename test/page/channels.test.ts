@@ -14,7 +14,7 @@ import {
   readLogin,
   type ChannelAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
-import { contributions } from "../../src/app/compose/contributions.ts";
+import { contributions } from "../../src/app/contributions/contributions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({

@@ -9,7 +9,7 @@ import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { ConfigError } from "../../src/app/config/problem.ts";
 import { schemaKeys } from "../../src/app/config/keys/schema-keys.ts";
 import { writeConfigValue } from "../../src/app/config/edit/write.ts";
-import { channelSchemas } from "../../src/app/compose/extensions.ts";
+import { channelSchemas } from "../../src/app/contributions/extensions.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";

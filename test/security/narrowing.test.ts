@@ -9,7 +9,7 @@ import { makeStateDirs, resolvePaths } from "../../src/app/config/paths.ts";
 import { resolveAgents } from "../../src/app/config/settings.ts";
 import { configCheck } from "../../src/app/doctor/config-check.ts";
 import { type Gateway, startGateway } from "../../src/app/gateway/gateway.ts";
-import { channelSchemas } from "../../src/app/compose/extensions.ts";
+import { channelSchemas } from "../../src/app/contributions/extensions.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { openLog } from "../../src/app/log/log.ts";
 import { mayAnswer } from "../../src/sessions/rows/send-policy.ts";

@@ -6,8 +6,8 @@ import type { ChannelContribution } from "../../types/contribution.ts";
 import { defaultAccountOf } from "./accounts.ts";
 import { isRecord } from "../config/problem.ts";
 import type { Config } from "../config/schema.ts";
-import { contributions } from "../compose/contributions.ts";
-import { bundledChannels, findAdapter } from "../compose/extensions.ts";
+import { contributions } from "../contributions/contributions.ts";
+import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
 import { own } from "../../utils/own.ts";
 
 /** Every account that the config names, of channels that somebody brings; `enabled` counts both switches. */

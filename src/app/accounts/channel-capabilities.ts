@@ -2,7 +2,7 @@ import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn } from "./channel-accounts.ts";
 import type { Config } from "../config/schema.ts";
-import { bundledChannels, findAdapter } from "../compose/extensions.ts";
+import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
 
 /** What a connection may be able to do beside sending. */
 const METHODS = ["edit", "remove", "grow", "typing", "react", "find", "download", "missedSince"] as const;

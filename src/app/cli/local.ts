@@ -13,7 +13,7 @@ import { applyEnv } from "../config/env-vars.ts";
 import { loadConfig } from "../config/load.ts";
 import { makeStateDirs, resolvePaths } from "../config/paths.ts";
 import { openCore, type Core } from "../compose/core.ts";
-import { channelSchemas, inboundOf } from "../compose/extensions.ts";
+import { channelSchemas, inboundOf } from "../contributions/extensions.ts";
 import { Live } from "../compose/live.ts";
 import { openLog } from "../log/log.ts";
 import { background } from "../../utils/background.ts";

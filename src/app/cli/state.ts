@@ -1,7 +1,7 @@
 import { readStateLock } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
-import { channelSchemas } from "../compose/extensions.ts";
+import { channelSchemas } from "../contributions/extensions.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { configSchema, type Config } from "../config/schema.ts";
 import type { Io } from "./io.ts";

@@ -8,7 +8,7 @@ import { MethodError } from "../../types/method.ts";
 import type { SessionRow, Sessions } from "../../types/session.ts";
 import type { AgentSettings, HeartbeatSettings } from "../../types/settings.ts";
 import type { Config } from "../config/schema.ts";
-import { WEB_CHAT } from "./extensions.ts";
+import { WEB_CHAT } from "../contributions/extensions.ts";
 import { peerOf, type OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
 import { createRules } from "./rules.ts";

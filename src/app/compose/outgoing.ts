@@ -12,7 +12,7 @@ import type { ReplyBlock } from "../../types/chat/reply.ts";
 import { FetchRefused, safeFetch } from "../../utils/net/safe-fetch.ts";
 import { defaultAccountOf } from "../accounts/accounts.ts";
 import type { Live } from "./live.ts";
-import { WEB_CHAT } from "./extensions.ts";
+import { WEB_CHAT } from "../contributions/extensions.ts";
 
 /** What sending takes of the gateway. */
 export interface OutgoingParts {

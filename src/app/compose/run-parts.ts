@@ -11,7 +11,7 @@ import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
-import { contributions } from "./contributions.ts";
+import { contributions } from "../contributions/contributions.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 

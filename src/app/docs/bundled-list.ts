@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** `src/app/compose/bundled.ts`: the contributors among `extensions/`, each folder with a `plugin.ts`. */
+/** `src/app/contributions/bundled.ts`: the contributors among `extensions/`, each folder with a `plugin.ts`. */
 export function bundledList(root: string): string {
   const ids = readdirSync(join(root, "extensions"))
     .filter((id) => existsSync(join(root, "extensions", id, "plugin.ts")))

@@ -14,7 +14,7 @@ async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>
     ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
-    ["src/app/compose/bundled.ts", bundledList(root)],
+    ["src/app/contributions/bundled.ts", bundledList(root)],
   ]);
 }
 

@@ -10,7 +10,7 @@ import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
-import { channelSchemas } from "../compose/extensions.ts";
+import { channelSchemas } from "../contributions/extensions.ts";
 
 /** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
 export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promise<readonly Check[]> {

@@ -18,7 +18,7 @@ import type { Core, Surroundings } from "../compose/core.ts";
 import { libraryStore, libraryUrl } from "../compose/libraries.ts";
 import type { Live } from "../compose/live.ts";
 import { Admission } from "./admission.ts";
-import { bundledChannels, WEB_CHAT, webChatFor } from "../compose/extensions.ts";
+import { bundledChannels, WEB_CHAT, webChatFor } from "../contributions/extensions.ts";
 import { isForeign } from "./lifecycle/foreign.ts";
 import { type DiskNotices, openDiskNotices } from "./disk/disk-notices.ts";
 import type { DiskState } from "./disk/disk-state.ts";

@@ -4,7 +4,7 @@ import type { AddFlags, RemoveFlags } from "../commands/channels/channels-add.ts
 import type { LoginFlags } from "../commands/channels/channels-login.ts";
 import type { StatusFlags } from "../commands/channels/channels.ts";
 import type { SendFlags } from "../commands/message/message.ts";
-import { contributions } from "../../compose/contributions.ts";
+import { contributions } from "../../contributions/contributions.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 interface Json {

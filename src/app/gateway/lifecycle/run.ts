@@ -5,11 +5,11 @@ import { applyEnv } from "../../config/env-vars.ts";
 import { loadConfig } from "../../config/load.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../../config/paths.ts";
 import { Live } from "../../compose/live.ts";
-import { ownerGap } from "../../doctor/owner-gap.ts";
+import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "../gateway.ts";
-import { channelSchemas } from "../../compose/extensions.ts";
+import { channelSchemas } from "../../contributions/extensions.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 

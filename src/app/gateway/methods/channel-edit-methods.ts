@@ -17,7 +17,7 @@ import { fieldOf, keysFrom, misfitOf, setupFields, withImplied } from "../../../
 import type { LoadOptions } from "../../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
 import { resolveSecrets } from "../../config/secrets.ts";
-import { bundledChannels, channelSchemas, findAdapter } from "../../compose/extensions.ts";
+import { bundledChannels, channelSchemas, findAdapter } from "../../contributions/extensions.ts";
 import type { Parts } from "../parts.ts";
 
 const name = z.string().min(1);

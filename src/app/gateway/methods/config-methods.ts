@@ -4,7 +4,7 @@ import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
 import { hasMask, shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
-import { channelSchemas } from "../../compose/extensions.ts";
+import { channelSchemas } from "../../contributions/extensions.ts";
 import type { Parts } from "../parts.ts";
 
 /** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */

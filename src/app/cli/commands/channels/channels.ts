@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { channelAccounts } from "../../../../channels/config.ts";
 import { problemText } from "../../../../channels/connection/problem-text.ts";
-import { bundledChannels } from "../../../compose/extensions.ts";
+import { bundledChannels } from "../../../contributions/extensions.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState, requireState, type State } from "../../state.ts";

@@ -90,7 +90,7 @@ export type Verdict =
   | { readonly kind: "drop"; readonly why: string };
 
 /** What was said in chats without an answer, for the next turn there. */
-export interface Heard {
+export interface GroupHistoryBuffer {
   add(row: InboxRow): void;
   /** What was said in the message's chat before it, oldest first; it is gone afterwards. */
   take(row: InboxRow): readonly HistoryLine[];
@@ -110,7 +110,7 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   settings(): DispatchSettings;
   /** Only looks: it may be asked more than once about a message. */
   gate(message: InboundMessage): Promise<Verdict>;
-  readonly heard?: Heard;
+  readonly heard?: GroupHistoryBuffer;
   link(to: Peer): ChannelLink | undefined;
   /** Without a link now, and to get one: its account is being connected. Never when unset. */
   linkComes?(to: Peer): boolean;

@@ -6,7 +6,7 @@ import { attempt, type AttemptOutcome } from "./run/attempt.ts";
 import type { Compacted } from "./compaction/compact.ts";
 import { Deadline } from "./run/deadline.ts";
 import { addToSystem, addToTurn, askHooks, tellEnd } from "./run/hooks.ts";
-import { Ladder, type Rung } from "./failover/ladder.ts";
+import { ModelSelector, type Selection } from "./failover/model-selector.ts";
 import { RunLog } from "./log/log.ts";
 import { LoopGuard } from "./tools/loop-guard.ts";
 import { ModelWatch } from "./failover/model-watch.ts";
@@ -19,7 +19,7 @@ import { RunMemory } from "./compaction/run-memory.ts";
 import { Steering } from "./run/steering.ts";
 import { pausing, type ToolSetting } from "./tools/tools.ts";
 import { resultOfThrown, stoppable, stoppableDeps, Stopped } from "./run/until-stopped.ts";
-import type { Fill } from "./compaction/upkeep.ts";
+import type { Fill } from "./compaction/summarizer-models.ts";
 import { isVolatile, WithPrompt } from "./context/volatile.ts";
 
 export type AbortCause = "user" | "timeout" | "shutdown";
@@ -75,7 +75,7 @@ class Runner {
   readonly #startedAt: number;
   readonly #steering = new Steering();
   readonly #guard = new LoopGuard();
-  readonly #ladder: Ladder;
+  readonly #ladder: ModelSelector;
   readonly #recovery: Recovery;
   readonly #watch: ModelWatch;
   #cause: AbortCause = "user";
@@ -92,7 +92,7 @@ class Runner {
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
     this.#model = request.candidates[0] ?? { provider: "none", id: "none" };
-    this.#ladder = new Ladder(request.candidates, deps.models, request.wish ?? {});
+    this.#ladder = new ModelSelector(request.candidates, deps.models, request.wish ?? {});
     this.#watch = new ModelWatch(request.conversation, request.askedBefore);
     this.log = log;
     log.facts = request.facts;
@@ -114,7 +114,7 @@ class Runner {
       log,
       signal: this.#stop.signal,
       spent: (cost) => this.#spent(cost),
-      writers: () => request.candidates.slice(this.#recovery.place.candidate),
+      summarizers: () => request.candidates.slice(this.#recovery.place.candidate),
     });
   }
 
@@ -197,7 +197,7 @@ class Runner {
       const rung = await this.#ladder.at(this.#recovery.place);
       if (this.#stop.signal.aborted) return { kind: "aborted", by: this.#cause };
       if ("failure" in rung) return { kind: "failed", failure: this.#lastFailure ?? rung.failure };
-      this.#recovery.standOn(rung.place);
+      this.#recovery.use(rung.place);
       const asking = new AbortController();
       this.#asking = asking;
       const outcome = await this.#attempt(number, rung, setting).finally(() => (this.#asking = undefined));
@@ -226,7 +226,7 @@ class Runner {
     return end && { kind: "aborted", by: "timeout" };
   }
 
-  #attempt(number: number, rung: Extract<Rung, { handle: unknown }>, setting: ToolSetting) {
+  #attempt(number: number, rung: Extract<Selection, { handle: unknown }>, setting: ToolSetting) {
     const handle = this.#recovery.fitted(rung.handle);
     const { provider, id } = handle.info;
     this.#model = { provider, id };
@@ -241,7 +241,7 @@ class Runner {
       pruned: this.#deps.pruned,
       withImages: imagesFor(this.#request, this.#deps),
       now: () => this.#deps.clock.now(),
-      makeRoom: (handle) => this.memory.makeRoom(handle),
+      compactBeforeAnswer: (handle) => this.memory.compactBeforeAnswer(handle),
       shown: async (what) => {
         this.memory.shown = what;
         await this.#watch.asks(this.#model, what.lastModel);
@@ -287,7 +287,7 @@ class Runner {
     return outcome;
   }
 
-  /** A prompt that the transcript does not keep is put where it was asked. */
+  /** Volatile prompts are not persisted: they are inserted into the window in memory, where they were asked. */
   #showPrompt(): void {
     const { conversation, turn } = this.#request;
     if (!isVolatile(turn)) return;

@@ -9,7 +9,7 @@ import { composeReply } from "./compose.ts";
 import { gapKey, gapsOf } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { Pace } from "./pace.ts";
-import { patientJournal } from "./patient.ts";
+import { patientJournal } from "./retry-while-disk-full.ts";
 import { pause } from "../utils/pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";

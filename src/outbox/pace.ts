@@ -82,7 +82,7 @@ export class Pace {
     return isFree && perChatPerSecond === undefined && perAccountPerSecond === undefined;
   }
 
-  /** A chat that has to wait takes no place of its account's: the others would wait with it. */
+  /** A rate-limited chat does not take one of its account's slots, or it would block the other chats. */
   #take(to: Peer): { readonly waitMs: number; readonly isTaken: boolean } {
     const now = this.#clock.now();
     const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);

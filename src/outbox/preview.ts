@@ -1,6 +1,6 @@
 import type { SendResult } from "../types/chat/channel.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
-import { Growing, type GrowingDeps } from "./growing.ts";
+import { StreamingMessage, type GrowingDeps } from "./streaming-message.ts";
 import type { OutboxDeps } from "./ports.ts";
 
 /** How one answer is shown while it is written. */
@@ -26,7 +26,7 @@ const LEAST_TEXT = 20;
  */
 export class Preview {
   readonly #deps: PreviewDeps;
-  readonly #growing: Growing;
+  readonly #growing: StreamingMessage;
   #shown = "";
   /** Makes the text so far, when there is one that was not looked at. */
   #wanted: (() => string) | undefined;
@@ -38,7 +38,7 @@ export class Preview {
 
   constructor(deps: PreviewDeps) {
     this.#deps = deps;
-    this.#growing = new Growing(deps);
+    this.#growing = new StreamingMessage(deps);
     this.#nextAt = deps.clock.now() + FIRST_AFTER_MS;
   }
 

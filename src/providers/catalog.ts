@@ -8,7 +8,7 @@ import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
 import { createKeyring, spotOf } from "./auth/keyring.ts";
 import { keyless, Profiles, type Found } from "./auth/profiles.ts";
-import { Rests } from "./auth/rests.ts";
+import { Cooldowns } from "./auth/cooldowns.ts";
 import {
   buildPiModel,
   catalogueOf,
@@ -73,7 +73,7 @@ export interface ModelOptions {
   /** Without them only keys of the config and the environment count. */
   readonly credentials?: Credentials;
   /** Outlives a change of the config; kept in memory when unset. */
-  readonly rests?: Rests;
+  readonly rests?: Cooldowns;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
 }
@@ -92,7 +92,7 @@ export function createModels(options: ModelOptions): Models {
 class Catalogue {
   readonly keys: Keyring;
   readonly #options: ModelOptions;
-  readonly #rests: Rests;
+  readonly #rests: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
   readonly #built = new Map<string, PiModel>();
@@ -102,7 +102,7 @@ class Catalogue {
   constructor(options: ModelOptions) {
     const { providers, env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
     this.#options = options;
-    this.#rests = options.rests ?? new Rests(clock);
+    this.#rests = options.rests ?? new Cooldowns(clock);
     const usedAt = (id: string) => this.#rests.usedAt(id);
     this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
     this.#limits = new ServerLimits(clock, options.log, options.probeMs);

@@ -3,7 +3,7 @@ import { inboundOf } from "../../extensions/webchat/inbound.ts";
 import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
-import type { DispatchPorts, DispatchSettings, Heard, Verdict } from "../../src/dispatch/ports.ts";
+import type { DispatchPorts, DispatchSettings, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { endOldQuestions } from "../../src/dispatch/recovery/old-questions.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
@@ -69,7 +69,7 @@ export interface Hall {
   rules: Rules;
   kinds: TurnKinds;
   gate: (message: InboundMessage) => Promise<Verdict>;
-  heard?: Heard;
+  heard?: GroupHistoryBuffer;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openRests, readRests } from "../../src/providers/auth/rests-file.ts";
-import { PROBE_LEASE_MS, Rests, type Spot } from "../../src/providers/auth/rests.ts";
+import { openRests, readRests } from "../../src/providers/auth/cooldowns-file.ts";
+import { PROBE_LEASE_MS, Cooldowns, type ProfileModel } from "../../src/providers/auth/cooldowns.ts";
 import { authConfig } from "../../src/providers/config.ts";
 import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
@@ -14,11 +14,11 @@ const HOUR = 60 * MINUTE;
 const settings = authConfig.parse({}).cooldowns;
 const RESTING = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
 
-const spot = (profile: string, id = "m1", provider = "p"): Spot => ({ profile, model: { provider, id } });
+const spot = (profile: string, id = "m1", provider = "p"): ProfileModel => ({ profile, model: { provider, id } });
 const KEY = spot("p:a");
 
 /** Minutes from now until the key may be asked again. */
-function restOf(rests: Rests, clock: { now(): number }, key = KEY): number {
+function restOf(rests: Cooldowns, clock: { now(): number }, key = KEY): number {
   const state = rests.look(key);
   return state.kind === "resting" ? (state.until - clock.now()) / MINUTE : 0;
 }
@@ -27,7 +27,7 @@ describe("how long a key rests", () => {
   /** Fails again as soon as each rest is over. */
   function lengths(kind: FailureKind, times: number, own = settings, key = KEY): number[] {
     const clock = stoppedClock();
-    const rests = new Rests(clock);
+    const rests = new Cooldowns(clock);
     return Array.from({ length: times }, () => {
       rests.failed(key, { kind }, own);
       const minutes = restOf(rests, clock, key);
@@ -63,7 +63,7 @@ describe("how long a key rests", () => {
   it("is what the provider asks for when that is longer, a day at most", () => {
     const clock = stoppedClock();
     const after = (retryAfterMs: number) => {
-      const rests = new Rests(clock);
+      const rests = new Cooldowns(clock);
       rests.failed(KEY, { kind: "rate_limit", retryAfterMs }, settings);
       return restOf(rests, clock);
     };
@@ -72,7 +72,7 @@ describe("how long a key rests", () => {
 
   it("begins anew when the window has passed without a failure", () => {
     const clock = stoppedClock();
-    const rests = new Rests(clock);
+    const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     clock.pass(MINUTE + 24 * HOUR);
     expect(rests.look(KEY)).toEqual({ kind: "ready" });
@@ -82,7 +82,7 @@ describe("how long a key rests", () => {
 
   it("counts failures side by side once, and takes the longest Retry-After of them", () => {
     const clock = stoppedClock();
-    const rests = new Rests(clock);
+    const rests = new Cooldowns(clock);
     for (let run = 0; run < 5; run += 1) rests.failed(KEY, { kind: "rate_limit" }, settings);
     expect(restOf(rests, clock)).toBe(1);
     rests.failed(KEY, { kind: "rate_limit", retryAfterMs: 3 * MINUTE }, settings);
@@ -91,7 +91,7 @@ describe("how long a key rests", () => {
   });
 
   it.each(FAILURE_KINDS.filter((kind) => !RESTING.some((resting) => resting === kind)))("is nothing for %s", (kind) => {
-    const rests = new Rests(stoppedClock());
+    const rests = new Cooldowns(stoppedClock());
     rests.failed(KEY, { kind }, settings);
     expect(rests.look(KEY)).toEqual({ kind: "ready" });
   });
@@ -100,7 +100,7 @@ describe("how long a key rests", () => {
 describe("after a rest", () => {
   function rested() {
     const clock = stoppedClock();
-    const rests = new Rests(clock);
+    const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     clock.pass(MINUTE);
     return { clock, rests };
@@ -131,7 +131,7 @@ describe("after a rest", () => {
     expect(restOf(rests, clock)).toBe(5);
   });
 
-  it.each<[string, (rests: Rests, clock: ReturnType<typeof stoppedClock>) => void]>([
+  it.each<[string, (rests: Cooldowns, clock: ReturnType<typeof stoppedClock>) => void]>([
     ["was given back", (rests) => rests.released(KEY)],
     ["ended in something that is not the key's fault", (rests) => rests.failed(KEY, { kind: "format" }, settings)],
     ["was never heard of again", (_rests, clock) => clock.pass(PROBE_LEASE_MS)],
@@ -144,7 +144,7 @@ describe("after a rest", () => {
 
   it("waits for the longest of several reasons", () => {
     const clock = stoppedClock();
-    const rests = new Rests(clock);
+    const rests = new Cooldowns(clock);
     rests.failed(KEY, { kind: "rate_limit" }, settings);
     rests.failed(KEY, { kind: "auth" }, settings);
     expect(rests.look(KEY)).toEqual({ kind: "resting", until: clock.now() + 10 * MINUTE, because: "auth" });
@@ -168,7 +168,7 @@ describe("whatever happens", () => {
   type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
   const spotAt = ({ profile, model }: { profile: string; model: string }) => spot(profile, model);
 
-  function play(rests: Rests, clock: ReturnType<typeof stoppedClock>, next: Step): void {
+  function play(rests: Cooldowns, clock: ReturnType<typeof stoppedClock>, next: Step): void {
     if (next.do === "fail") rests.failed(spotAt(next.at), { kind: next.kind }, settings);
     if (next.do === "succeed") rests.succeeded(spotAt(next.at));
     if (next.do === "claim") rests.claim(spotAt(next.at));
@@ -182,7 +182,7 @@ describe("whatever happens", () => {
     fc.assert(
       fc.property(fc.array(step), place, fc.constantFrom(...FAILURE_KINDS), (steps, at, kind) => {
         const clock = stoppedClock();
-        const rests = new Rests(clock);
+        const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
         const others = all.filter((other) => JSON.stringify(other) !== JSON.stringify(spotAt(at)));
         const before = others.map((other) => rests.look(other));
@@ -197,7 +197,7 @@ describe("whatever happens", () => {
     fc.assert(
       fc.property(fc.array(step), place, fc.integer({ min: 1, max: 8 }), (steps, at, callers) => {
         const clock = stoppedClock();
-        const rests = new Rests(clock);
+        const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
         const before = rests.look(spotAt(at)).kind;
         const claims = Array.from({ length: callers }, () => rests.claim(spotAt(at)).kind);
@@ -213,7 +213,7 @@ describe("whatever happens", () => {
     fc.assert(
       fc.property(fc.array(step), place, fc.array(fc.integer({ min: 1, max: 12 * HOUR })), (steps, at, waits) => {
         const clock = stoppedClock();
-        const rests = new Rests(clock);
+        const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
         expect(restOf(rests, clock, spotAt(at))).toBeLessThanOrEqual(24 * 60);
         const open = [0, ...waits].map((ms) => {
@@ -232,9 +232,9 @@ describe("whatever happens", () => {
     fc.assert(
       fc.property(fc.array(step.filter((next) => next.do !== "claim")), (steps) => {
         const clock = stoppedClock();
-        const rests = new Rests(clock);
+        const rests = new Cooldowns(clock);
         for (const next of steps) play(rests, clock, next);
-        const again = new Rests(clock, JSON.parse(JSON.stringify(rests.snapshot())));
+        const again = new Cooldowns(clock, JSON.parse(JSON.stringify(rests.snapshot())));
         expect(all.map((one) => again.look(one))).toEqual(all.map((one) => rests.look(one)));
         expect(profiles.map((id) => again.usedAt(id))).toEqual(profiles.map((id) => rests.usedAt(id)));
       }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
-import { openRests } from "../../providers/auth/rests-file.ts";
+import { openRests } from "../../providers/auth/cooldowns-file.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";

@@ -4,7 +4,7 @@ import { PendingHistory } from "../../channels/pending-history.ts";
 import { type MentionPattern, mentionPatterns } from "../../channels/access/mention-pattern.ts";
 import { policyOf, type ChannelPolicy } from "../../channels/access/policy.ts";
 import { parseCommand } from "../../dispatch/commands/parse.ts";
-import type { Heard, Verdict } from "../../dispatch/ports.ts";
+import type { GroupHistoryBuffer, Verdict } from "../../dispatch/ports.ts";
 import type { OpenJournal } from "../../store/journal/journal.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
@@ -20,7 +20,7 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 
 /** Who is let in, by the config in force; and what was said in between. */
 export class Admission {
-  readonly heard: Heard = {
+  readonly heard: GroupHistoryBuffer = {
     add: ({ id, message }) => {
       const from = this.#placeOf(message.from);
       this.#pending.add({ id, message: { ...message, from } }, this.#policyFor(from).historyLimit);

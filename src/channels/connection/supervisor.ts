@@ -8,7 +8,7 @@ import { backoff } from "../../utils/backoff.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
 import { CatchUp, type Unasked } from "./catch-up.ts";
-import { Doubt } from "./doubt.ts";
+import { DeliveryGap } from "./delivery-gap.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { ownKeys } from "../own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
@@ -37,7 +37,7 @@ export class Supervisor {
   readonly #ports: ChannelPorts;
   readonly #log: Log;
   readonly #catchUp: CatchUp;
-  #doubt = new Doubt();
+  #doubt = new DeliveryGap();
   #account: ConfiguredAccount;
   #lifecycle: Lifecycle = "stopped";
   #since = 0;
@@ -138,7 +138,7 @@ export class Supervisor {
     this.#attempts = 0;
     this.#restarts = 0;
     this.#forgive();
-    this.#doubt = new Doubt();
+    this.#doubt = new DeliveryGap();
     this.start();
   }
 

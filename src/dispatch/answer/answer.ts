@@ -126,7 +126,7 @@ class Answering {
     return this.#messagesOf(joined([...this.#unsent(), visible]))[0] ?? "";
   }
 
-  /** What the blocks of an earlier boot said, and all of it, is in the chat: it goes on behind them. */
+  /** True when every block sent before the restart matches the replayed text: the answer continues after it. */
   #isInChat({ carried, text }: { readonly carried?: boolean; readonly text: string }): boolean {
     return carried === true && this.#known.length > 0 && wordsOf(text) === this.#known.join("");
   }
@@ -272,7 +272,7 @@ class Answering {
     return this.#sends.send(name, blocks, { ...how, mayRepeat: this.#mayRepeat(name) });
   }
 
-  /** A preview that nobody can edit may stand in the chat beside the whole answer. */
+  /** When the preview cannot be edited, the chat may show both it and the final answer. */
   #mayRepeat(name: string): boolean {
     return (
       /^(?:reply|notice|block:0)$/.test(name) &&

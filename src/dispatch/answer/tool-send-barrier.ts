@@ -1,4 +1,4 @@
-/** What a run said before it calls a tool goes out before what the tool itself sends: a chat's order never inverts. */
+/** Text streamed before a tool call is queued before anything the tool sends, so messages keep their order. */
 export class ToolSendBarrier {
   readonly #said = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
 

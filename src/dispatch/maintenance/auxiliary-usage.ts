@@ -1,4 +1,4 @@
-import { addCost } from "../../harness/log/account.ts";
+import { addCost } from "../../harness/log/run-stats.ts";
 import { runId, type RunId } from "../../types/ids.ts";
 import type { RunFacts, RunTrigger, SideCost } from "../../types/run/run.ts";
 import { addUsage, emptyUsage } from "../../types/run/usage.ts";
@@ -35,10 +35,10 @@ export class AuxiliaryUsage {
   }
 
   /** For one compaction that begins now. */
-  open(id: RunId, of: Row["of"]): Bill {
+  open(id: RunId, of: Row["of"]): UsageTally {
     const { clock } = this.#ports;
     const begun = clock.now();
-    return new Bill((costs, result) => {
+    return new UsageTally((costs, result) => {
       const durationMs = clock.now() - begun;
       return this.record(costs, { runId: id, of, trigger: "compaction", result, durationMs });
     });
@@ -86,7 +86,7 @@ export class AuxiliaryUsage {
 }
 
 /** What one compaction costs, written down at its end; what comes after that is added at once. */
-export class Bill {
+export class UsageTally {
   readonly #write: (costs: readonly SideCost[], result: string) => Promise<void>;
   readonly #costs: SideCost[] = [];
   #result: string | undefined;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { compact, type Compacted, logCompaction } from "../../harness/compaction/compact.ts";
 import { costOf } from "../../harness/log/log.ts";
 import { stoppableModels } from "../../harness/run/until-stopped.ts";
-import { sizesFor, writersFor } from "../../harness/compaction/upkeep.ts";
+import { sizesFor, summarizerModelsFor } from "../../harness/compaction/summarizer-models.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
 import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
 import { loadContextFiles } from "../../prompt/bootstrap.ts";
@@ -71,7 +71,7 @@ export class Compactions {
     const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
     const candidates = await candidatesFor(asked.message, session, agent, this.#ports);
-    const [first] = await writersFor(candidates, {}, models);
+    const [first] = await summarizerModelsFor(candidates, {}, models);
     if (asked.signal.aborted) return { kind: "aborted" };
     if (!first) return { kind: "nothing", because: "no_model" };
     const { leafId } = session;
@@ -82,7 +82,7 @@ export class Compactions {
     const builtIn = async () =>
       compact({
         conversation: session,
-        writers: await writersFor(candidates, agent, models),
+        summarizers: await summarizerModelsFor(candidates, agent, models),
         models,
         ...sizesFor(first, agent),
         clock,

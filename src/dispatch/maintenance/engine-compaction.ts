@@ -5,14 +5,14 @@ import type { EngineCompacted, EngineTurn } from "../../types/engine/engine-turn
 import type { Log } from "../../types/log.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { SideCost } from "../../types/run/run.ts";
-import type { Bill } from "./auxiliary-usage.ts";
+import type { UsageTally } from "./auxiliary-usage.ts";
 
 interface Job {
   readonly model: ModelInfo;
   readonly tokenBudget: number;
   readonly signal: AbortSignal;
   readonly instructions?: string;
-  readonly bill: Bill;
+  readonly bill: UsageTally;
 }
 
 /** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */

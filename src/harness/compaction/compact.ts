@@ -13,12 +13,12 @@ import type { Usage } from "../../types/run/model.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { CompactionSettings } from "../../types/settings.ts";
 import type { Conversation } from "../request.ts";
-import { Scribe } from "./scribe.ts";
+import { Summarizer } from "./summarizer.ts";
 
 export interface Compaction {
   readonly conversation: Conversation;
   /** Who may write the summary, in the order in which they are tried. */
-  readonly writers: readonly ModelHandle[];
+  readonly summarizers: readonly ModelHandle[];
   /** For the writers' other keys; they have one each when unset. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
   /** Tokens of the conversation's model. */
@@ -123,8 +123,8 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
 const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
   why === "room" ? failure !== undefined : why === "full" && isBusy;
 
-function writerIn({ author }: Written, { writers }: Compaction) {
-  const writer = author ?? writers[0];
+function writerIn({ author }: Written, { summarizers }: Compaction) {
+  const writer = author ?? summarizers[0];
   return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
 }
 
@@ -158,9 +158,9 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
   const { settings, window } = job;
   const late = new AbortController();
   const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
-  const { writers, clock, models } = job;
-  const scribe = new Scribe({ writers, maxTokens: summaryTokens(window), clock, models });
-  const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, scribe), settings);
+  const { summarizers, clock, models } = job;
+  const summarizer = new Summarizer({ summarizers, maxTokens: summaryTokens(window), clock, models });
+  const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, summarizer), settings);
   const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
   try {
     const said = await summarise(
@@ -170,22 +170,22 @@ async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<W
         instructions,
         identifiers: settings.identifiers,
       },
-      scribe.complete,
+      summarizer.complete,
       AbortSignal.any([job.signal, late.signal]),
     );
-    if (typeof said === "string") return { summary: said, isBusy: false, ...scribe.spent };
+    if (typeof said === "string") return { summary: said, isBusy: false, ...summarizer.spent };
     const failure = late.signal.aborted ? "the time was over" : said.failure;
     const earlier = said.soFar ?? shown.summary;
     const summary = listConversation(chunks.slice(said.done).flat(), { earlier, mostTokens: summaryTokens(window) });
-    return { summary, failure, isBusy: scribe.isBusy && !late.signal.aborted, ...scribe.spent };
+    return { summary, failure, isBusy: summarizer.isBusy && !late.signal.aborted, ...summarizer.spent };
   } finally {
     cancel();
   }
 }
 
 /** A piece has to fit the model that writes; one that refused the whole takes less than the whole. */
-const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, scribe: Scribe): number =>
-  Math.min(scribe.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
+const sizeOf = ({ why, window }: Compaction, shown: SessionWindow, summarizer: Summarizer): number =>
+  Math.min(summarizer.window ?? window, why === "overflow" ? Math.min(window, shown.estimatedTokens) : window);
 
 const summaryTokens = (window: number): number => Math.min(MOST_SUMMARY_TOKENS, Math.floor(window * SUMMARY_SHARE));
 

@@ -5,10 +5,10 @@ import type { Receipt, RunResult } from "../../types/run/run.ts";
 import type { Session, SessionEntry } from "../../types/session.ts";
 import type { AgentSettings, MemoryFlushSettings } from "../../types/settings.ts";
 import type { ApprovalDesk, Tool } from "../../types/run/tool.ts";
-import { roomIn } from "../context/budget.ts";
+import { budgetIn } from "../context/budget.ts";
 import type { RunDeps, RunRequest, UserTurn } from "../request.ts";
 import { startRun, type Run } from "../run.ts";
-import type { Fill } from "./upkeep.ts";
+import type { Fill } from "./summarizer-models.ts";
 
 /** What the agent is told when the config does not say it in other words. */
 const PROMPT = `This is no message of the user. The older part of this conversation is about to be replaced by a summary.
@@ -37,7 +37,7 @@ export const mayFlush = ({ entry, tools }: FlushState, { compaction }: Settings)
 
 /** Whether the conversation is so full that a compaction comes soon. */
 export function isFlushDue({ filled, window }: Fill, settings: Settings): boolean {
-  const room = roomIn(window, settings);
+  const room = budgetIn(window, settings);
   const threshold = settings.compaction?.memoryFlush?.softThresholdTokens ?? 0;
   return filled > room - Math.min(threshold, room * MOST_THRESHOLD_SHARE);
 }

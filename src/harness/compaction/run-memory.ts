@@ -11,7 +11,7 @@ import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { Stopped } from "../run/until-stopped.ts";
 import { windowOf, withWindow } from "../context/budget.ts";
-import { type Fill, fillOf, isFull, sizesFor, writersFor } from "./upkeep.ts";
+import { type Fill, fillOf, isFull, sizesFor, summarizerModelsFor } from "./summarizer-models.ts";
 
 export interface MemoryParts {
   /** As it is now: hooks and a prompt that is not kept change it. */
@@ -22,7 +22,7 @@ export interface MemoryParts {
   /** Told of each model call of the engine. */
   spent(cost: SideCost): void;
   /** Who may write a summary: the model that is asked and those behind it. */
-  writers(): readonly ModelRef[];
+  summarizers(): readonly ModelRef[];
 }
 
 /** A run's care for its conversation: the context engine, and room in the model's window. */
@@ -114,7 +114,7 @@ export class RunMemory {
   }
 
   /** Before a model answers without older turns that no summary stands for: they are summed up, once a run. True when they were. */
-  async makeRoom(handle: ModelHandle): Promise<boolean> {
+  async compactBeforeAnswer(handle: ModelHandle): Promise<boolean> {
     const { log, request } = this.#parts;
     const { candidates, facts } = request();
     const [first] = candidates;
@@ -140,7 +140,7 @@ export class RunMemory {
     });
   }
 
-  /** What was of no use in front of the answer is of none behind it. */
+  /** Skips the compaction after the turn when one before the answer gained nothing. */
   #isNoUse(): boolean {
     const made = this.#madeRoom;
     return made?.kind === "nothing" && (made.because === "no_gain" || made.because === "unchanged");
@@ -150,7 +150,7 @@ export class RunMemory {
   async compact(): Promise<Compacted> {
     const { log, signal } = this.#parts;
     const { engine, shown } = this;
-    // What a model that only stands in cannot take is left out for it; the conversation is the other's.
+    // For a fallback model, drop what it cannot accept, but keep the primary model's history unchanged.
     if (shown && (await this.#home(shown.handle)) !== shown.handle) return { kind: "nothing", because: "later" };
     if (!engine || !shown) return this.#compactHere("overflow", (event) => log.emit(event));
     this.#leftToUs = undefined;
@@ -194,12 +194,12 @@ export class RunMemory {
     emit: Compaction["emit"],
     { asked = this.shown?.handle, mostMs = Infinity }: { asked?: ModelHandle | undefined; mostMs?: number } = {},
   ): Promise<Compacted> {
-    const { deps, signal, writers } = this.#parts;
+    const { deps, signal, summarizers } = this.#parts;
     const { conversation, turn, settings, facts } = this.#parts.request();
     if (!asked) return { kind: "nothing", because: "small" };
     const done = await compact({
       conversation,
-      writers: await writersFor(writers(), settings, deps.models),
+      summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
       ...limited(sizesFor(await this.#home(asked), settings), mostMs),
       clock: deps.clock,

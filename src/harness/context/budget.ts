@@ -27,17 +27,17 @@ export function withWindow(handle: ModelHandle, window: number | undefined): Mod
   return { ...handle, info: { ...handle.info, contextWindow: window } };
 }
 
-/** Tokens that a conversation may fill with all around it; what is kept free is never more than a quarter of a small window. */
-export const roomIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);
+/** Tokens that a request may fill; the reserve is at most a quarter of a small window. */
+export const budgetIn = (window: number, settings: Settings): number => window - reserveIn(window, settings);
 
 /**
- * Tokens that it may fill with the turn that is new: half of what is kept free is the turn's. So a turn that goes beyond
- * the room costs the model nothing of what no summary stands for yet.
+ * Soft limit that includes the new turn: the turn may use half of the reserve, so that one long turn truncates nothing
+ * that no summary covers yet.
  */
-export const brimOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
+export const softLimitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 2;
 
-/** Tokens that a request may take at most in a tool loop: what is left is for the answer. */
-export const limitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 4;
+/** The most tokens of a request in a tool loop; what is left is for the answer. */
+export const hardLimitOf = (window: number, settings: Settings): number => window - reserveIn(window, settings) / 4;
 
 const reserveIn = (window: number, settings: Settings): number =>
   Math.min((settings.compaction ?? COMPACTION).reserveTokens, window / 4);
@@ -50,7 +50,7 @@ export interface BudgetParts {
 
 /** Splits a window of this many tokens. */
 export function splitBudget(window: number, parts: BudgetParts, settings: Settings): TokenBudget {
-  const reserveResponse = window - roomIn(window, settings);
+  const reserveResponse = window - budgetIn(window, settings);
   const reserveTools = toolTokens(parts.tools);
   const available = window - reserveResponse - reserveTools;
   const systemPrompt = promptTokens(parts.systemPrompt);

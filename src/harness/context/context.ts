@@ -10,7 +10,7 @@ import type { ChatMessage, ModelRef } from "../../types/run/model.ts";
 import type { Failure, Fit, PromptRecord } from "../../types/run/run.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { brimOf, fixedTokens, limitOf, windowOf } from "./budget.ts";
+import { softLimitOf, fixedTokens, hardLimitOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
 import type { Attempt, RunParts } from "../run/plan.ts";
 import { type Made, promptRecord } from "../log/prompt-record.ts";
@@ -96,7 +96,8 @@ export class ModelContext {
     };
     const first = await look();
     const answer = await first.view.assemble();
-    if (answer || !first.window.older || !(await this.#run.makeRoom(this.#plan.handle))) return { ...first, answer };
+    if (answer || !first.window.older || !(await this.#run.compactBeforeAnswer(this.#plan.handle)))
+      return { ...first, answer };
     return { ...(await look()), answer };
   }
 
@@ -173,7 +174,7 @@ export class ModelContext {
   #cut(seen: readonly ChatMessage[], tokens: number | undefined): readonly ChatMessage[] {
     const window = this.#windowTokens();
     const asked = this.#request.turn.text;
-    const room = Math.floor(limitOf(window, this.#request.settings) - this.#fixed);
+    const room = Math.floor(hardLimitOf(window, this.#request.settings) - this.#fixed);
     const last = this.#fit;
     const before = tokens === undefined ? this.#uncut : last;
     this.#fit = tokens === undefined || tokens > room ? fitFor(seen, { room, window, asked, before }) : before;
@@ -264,7 +265,7 @@ export async function readHistory(handle: ModelHandle, request: RunRequest): Pro
 }
 
 function budgetOf({ info }: ModelHandle, settings: AgentSettings, fixed: number): number {
-  return Math.max(1000, Math.floor(brimOf(windowOf(info, settings), settings) - fixed));
+  return Math.max(1000, Math.floor(softLimitOf(windowOf(info, settings), settings) - fixed));
 }
 
 const isSameFit = (one: Fit, other: Fit): boolean =>

@@ -9,7 +9,7 @@ import { withWindow } from "../context/budget.ts";
 import type { Compacted } from "../compaction/compact.ts";
 import { failedBecause } from "../compaction/compaction-failure.ts";
 import { askForRest, isContinued } from "./continuation.ts";
-import type { Ladder } from "./ladder.ts";
+import type { ModelSelector } from "./model-selector.ts";
 import type { RunLog } from "../log/log.ts";
 import { FRESH, next, type PolicyState, progressed, type Step, without, standingOn } from "./policy.ts";
 import type { Attempt } from "../run/plan.ts";
@@ -20,7 +20,7 @@ import { pause } from "../../utils/pause.ts";
 export interface RecoveryParts {
   readonly request: RunRequest;
   readonly log: RunLog;
-  readonly ladder: Ladder;
+  readonly ladder: ModelSelector;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Told of the tokens that the model takes, as far as a refusal shows. */
@@ -92,7 +92,7 @@ export class Recovery {
   }
 
   /** Models and keys were passed by. */
-  standOn(place: Pick<PolicyState, "candidate" | "profile">): void {
+  use(place: Pick<PolicyState, "candidate" | "profile">): void {
     if (place.candidate !== this.#state.candidate) this.#begin();
     this.#state = standingOn(this.#state, place);
   }

@@ -1,7 +1,7 @@
 import type { CompactionEvent, RunEvent, RunEventBody, RunStream } from "../../types/run/events.ts";
 import type { Usage } from "../../types/run/model.ts";
 import type { RunFacts, RunResult, SideCost } from "../../types/run/run.ts";
-import { Account } from "./account.ts";
+import { RunStats } from "./run-stats.ts";
 import { condensed } from "./condense.ts";
 import { EventList } from "./event-list.ts";
 import { RunSummary, type RunEnd } from "./run-end.ts";
@@ -24,7 +24,7 @@ export class RunLog implements RunStream {
   #lastText = "";
   #lastUsage: Usage | undefined;
   /** What the run tells of itself at its end. */
-  readonly account = new Account();
+  readonly account = new RunStats();
   #finish: (result: RunResult) => void = () => undefined;
 
   constructor(facts: RunFacts) {

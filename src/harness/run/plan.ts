@@ -42,7 +42,7 @@ export interface RunParts {
   withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
   now(): number;
   /** Sums up what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
-  makeRoom(handle: ModelHandle): Promise<boolean>;
+  compactBeforeAnswer(handle: ModelHandle): Promise<boolean>;
   /** Told what a model is about to be shown. */
   shown(what: Shown): Promise<void>;
   /** What this run was refused. */

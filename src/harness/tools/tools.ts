@@ -18,7 +18,7 @@ export interface ToolSetting extends Pick<ToolContext, "runId" | "sessionKey" | 
   readonly mostChars: number | undefined;
 }
 
-/** A question to a person stands outside the run's time. */
+/** Waiting for an approval does not count toward the run's time limit. */
 export function pausing(desk: ApprovalDesk, deadline: Deadline): ApprovalDesk {
   return {
     async ask(question, signal) {

@@ -1,14 +1,14 @@
 import type { Keyring, ProfileTurn, ProfileWish } from "../../types/auth.ts";
 import type { ModelRef } from "../../types/run/model.ts";
-import type { RestSettings } from "./rest-length.ts";
+import type { CooldownSettings } from "./cooldown-length.ts";
 import type { Found } from "./profiles.ts";
-import type { Rests, Spot } from "./rests.ts";
+import type { Cooldowns, ProfileModel } from "./cooldowns.ts";
 
 export interface KeyringSources {
   /** Profiles for a model in their usual order; never rejects. */
   readonly profilesFor: (ref: ModelRef) => Promise<readonly Found[]>;
-  readonly rests: Rests;
-  readonly settings: RestSettings;
+  readonly rests: Cooldowns;
+  readonly settings: CooldownSettings;
 }
 
 /**
@@ -35,7 +35,7 @@ export function createKeyring({ profilesFor, rests, settings }: KeyringSources):
   };
 }
 
-export const spotOf = (model: ModelRef, profile: string): Spot => ({ profile, model });
+export const spotOf = (model: ModelRef, profile: string): ProfileModel => ({ profile, model });
 
 function allowed(found: readonly Found[], ref: ModelRef, { pinned }: ProfileWish): readonly Found[] {
   if (pinned === undefined) return found;

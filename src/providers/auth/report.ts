@@ -3,7 +3,7 @@ import type { AuthConfig } from "../config.ts";
 import { type Credential, expiryOf, fitsMode, namesOf } from "./credential.ts";
 import type { StoredKeys } from "./credentials.ts";
 import type { Found } from "./profiles.ts";
-import type { Rests, SavedRests } from "./rests.ts";
+import type { Cooldowns, SavedCooldowns } from "./cooldowns.ts";
 import { own } from "../../utils/own.ts";
 
 /** A key as a person sees it, without its secret. Times in epoch milliseconds. */
@@ -28,7 +28,7 @@ const SOON_MS = 24 * 3_600_000;
 interface Facts {
   readonly stored: StoredKeys;
   readonly auth: AuthConfig;
-  readonly rests: Rests;
+  readonly rests: Cooldowns;
   readonly now: number;
 }
 
@@ -55,7 +55,7 @@ function ageOf(expires: number | undefined, now: number): Pick<ProfileReport, "s
   return { status: "expiring", note: "ends within a day" };
 }
 
-const restsOf = (id: string, rests: SavedRests["rests"], now: number): ProfileReport["rests"] =>
+const restsOf = (id: string, rests: SavedCooldowns["rests"], now: number): ProfileReport["rests"] =>
   rests
     .filter(({ profile, until }) => profile === id && until > now)
     .map(({ provider, model, until, reason }) => ({ model: `${provider}/${model}`, until, because: reason }));

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { compactByEngine } from "../../../src/dispatch/maintenance/engine-compaction.ts";
-import { Bill } from "../../../src/dispatch/maintenance/auxiliary-usage.ts";
+import { UsageTally } from "../../../src/dispatch/maintenance/auxiliary-usage.ts";
 import type { CompactionNews } from "../../../src/types/chat/chat.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import type { ModelCall } from "../../fakes/model.ts";
@@ -47,7 +47,7 @@ it("is none without the configured engine, which the log tells of", async () => 
     model: MODEL,
     tokenBudget: 1000,
     signal: new AbortController().signal,
-    bill: new Bill(async () => undefined),
+    bill: new UsageTally(async () => undefined),
   };
   expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
   expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));

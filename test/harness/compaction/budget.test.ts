@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { fixedTokens, roomIn, splitBudget } from "../../../src/harness/context/budget.ts";
+import { fixedTokens, budgetIn, splitBudget } from "../../../src/harness/context/budget.ts";
 import type { Tool } from "../../../src/types/run/tool.ts";
 
 const tool = (description: string): Tool => ({
@@ -32,7 +32,7 @@ describe("the budget of a window", () => {
           expect(split.reserveResponse).toBeLessThanOrEqual(Math.max(20_000, window / 4));
           expect(split.history).toBe(Math.max(0, split.available - split.systemPrompt - split.event));
           expect(split.systemPrompt + split.reserveTools).toBe(fixedTokens(systemPrompt, parts.tools));
-          expect(window - split.reserveResponse).toBe(roomIn(window, {}));
+          expect(window - split.reserveResponse).toBe(budgetIn(window, {}));
         },
       ),
     );

@@ -46,7 +46,7 @@ async function run(more: Partial<Compaction> = {}) {
   const events: CompactionEvent[] = [];
   const outcome = await compact({
     conversation: stage.session,
-    writers: [await handle()],
+    summarizers: [await handle()],
     window: 100_000,
     settings: SETTINGS,
     clock: systemClock,
@@ -127,7 +127,7 @@ it("asks the next writer when one fails", async () => {
   stage.model.answer((call) => (call.model === "spare-1" ? { text: "SPARE" } : { status: 401, message: "no" }));
   const spare = await modelsAt(stage.model.url).find({ provider: "spare", id: "spare-1" });
   if ("missing" in spare) throw new Error(spare.missing);
-  await run({ writers: [await handle(), spare] });
+  await run({ summarizers: [await handle(), spare] });
   expect((await stage.session.window(100_000)).summary).toBe("SPARE");
 });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { roomIn } from "../../../src/harness/context/budget.ts";
+import { budgetIn } from "../../../src/harness/context/budget.ts";
 import { flushMemory, isFlushDue, mayFlush, type Flush } from "../../../src/harness/compaction/flush.ts";
 import { agentId, runId } from "../../../src/types/ids.ts";
 import type { Tool } from "../../../src/types/run/tool.ts";
@@ -132,7 +132,7 @@ describe("is due", () => {
     fc.assert(
       fc.property(fc.nat(300_000), fc.nat(300_000), fc.nat(20_000), (filled, window, softThresholdTokens) => {
         const settings = { compaction: { ...COMPACTION, memoryFlush: { softThresholdTokens } } };
-        if (filled > roomIn(window, settings)) expect(isFlushDue({ filled, window }, settings)).toBe(true);
+        if (filled > budgetIn(window, settings)) expect(isFlushDue({ filled, window }, settings)).toBe(true);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { POLICY } from "../../../src/harness/failover/policy.ts";
-import { isRestingKind } from "../../../src/providers/auth/rest-length.ts";
+import { isCooldownKind } from "../../../src/providers/auth/cooldown-length.ts";
 import { callModel, type CallFacts } from "../../../src/providers/call.ts";
 import { createModels } from "../../../src/providers/catalog.ts";
 import { classifyFailure } from "../../../src/providers/failure.ts";
@@ -53,7 +53,7 @@ describe("a refusal that no row knows", () => {
     const { kind, message } = await failureOf(refused, textOf(refused));
     expect(message).toContain("The tea is cold today");
     expect(kind).toBe("format");
-    expect(isRestingKind(kind)).toBe(false);
+    expect(isCooldownKind(kind)).toBe(false);
     expect(POLICY[kind].map(([remedy]) => remedy)).not.toContain("compact");
   });
 

@@ -14,7 +14,7 @@ interface Json {
 /** `channels …` */
 export function defineChannels(program: Command, act: Act): void {
   const channels = program.command("channels").description("chat platforms");
-  defineLooks(channels, act);
+  defineDiagnostics(channels, act);
   defineEdits(channels, act);
   defineLogins(channels, act);
   channels
@@ -31,7 +31,7 @@ export function defineChannels(program: Command, act: Act): void {
     );
 }
 
-function defineLooks(channels: Command, act: Act): void {
+function defineDiagnostics(channels: Command, act: Act): void {
   channels
     .command("status", { isDefault: true })
     .description("how each account is connected (the default)")

@@ -1,6 +1,6 @@
 import type { EngineTurn } from "../../../types/engine/engine-turn.ts";
 import { BuiltInTurn } from "./built-in-turn.ts";
-import { DrivenTurn } from "./driven-turn.ts";
+import { PluginEngineTurn } from "./plugin-engine-turn.ts";
 import { LEGACY, openEngine } from "../open-engine.ts";
 import type { EngineTurnOptions } from "../options.ts";
 
@@ -19,5 +19,5 @@ export async function openEngineTurn(options: EngineTurnOptions): Promise<Engine
     return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });
   }
   const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });
-  return new DrivenTurn(engine, options);
+  return new PluginEngineTurn(engine, options);
 }

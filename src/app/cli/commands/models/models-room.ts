@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Credentials } from "../../../../providers/auth/credentials.ts";
-import { readRests } from "../../../../providers/auth/rests-file.ts";
-import { Rests } from "../../../../providers/auth/rests.ts";
+import { readRests } from "../../../../providers/auth/cooldowns-file.ts";
+import { Cooldowns } from "../../../../providers/auth/cooldowns.ts";
 import { createModels, type Models } from "../../../../providers/catalog.ts";
 import { systemClock } from "../../../../types/clock.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
@@ -18,7 +18,7 @@ export interface ModelRoom {
   readonly env: NodeJS.ProcessEnv;
   readonly credentials: Credentials;
   /** As the gateway wrote them last; changes stay here. */
-  readonly rests: Rests;
+  readonly rests: Cooldowns;
   readonly models: Models;
 }
 
@@ -29,7 +29,7 @@ export async function openModelRoom(io: Io): Promise<ModelRoom> {
   const env = { ...io.env };
   applyEnv(config, env);
   const credentials = new Credentials(paths.credentials);
-  const rests = new Rests(systemClock, await readRests(join(paths.stateSub, "auth-rests.json")));
+  const rests = new Cooldowns(systemClock, await readRests(join(paths.stateSub, "auth-rests.json")));
   const models = createModels({ ...config.models, env, auth: config.auth, credentials, rests });
   return { state, env, credentials, rests, models };
 }

@@ -3,13 +3,13 @@ import { writeAtomic } from "../../store/disk.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { isMissing } from "../../utils/missing.ts";
-import { Rests, savedShape, type SavedRests } from "./rests.ts";
+import { Cooldowns, savedShape, type SavedCooldowns } from "./cooldowns.ts";
 
 /** Milliseconds between a change and its write: what a crash may forget is one rest, which the next call finds out again. */
 const WRITE_AFTER_MS = 1000;
 
 export interface OpenRests {
-  readonly rests: Rests;
+  readonly rests: Cooldowns;
   /** Writes what is not written yet, and no more after that. Never rejects. */
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export async function openRests(path: string, clock: Clock, log: Log): Promise<O
     log.warn("the rests of the keys were not read", { error });
     return undefined;
   });
-  const rests = new Rests(clock, saved);
+  const rests = new Cooldowns(clock, saved);
   let forget: (() => void) | undefined;
   const write = async () => {
     forget = undefined;
@@ -47,7 +47,7 @@ export async function openRests(path: string, clock: Clock, log: Log): Promise<O
 }
 
 /** Undefined when there are none, or none that can be read: they are only a memory, and the next call finds out again. */
-export async function readRests(path: string): Promise<SavedRests | undefined> {
+export async function readRests(path: string): Promise<SavedCooldowns | undefined> {
   try {
     return savedShape.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
   } catch (error) {

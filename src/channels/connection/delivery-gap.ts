@@ -5,7 +5,7 @@ const PROVEN_AFTER_MS = 20_000;
  * Whether a link hears, or was merely opened: a platform may take every connection and say nothing on it. Who was found
  * deaf, or gave no sign but the first before it broke off, is believed only when one comes later than its opening.
  */
-export class Doubt {
+export class DeliveryGap {
   #isDoubted = false;
   #isProven = false;
   /** When this opening gave its first sign. */

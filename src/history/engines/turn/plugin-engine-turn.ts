@@ -28,7 +28,7 @@ import type { EngineTimeouts } from "../settings.ts";
 import { background } from "../../../utils/background.ts";
 
 /** One run with an engine of a plugin: calls it in the order that engines count on, and stands between it and the run. */
-export class DrivenTurn implements EngineTurn {
+export class PluginEngineTurn implements EngineTurn {
   readonly id: string;
   readonly #engine: ContextEngine;
   readonly #options: EngineTurnOptions;

@@ -10,17 +10,17 @@ const STEPS = [1, 5, 25, 60] as const;
 /** What a provider asks for is obeyed up to a day: a longer figure is a mistake, and a probe a day costs nothing. */
 const LONGEST_MS = 24 * HOUR;
 
-export type RestSettings = AuthConfig["cooldowns"];
+export type CooldownSettings = AuthConfig["cooldowns"];
 
 /** The failures that say something about a key at a model; after all others it is as good as before. */
-export const RESTING_KINDS = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
-export type RestingKind = (typeof RESTING_KINDS)[number];
+export const COOLDOWN_KINDS = ["rate_limit", "overloaded", "timeout", "billing", "auth"] as const;
+export type CooldownKind = (typeof COOLDOWN_KINDS)[number];
 
-export const isRestingKind = (kind: FailureKind): kind is RestingKind =>
-  RESTING_KINDS.some((resting) => resting === kind);
+export const isCooldownKind = (kind: FailureKind): kind is CooldownKind =>
+  COOLDOWN_KINDS.some((resting) => resting === kind);
 
 interface Failed {
-  readonly kind: RestingKind;
+  readonly kind: CooldownKind;
   /** Failures in a row, this one counted. */
   readonly failures: number;
   readonly provider: string;
@@ -28,7 +28,10 @@ interface Failed {
 }
 
 /** Milliseconds that a key rests at a model. */
-export function restLength({ kind, failures, provider, retryAfterMs = 0 }: Failed, settings: RestSettings): number {
+export function cooldownLength(
+  { kind, failures, provider, retryAfterMs = 0 }: Failed,
+  settings: CooldownSettings,
+): number {
   const doubled = 2 ** Math.min(failures - 1, 20);
   if (kind === "billing") {
     const first = own(settings.billingBackoffHoursByProvider, provider) ?? settings.billingBackoffHours;

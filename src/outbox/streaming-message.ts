@@ -25,7 +25,7 @@ const NOTED_AHEAD = 1.25;
 const SOURCE_PER_SHOWN = 8;
 
 /** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
-export class Growing {
+export class StreamingMessage {
   readonly #deps: GrowingDeps;
   #growth: Growth | undefined;
   /** Whether the platform was asked for its own way. */

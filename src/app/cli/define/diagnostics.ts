@@ -5,7 +5,7 @@ import type { StatusFlags } from "../commands/gateway/status.ts";
 import { listOf, wholeNumber, type Act } from "./act.ts";
 
 /** The commands that look: status, health, doctor, logs, dashboard. */
-export function defineLooks(program: Command, act: Act): void {
+export function defineDiagnostics(program: Command, act: Act): void {
   program
     .command("status")
     .description("the gateway, its config, model, channels and sessions")

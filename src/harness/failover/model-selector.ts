@@ -8,7 +8,7 @@ import type { Chances, PolicyState } from "./policy.ts";
 type Place = Pick<PolicyState, "candidate" | "profile">;
 
 /** A model with a key, or why there is none to ask. */
-export type Rung = { readonly handle: ModelHandle; readonly place: Place } | { readonly failure: Failure };
+export type Selection = { readonly handle: ModelHandle; readonly place: Place } | { readonly failure: Failure };
 
 interface Step {
   readonly ref: ModelRef;
@@ -21,10 +21,10 @@ interface Insisted {
 }
 
 /**
- * The models of a run with their keys, in the order in which they are tried. A key that rests is passed by; when all of
- * them rest, the one that rests the shortest is asked all the same: the user's message is worth one call.
+ * The models of a run with their keys, in the order in which they are tried. A key in its cooldown is skipped. When all
+ * keys are in a cooldown, the run asks the one whose cooldown ends first: the user's message is worth one call.
  */
-export class Ladder {
+export class ModelSelector {
   readonly skipped: Skipped[] = [];
   readonly #candidates: readonly ModelRef[];
   readonly #models: Models;
@@ -41,9 +41,9 @@ export class Ladder {
     this.#wish = wish;
   }
 
-  /** The rung at this place, or the next one below it that may be asked. */
-  async at(place: Place): Promise<Rung> {
-    this.#letGo();
+  /** The model and key at this place, or the next one that may be asked. */
+  async at(place: Place): Promise<Selection> {
+    this.#releaseProbe();
     if (place.profile === MANY && this.#insists) return this.#again(this.#insists);
     let failure: Failure = { kind: "model_missing", message: "No model is configured." };
     for (let candidate = place.candidate; candidate < this.#candidates.length; candidate += 1) {
@@ -82,19 +82,19 @@ export class Ladder {
     this.#models.keys.failed(this.#asked.ref, this.#asked.profileId, { kind: "context_overflow", limitTokens });
   }
 
-  /** The run goes on elsewhere: a probe that told nothing is somebody else's. */
-  #letGo(): void {
+  /** Releases an unused probe so that another run can take it. */
+  #releaseProbe(): void {
     if (this.#asked) this.#models.keys.released(this.#asked.ref, this.#asked.profileId);
     this.#asked = undefined;
   }
 
   /** The run is over. */
   close(): void {
-    this.#letGo();
+    this.#releaseProbe();
     for (const { ref, profileId } of this.#probes.splice(0)) this.#models.keys.released(ref, profileId);
   }
 
-  async #from(candidate: number, from: number): Promise<Rung> {
+  async #from(candidate: number, from: number): Promise<Selection> {
     const step = await this.#step(candidate);
     if (!step) return { failure: { kind: "model_missing", message: "No model is configured." } };
     if (step.turns.length === 0) return this.#open(step.ref, { candidate, profile: 0 });
@@ -108,7 +108,7 @@ export class Ladder {
     return { failure };
   }
 
-  async #open(ref: ModelRef, place: Place, profileId?: string): Promise<Rung> {
+  async #open(ref: ModelRef, place: Place, profileId?: string): Promise<Selection> {
     const handle = await this.#models.find(ref, profileId);
     if ("missing" in handle) {
       this.#skip({ model: ref, ...(profileId !== undefined && { profile: profileId }), why: handle.missing });
@@ -118,8 +118,8 @@ export class Ladder {
     return { handle, place };
   }
 
-  /** All that is left rests. */
-  async #insist(place: Place): Promise<Rung | undefined> {
+  /** Every key that is left is in a cooldown. */
+  async #insist(place: Place): Promise<Selection | undefined> {
     if (this.#insists) return undefined;
     const resting = await this.#resting(place.candidate);
     const [first] = resting.toSorted((a, b) => a.until - b.until);
@@ -128,7 +128,7 @@ export class Ladder {
     return this.#again(first);
   }
 
-  async #again({ candidate, profileId }: Insisted): Promise<Rung> {
+  async #again({ candidate, profileId }: Insisted): Promise<Selection> {
     const ref = this.#candidates[candidate] ?? { provider: "none", id: "none" };
     return this.#open(ref, { candidate, profile: MANY }, profileId);
   }
@@ -167,7 +167,7 @@ export class Ladder {
   }
 }
 
-/** Behind every key of a candidate. */
+/** A place after every key of a candidate. */
 const MANY = 1000;
 
 const usable = (turns: readonly ProfileTurn[]): readonly ProfileTurn[] =>

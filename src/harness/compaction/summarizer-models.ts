@@ -3,13 +3,13 @@ import { estimateTokens } from "../../sessions/transcript/tokens.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { AgentSettings, CompactionSettings } from "../../types/settings.ts";
 import type { Shown } from "../run/plan.ts";
-import { COMPACTION, roomIn, windowOf } from "../context/budget.ts";
+import { COMPACTION, budgetIn, windowOf } from "../context/budget.ts";
 import type { Conversation } from "../request.ts";
 
 type Settings = Pick<AgentSettings, "contextTokens" | "compaction">;
 
 /** Who writes a summary: the configured writer, then the models of the conversation; those that can be called. */
-export async function writersFor(
+export async function summarizerModelsFor(
   candidates: readonly ModelRef[],
   settings: Settings,
   models: Models,
@@ -52,4 +52,4 @@ export async function fillOf(
 }
 
 /** Whether the next turn would not fit. */
-export const isFull = ({ filled, window }: Fill, settings: Settings): boolean => filled > roomIn(window, settings);
+export const isFull = ({ filled, window }: Fill, settings: Settings): boolean => filled > budgetIn(window, settings);

@@ -29,7 +29,7 @@ const PASSING: ReadonlySet<FailureKind> = new Set([
 
 export interface ScribeParts {
   /** In the order in which they are tried. */
-  readonly writers: readonly ModelHandle[];
+  readonly summarizers: readonly ModelHandle[];
   /** Tokens of one summary. */
   readonly maxTokens: number;
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export interface ScribeParts {
 }
 
 /** Asks the writers in turn, through the same stream as a run; one that failed for good is not asked again. */
-export class Scribe {
+export class Summarizer {
   readonly #parts: ScribeParts;
-  #writers: readonly ModelHandle[];
+  #summarizers: readonly ModelHandle[];
   #author: ModelHandle | undefined;
   #calls = 0;
   #usage = emptyUsage();
@@ -50,12 +50,12 @@ export class Scribe {
   constructor(parts: ScribeParts) {
     this.#parts = parts;
     // The demo only repeats what it is told.
-    this.#writers = parts.writers.filter((writer) => writer.info.demo !== true);
+    this.#summarizers = parts.summarizers.filter((writer) => writer.info.demo !== true);
   }
 
   /** Tokens that the first writer takes in; undefined when there is none. */
   get window(): number | undefined {
-    return this.#writers[0]?.info.contextWindow;
+    return this.#summarizers[0]?.info.contextWindow;
   }
 
   /** A writer failed in a way that passes: it is worth asking again later. */
@@ -76,14 +76,14 @@ export class Scribe {
   readonly complete: Complete = async (prompt, signal) => {
     let failure = "no model is there to write it";
     this.#busy = false;
-    for (const writer of this.#writers) {
+    for (const writer of this.#summarizers) {
       const said = await this.#askWithKeys(writer, prompt, signal);
       if (typeof said === "string") return said;
       failure = said.failure;
       if (signal.aborted) break;
       const { provider, id } = writer.info;
       this.#passedOver.push(`${provider}/${id}: ${failure}`);
-      this.#writers = this.#writers.slice(1);
+      this.#summarizers = this.#summarizers.slice(1);
     }
     return { failure };
   };

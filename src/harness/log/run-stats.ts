@@ -16,7 +16,7 @@ import { addUsage } from "../../types/run/usage.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
 /** What a run tells of itself afterwards, besides what its log counts. */
-export class Account {
+export class RunStats {
   readonly #tries: Try[] = [];
   readonly #tools = new Map<string, { calls: number; failed: number; ms: number }>();
   #open: (Pick<Try, "model" | "profile" | "thinking" | "messages" | "estimatedTokens"> & { since: number }) | undefined;

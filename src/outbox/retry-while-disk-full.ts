@@ -5,8 +5,8 @@ import type { OutboxDeps } from "./ports.ts";
 const LOOK_EVERY_MS = 2000;
 
 /**
- * The journal of replies on their way. A full disk is waited out: what the platform has taken cannot be taken back, and
- * sending without a note would send twice. `mark` rejects with the disk's error once the signal has aborted.
+ * The outbox journal, retrying writes while the disk is full. Otherwise a sent message would not be recorded and would be
+ * sent again. `mark` rejects with the disk's error once the signal has aborted.
  */
 export function patientJournal(deps: OutboxDeps, signal: AbortSignal): OutboxJournal {
   const { journal, clock, log, onDiskError } = deps;

@@ -3,14 +3,20 @@ import type { ProfileState } from "../../types/auth.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { FailureKind } from "../../types/run/run.ts";
-import { isRestingKind, restLength, RESTING_KINDS, type RestingKind, type RestSettings } from "./rest-length.ts";
+import {
+  isCooldownKind,
+  cooldownLength,
+  COOLDOWN_KINDS,
+  type CooldownKind,
+  type CooldownSettings,
+} from "./cooldown-length.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds that a probe may take before somebody else may try: longer than nearly every first answer. */
 export const PROBE_LEASE_MS = 120_000;
 
 /** A key at a model. A limit of one model tells nothing about another. */
-export interface Spot {
+export interface ProfileModel {
   readonly profile: string;
   readonly model: ModelRef;
 }
@@ -19,13 +25,13 @@ const restShape = z.object({
   profile: z.string(),
   provider: z.string(),
   model: z.string(),
-  reason: z.enum(RESTING_KINDS),
+  reason: z.enum(COOLDOWN_KINDS),
   failures: z.int().min(1),
   from: z.number(),
   until: z.number(),
   forgetAt: z.number(),
 });
-type SavedRest = z.output<typeof restShape>;
+type SavedCooldown = z.output<typeof restShape>;
 
 /** What a restart remembers. Epoch milliseconds. */
 export const savedShape = z.object({
@@ -35,10 +41,10 @@ export const savedShape = z.object({
   /** By profile, a mark of the secret that it had. */
   marks: z.record(z.string(), z.string()).optional(),
 });
-export type SavedRests = z.output<typeof savedShape>;
+export type SavedCooldowns = z.output<typeof savedShape>;
 
-interface Seat extends Spot {
-  rests: SavedRest[];
+interface Seat extends ProfileModel {
+  rests: SavedCooldown[];
   /** Epoch milliseconds until which a probe is out. */
   lease?: number | undefined;
 }
@@ -47,7 +53,7 @@ interface Seat extends Spot {
  * Which keys rest at which models, and why. Kept by (profile, model, reason), also for failures that concern the key as a
  * whole: a plan without one model, or one credit limit per model, answers in the same words, and finding out costs a call.
  */
-export class Rests {
+export class Cooldowns {
   readonly #clock: Pick<Clock, "now">;
   readonly #seats = new Map<string, Seat>();
   readonly #used = new Map<string, number>();
@@ -55,7 +61,7 @@ export class Rests {
   /** Called after each change. */
   onChange: () => void = () => undefined;
 
-  constructor(clock: Pick<Clock, "now">, saved?: SavedRests) {
+  constructor(clock: Pick<Clock, "now">, saved?: SavedCooldowns) {
     this.#clock = clock;
     for (const [id, at] of Object.entries(saved?.used ?? {})) this.#used.set(id, at);
     for (const [id, mark] of Object.entries(saved?.marks ?? {})) this.#marks.set(id, mark);
@@ -64,28 +70,28 @@ export class Rests {
   }
 
   /** The state as a bystander sees it: a rest that is over is a probe that nobody took yet. */
-  look(spot: Spot): ProfileState {
+  look(spot: ProfileModel): ProfileState {
     const seat = this.#seats.get(nameOf(spot));
     return seat ? this.#stateOf(seat) : READY;
   }
 
   /** The same for a run that is about to ask: when it gets `probe`, everybody else sees the key resting until it reports. */
-  claim(spot: Spot): ProfileState {
+  claim(spot: ProfileModel): ProfileState {
     const state = this.look(spot);
     if (state.kind === "probe") this.#seat(spot).lease = this.#clock.now() + PROBE_LEASE_MS;
     return state;
   }
 
-  succeeded(spot: Spot): void {
+  succeeded(spot: ProfileModel): void {
     this.#seats.delete(nameOf(spot));
     this.#use(spot.profile);
   }
 
   /** A failure during a rest belongs to the incident that began it: runs side by side do not lengthen it. */
-  failed(spot: Spot, failure: { kind: FailureKind; retryAfterMs?: number }, settings: RestSettings): void {
+  failed(spot: ProfileModel, failure: { kind: FailureKind; retryAfterMs?: number }, settings: CooldownSettings): void {
     this.#use(spot.profile);
     const { kind, retryAfterMs } = failure;
-    if (!isRestingKind(kind)) return this.released(spot);
+    if (!isCooldownKind(kind)) return this.released(spot);
     const seat = this.#seat(spot);
     this.#settle(seat);
     const before = seat.rests.find((rest) => rest.reason === kind);
@@ -98,12 +104,12 @@ export class Rests {
   }
 
   #rest(
-    { profile, model }: Spot,
-    { kind, failures, retryAfterMs }: { kind: RestingKind; failures: number; retryAfterMs?: number | undefined },
-    settings: RestSettings,
-  ): SavedRest {
+    { profile, model }: ProfileModel,
+    { kind, failures, retryAfterMs }: { kind: CooldownKind; failures: number; retryAfterMs?: number | undefined },
+    settings: CooldownSettings,
+  ): SavedCooldown {
     const from = this.#clock.now();
-    const until = from + restLength({ kind, failures, provider: model.provider, retryAfterMs }, settings);
+    const until = from + cooldownLength({ kind, failures, provider: model.provider, retryAfterMs }, settings);
     const forgetAt = until + settings.failureWindowHours * HOUR;
     return { profile, provider: model.provider, model: model.id, reason: kind, failures, from, until, forgetAt };
   }
@@ -119,7 +125,7 @@ export class Rests {
     this.onChange();
   }
 
-  released(spot: Spot): void {
+  released(spot: ProfileModel): void {
     const seat = this.#seats.get(nameOf(spot));
     if (seat) seat.lease = undefined;
   }
@@ -129,7 +135,7 @@ export class Rests {
     return this.#used.get(profile) ?? 0;
   }
 
-  snapshot(): SavedRests {
+  snapshot(): SavedCooldowns {
     const seats = [...this.#seats.values()];
     for (const seat of seats) this.#settle(seat);
     return {
@@ -145,7 +151,7 @@ export class Rests {
     this.onChange();
   }
 
-  #seat(spot: Spot): Seat {
+  #seat(spot: ProfileModel): Seat {
     const name = nameOf(spot);
     const found = this.#seats.get(name) ?? { ...spot, rests: [] };
     this.#seats.set(name, found);
@@ -175,15 +181,15 @@ export class Rests {
 }
 
 /** Reasons that another secret does away with. */
-const OF_THE_KEY: ReadonlySet<RestingKind> = new Set<RestingKind>(["auth", "billing"]);
+const OF_THE_KEY: ReadonlySet<CooldownKind> = new Set<CooldownKind>(["auth", "billing"]);
 
 const READY: ProfileState = { kind: "ready" };
 
-const nameOf = ({ profile, model }: Spot): string => JSON.stringify([profile, model.provider, model.id]);
+const nameOf = ({ profile, model }: ProfileModel): string => JSON.stringify([profile, model.provider, model.id]);
 
-const longer = (one: SavedRest, other: SavedRest): SavedRest => (other.until > one.until ? other : one);
+const longer = (one: SavedCooldown, other: SavedCooldown): SavedCooldown => (other.until > one.until ? other : one);
 
-function notAhead(rest: SavedRest, now: number): SavedRest {
+function notAhead(rest: SavedCooldown, now: number): SavedCooldown {
   const ahead = rest.from - now;
   if (ahead <= 0) return rest;
   return { ...rest, from: now, until: rest.until - ahead, forgetAt: rest.forgetAt - ahead };

@@ -166,6 +166,18 @@ describe("what groups have beside", () => {
     expect([by("7", []), by("9", ["r1"]), by("9", ["r2"])]).toEqual(["pass", "pass", "drop"]);
   });
 
+  test("a channel with a list of its own, of roles alone too, is closed to those whom the guild lists", () => {
+    const by = (channel: object, id: string, roles: string[] = []): string => {
+      const rules = policy({ guilds: { G: { users: ["7"], roles: ["r1"], channels: { "-100": channel } } } });
+      return gate({ ...named, guildId: "G", sender: { id, roles } }, rules, STRANGER).kind;
+    };
+    expect([by({}, "7"), by({}, "9", ["r1"]), by({}, "9", ["r2"])]).toEqual(["pass", "pass", "drop"]);
+    const ofRoles = { roles: ["r2"] };
+    expect([by(ofRoles, "7"), by(ofRoles, "9", ["r1"]), by(ofRoles, "9", ["r2"])]).toEqual(["drop", "drop", "pass"]);
+    const ofUsers = { users: ["8"] };
+    expect([by(ofUsers, "7"), by(ofUsers, "9", ["r1"]), by(ofUsers, "8")]).toEqual(["drop", "drop", "pass"]);
+  });
+
   test("a guild under `*` stands for those that are not listed", () => {
     const guilds = { "*": { requireMention: false, users: ["7"] }, G: { channels: { other: {} } } };
     const heard = (guildId: string, id = "7"): string =>

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import type { DispatchSettings, QueuedTurn } from "../../../src/dispatch/ports.ts";
 import { type LanePorts, Lanes, type TurnHandler } from "../../../src/dispatch/queue/lanes.ts";
+import type { TurnSlot } from "../../../src/dispatch/turn/turn.ts";
 import { turnKinds } from "../../../src/dispatch/turn-kinds/table.ts";
+import { RunLog } from "../../../src/harness/log/log.ts";
+import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
 import { systemClock } from "../../../src/types/clock.ts";
-import { sessionKey } from "../../../src/types/ids.ts";
+import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import { listen } from "../../fakes/log.ts";
 import { handClock, until } from "../../outbox/stage.ts";
 import { message } from "../stage.ts";
@@ -88,4 +91,129 @@ test("a turn that met a full disk is tried again when a probe could be written, 
   clock.pass(2000);
   await until(() => !lanes.isBusy(KEY));
   expect(tries).toEqual([false, true]);
+});
+
+const FACTS = { sessionKey: KEY, sessionId: "s", agentId: agentId("main"), trigger: "message" as const };
+
+/** A run of the model as a lane sees it, and by what it was aborted. */
+function runOf(id: number) {
+  const aborted: AbortCause[] = [];
+  const stream = new RunLog({ ...FACTS, runId: runId(`run-${id}`) });
+  const run = { stream, abort: (by: AbortCause) => void aborted.push(by) } as Partial<Run> as Run;
+  return { run, aborted };
+}
+
+/** Turns that go on until they are told to end. */
+function heldTurns() {
+  const begun: { readonly ids: readonly number[]; readonly slot: TurnSlot; end(): void }[] = [];
+  const refused: number[] = [];
+  const handler: Partial<TurnHandler> = {
+    run(_key, { rows }, slot) {
+      const held = Promise.withResolvers<void>();
+      begun.push({ ids: rows.map(({ id }) => id), slot, end: held.resolve });
+      return held.promise;
+    },
+    async refuse(task) {
+      if (task.kind === "turn") refused.push(...task.queued.rows.map(({ id }) => id));
+    },
+  };
+  const order = () => begun.map(({ ids }) => ids);
+  /** Resolves when that many turns have begun; the last of them. */
+  const turns = async (count: number) => {
+    await until(() => begun.length === count, `turn ${count}`);
+    return begun.at(-1)!;
+  };
+  return { handler, refused, order, turns };
+}
+
+const collect = { settings: () => ({ ...SETTINGS, queueMode: () => "collect" as const }) };
+
+test("a turn that was stopped while it was prepared ends its run when that begins, and the next one goes on", async () => {
+  const { handler, turns } = heldTurns();
+  const lanes = lanesWith(handler);
+  for (const id of [1, 2]) lanes.offer(KEY, turn(id));
+  const first = await turns(1);
+  expect(await lanes.drop(1)).toBe("stopped");
+  expect(first.slot.stopping.aborted).toBe(true);
+  const early = runOf(1);
+  first.slot.begin(early.run);
+  expect(early.aborted).toEqual(["user"]);
+  first.end();
+  const second = await turns(2);
+  expect(second.slot.stopping.aborted).toBe(false);
+  const next = runOf(2);
+  second.slot.begin(next.run);
+  expect(next.aborted).toEqual([]);
+  expect(await lanes.drop(2)).toBe("stopped");
+  expect(next.aborted).toEqual(["user"]);
+  second.end();
+  await until(() => !lanes.isBusy(KEY));
+});
+
+test("a turn that a command made goes before everything that waits", async () => {
+  const { handler, turns, order } = heldTurns();
+  const lanes = lanesWith(handler);
+  lanes.offer(KEY, turn(1));
+  await turns(1);
+  for (const id of [2, 3]) lanes.offer(KEY, turn(id));
+  lanes.enterFirst(KEY, turn(4));
+  for (const count of [1, 2, 3, 4]) (await turns(count)).end();
+  expect(order()).toEqual([[1], [4], [2], [3]]);
+});
+
+test("the end of one message stops neither a turn nor a waiting turn that has others in it", async () => {
+  const { handler, turns, order, refused } = heldTurns();
+  const lanes = lanesWith(handler, collect);
+  lanes.offer(KEY, turn(1));
+  const first = await turns(1);
+  for (const id of [2, 3]) lanes.offer(KEY, turn(id));
+  expect(await lanes.drop(9)).toBe("idle");
+  first.end();
+  const merged = await turns(2);
+  const both = runOf(2);
+  merged.slot.begin(both.run);
+  expect(await lanes.drop(2)).toBe("goes_on");
+  expect([both.aborted, merged.slot.stopping.aborted, refused]).toEqual([[], false, []]);
+  lanes.offer(KEY, turn(4));
+  expect(await lanes.drop(4)).toBe("waiting");
+  expect(refused).toEqual([4]);
+  merged.end();
+  await until(() => !lanes.isBusy(KEY));
+  expect(order()).toEqual([[1], [2, 3]]);
+});
+
+test("closing begins no further turn, aborts after its time what still runs, and waits two seconds more", async () => {
+  const clock = handClock();
+  const { handler, turns, order } = heldTurns();
+  const lanes = lanesWith(handler, { clock });
+  for (const id of [1, 2]) lanes.offer(KEY, turn(id));
+  const first = await turns(1);
+  const running = runOf(1);
+  first.slot.begin(running.run);
+  let isClosed = false;
+  const closed = lanes.close(5000).then(() => (isClosed = true));
+  clock.pass(4999);
+  expect(running.aborted).toEqual([]);
+  clock.pass(1);
+  expect(running.aborted).toEqual(["shutdown"]);
+  clock.pass(1999);
+  await Promise.resolve();
+  expect(isClosed).toBe(false);
+  clock.pass(1);
+  await closed;
+  first.end();
+  await until(() => !lanes.isBusy(KEY));
+  expect(order()).toEqual([[1]]);
+});
+
+test("closing waits for no time once the last run has ended", async () => {
+  const clock = handClock();
+  const { handler, turns } = heldTurns();
+  const lanes = lanesWith(handler, { clock });
+  lanes.offer(KEY, turn(1));
+  const only = await turns(1);
+  const closed = lanes.close(5000);
+  only.end();
+  await closed;
+  expect(clock.waits).toEqual([]);
 });

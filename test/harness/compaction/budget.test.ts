@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { fixedTokens, budgetIn, splitBudget } from "../../../src/harness/context/budget.ts";
+import {
+  softLimitOf,
+  budgetIn,
+  COMPACTION,
+  fixedTokens,
+  hardLimitOf,
+  splitBudget,
+} from "../../../src/harness/context/budget.ts";
 import type { Tool } from "../../../src/types/run/tool.ts";
 
 const tool = (description: string): Tool => ({
@@ -36,6 +43,19 @@ describe("the budget of a window", () => {
         },
       ),
     );
+  });
+
+  it("keeps 20000 tokens free, or what the config says, and never more than a quarter of a small window", () => {
+    const reserve = (window: number, reserveTokens?: number): number =>
+      window - budgetIn(window, reserveTokens === undefined ? {} : { compaction: { ...COMPACTION, reserveTokens } });
+    expect([reserve(200_000), reserve(80_000), reserve(40_000), reserve(8000)]).toEqual([20_000, 20_000, 10_000, 2000]);
+    expect([reserve(40_000, 5000), reserve(40_000, 30_000)]).toEqual([5000, 10_000]);
+  });
+
+  it("gives the new turn half of what is kept free, and a tool loop three quarters", () => {
+    const parts = (window: number) => [budgetIn, softLimitOf, hardLimitOf].map((of) => of(window, {}));
+    expect(parts(200_000)).toEqual([180_000, 190_000, 195_000]);
+    expect(parts(40_000)).toEqual([30_000, 35_000, 37_500]);
   });
 
   it("counts tools by what is said of them, and wide characters of a prompt one by one", () => {

@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import { Approvals, type ApprovalPrompter } from "../../../src/dispatch/approvals/approvals.ts";
+import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
+import type { Approval, ApprovalDecision } from "../../../src/types/run/tool.ts";
+import { listen } from "../../fakes/log.ts";
+import { handClock } from "../../outbox/stage.ts";
+
+const MINUTE = 60_000;
+const QUESTION = { command: "rm -rf build", cwd: "/work", reason: "not allowed", files: [] };
+const FACTS = {
+  runId: runId("r1"),
+  sessionKey: sessionKey("telegram:default:1"),
+  sessionId: "s1",
+  agentId: agentId("main"),
+  trigger: "message",
+} as const;
+
+function openDesk(fits?: ApprovalPrompter["fits"]) {
+  const clock = handClock();
+  const asked: Approval[] = [];
+  const answered: ApprovalDecision[] = [];
+  const allowed: unknown[] = [];
+  const rules = { allow: async (...rule: unknown[]) => void allowed.push(rule), list: async () => [] };
+  const approvals = new Approvals(rules as never, clock, listen());
+  const desk = approvals.deskFor(
+    { facts: FACTS, principal: { kind: "owner", id: "telegram:1" } },
+    {
+      asked: (approval) => void asked.push(approval),
+      answered: (_approval, decision) => void answered.push(decision),
+      ...(fits && { fits }),
+    },
+  );
+  const stopped = new AbortController();
+  return { approvals, clock, asked, answered, allowed, stopped, ask: () => desk.ask(QUESTION, stopped.signal) };
+}
+
+it("nobody's answer within five minutes is a denial, and one that comes later is for nothing", async () => {
+  const { approvals, clock, asked, answered, ask } = openDesk();
+  const decision = ask();
+  const [{ id, createdAt, expiresAt }] = approvals.list() as [Approval];
+  expect(expiresAt - createdAt).toBe(5 * MINUTE);
+  clock.pass(5 * MINUTE - 1);
+  expect(approvals.list()).toHaveLength(1);
+  clock.pass(1);
+  expect(await decision).toBe("timeout");
+  expect(approvals.list()).toEqual([]);
+  expect(approvals.resolve(id, "allow-once")).toBeUndefined();
+  expect([asked.length, answered]).toEqual([1, ["timeout"]]);
+});
+
+it("an answer in time is taken whatever letters its id is typed in, and its time no longer runs", async () => {
+  const { approvals, clock, ask } = openDesk();
+  const decision = ask();
+  expect(approvals.resolve(approvals.list()[0]!.id.toUpperCase(), "allow-once")).toBe("allow-once");
+  expect(await decision).toBe("allow-once");
+  expect(clock.waits).toEqual([]);
+});
+
+it("what cannot be allowed for good is allowed once, and no rule is written", async () => {
+  const { approvals, allowed, ask } = openDesk();
+  const decision = ask();
+  expect(approvals.resolve(approvals.list()[0]!.id, "allow-always")).toBe("allow-once");
+  expect(await decision).toBe("allow-once");
+  expect(allowed).toEqual([]);
+});
+
+it("the end of its run ends a question", async () => {
+  const { approvals, clock, stopped, ask } = openDesk();
+  const decision = ask();
+  stopped.abort();
+  expect(await decision).toBe("abort");
+  expect([approvals.list(), clock.waits]).toEqual([[], []]);
+});
+
+it("closing denies what waits, and what is asked afterwards without asking anybody", async () => {
+  const { approvals, clock, asked, ask } = openDesk();
+  const waits = ask();
+  approvals.close();
+  expect(await waits).toBe("deny");
+  expect(await ask()).toBe("deny");
+  expect([asked.length, approvals.list(), clock.waits]).toEqual([1, [], []]);
+});
+
+it("closing while the length of a question is being measured denies it too", async () => {
+  const measured = Promise.withResolvers<boolean>();
+  const { approvals, asked, ask } = openDesk(() => measured.promise);
+  const decision = ask();
+  approvals.close();
+  measured.resolve(true);
+  expect([await decision, asked]).toEqual(["deny", []]);
+});

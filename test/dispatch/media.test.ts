@@ -55,6 +55,17 @@ test("a photo that was in the journal at the start is fetched once its account i
   expect(hall.model.calls.map(({ said }) => /\[media attached: \S+-a\.png \(image/.test(said))).toEqual([true]);
 });
 
+test("a file's name reaches the model, so that it can tell two files of one type apart", async () => {
+  give((ref) => ({ bytes: Buffer.from(`%PDF-1.7\n% ${ref}\n`), mime: "application/pdf" }));
+  const boot = await hall.boot();
+  const media = ["report", "invoice"].map((ref) => photo(ref, { kind: "document", name: `${ref}.pdf` }));
+  const row = await boot.tell("summarise report.pdf", "1", { media });
+  expect(await boot.outcome(row)).toEqual({ kind: "replied" });
+  const said = hall.model.calls[0]?.said ?? "";
+  const names = [...said.matchAll(/\[media attached[^:\]]*: \S+-(\w+\.pdf) /g)].map((match) => match[1]);
+  expect(names).toEqual(["report.pdf", "invoice.pdf"]);
+});
+
 const open = async (boot: Awaited<ReturnType<Hall["boot"]>>) => (await boot.journal.inbox.open())[0];
 
 test("a photo that its platform cannot give at once is asked for again, and their order stays", async () => {

@@ -16,12 +16,12 @@ interface Scene {
 }
 
 /** The built gateway will be in the third party's guild, where everybody is heard. */
-async function begin(): Promise<Scene> {
+async function begin(more: Record<string, unknown> = {}): Promise<Scene> {
   const twin = await Twin.start();
   closers.push(() => twin.close());
   const model = await startFakeModel();
   closers.push(() => model.close());
-  const { channels: _, ...rest } = walkConfig({ url: "", token: "" }, model);
+  const { channels: _, ...rest } = walkConfig({ url: "", token: "" }, model, more);
   const guilds = { [twin.guildId]: { requireMention: false } };
   const home = await makeHome({ ...rest, channels: { discord: { ...twin.config, guilds } } });
   closers.push(() => home.remove());
@@ -78,5 +78,31 @@ describe.skipIf(!hasTwin)("the gateway at the third party's Discord", () => {
     await outcomesOf(home, 2);
     expect(inboxOf(home).map(({ text }) => text)).toEqual(["before", "while away"]);
     expect(model.calls).toHaveLength(2);
+  });
+
+  test("says of a command that nobody allowed before a kill that it was not run, and takes its buttons away", async () => {
+    const { twin, model, home } = await begin({ commands: { ownerAllowFrom: ["discord:2001"] } });
+    const first = await start(home);
+    model.answer((call) =>
+      call.isAfterTool ? { text: `told: ${call.toolText}` } : { tool: "exec", args: { command: "touch made.txt" } },
+    );
+    await twin.say("make it");
+    const question = async () => (await twin.own()).find(({ content }) => content.includes("/approve"));
+    await expect.poll(question).toMatchObject({ components: [{ type: 1 }] });
+    const { id } = (await question()) ?? {};
+    await first.kill("SIGKILL");
+    await start(home);
+    await expect.poll(() => twin.shown()).toContainEqual(expect.stringContaining("This call was not run"));
+    const answered = async () => (await twin.own()).find((message) => message.id === id);
+    await expect.poll(answered).toMatchObject({ content: expect.stringContaining("restarted") });
+    expect(await answered()).not.toHaveProperty("components");
+  });
+
+  test("shows a bold text beside CJK punctuation as bold", async () => {
+    const { twin, model, home } = await begin();
+    await start(home);
+    model.answer(() => ({ text: "**注意：**请" }));
+    await twin.say("well?");
+    await expect.poll(() => twin.shown()).toEqual([expect.stringMatching(/^\*\*注意：\*\*\S?请$/u)]);
   });
 });

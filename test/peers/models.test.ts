@@ -29,6 +29,24 @@ const APIS = [
   ["google-generative-ai", () => `${mock.url}/v1beta`],
 ] as const;
 
+/** Refusals that look like another kind: by their status, or by a word in an address. */
+const REFUSALS = [
+  {
+    status: 413,
+    words:
+      "Request too large for model `llama-3.3-70b-versatile` on tokens per minute (TPM): Limit 12000, Requested 45210. Need more tokens? Visit https://console.groq.com/settings/billing",
+    kind: "context_overflow",
+  },
+  {
+    status: 429,
+    words:
+      "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45210. The input or output tokens must be reduced in order to run successfully.",
+    kind: "context_overflow",
+  },
+  { status: 403, words: "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO", kind: "refusal" },
+  { status: 503, words: "Loading model", kind: "loading" },
+] as const;
+
 const modelsOf = (api: string, baseUrl: string) =>
   createModels({
     providers: { peer: { baseUrl, api, apiKey: "sk-peer-0123456789", models: [{ id: "peer-1" }] } },
@@ -105,6 +123,12 @@ describe.each(APIS)("a model behind %s", (api, baseUrl) => {
     expect(
       events.some((event) => event.type === "retry" && event.because === kind) || JSON.stringify(end).includes(kind),
     ).toBe(true);
+  });
+
+  it.each(REFUSALS)("is known to refuse: $words", async ({ status, words, kind }) => {
+    mock.onMessage("go on", { error: { message: words }, status });
+    const { failure } = await callPeer(api, baseUrl());
+    expect(failure).toMatchObject({ kind, message: expect.stringContaining(words.slice(0, 40)) });
   });
 
   it("is known to have been cut, with the words so far", async () => {

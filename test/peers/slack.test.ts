@@ -3,6 +3,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ADA, OPEN, TOPIC } from "../../extensions/slack/test/fake-slack.ts";
 import type { FakeSlack } from "../../extensions/slack/test/fake-slack.ts";
 import { slackPlatform } from "../../extensions/slack/test/slack-platform.ts";
+import { slack } from "../../extensions/slack/index.ts";
+import { Host } from "../contracts/host.ts";
+import { KEY, textAs } from "../contracts/running.ts";
+
+const mrkdwn = textAs("slack-mrkdwn");
 
 /** Slack's own library judges the Slack that our adapter is tested with. */
 const closers: (() => Promise<void>)[] = [];
@@ -168,6 +173,23 @@ describe("Bolt's client on the fake", () => {
     fake.say("C9", "of Ada");
     await hears("message: of Ada");
     expect(heard.filter((line) => line.startsWith("message: "))).toEqual(["message: of Ada"]);
+  });
+
+  test("sees the buttons of our adapter's question, and none once it is answered", async () => {
+    const { platform, calls } = await begin();
+    const host = new Host();
+    const link = await slack.connect(slack.config.parse(platform.config), host);
+    closers.push(() => link.close());
+    const buttons = [{ label: "Allow once", command: "/approve 1 once" }];
+    const sent = await link.send(platform.group, mrkdwn("May I?"), { ...KEY, buttons });
+    if (sent.kind !== "sent") throw new Error(sent.reason);
+    const kinds = async () => {
+      const { messages } = await calls.conversations.history({ channel: "C9" });
+      return messages?.find(({ ts }) => ts === sent.messageId)?.blocks?.map(({ type }) => type);
+    };
+    expect(await kinds()).toContain("actions");
+    await link.edit?.(platform.group, sent.messageId, mrkdwn("Allowed."));
+    expect(await kinds()).not.toContain("actions");
   });
 
   test("reacts, once", async () => {

@@ -118,6 +118,31 @@ describe.skipIf(parse === undefined)("what Telegram gets, by Telegram's own pars
     expect(parse?.("<b>a</i>")).toMatchObject({ _: "error", code: 400 });
   });
 
+  it.each([
+    ["**注意：**请", "注意：请", 3],
+    ["**“重点”**内容", "“重点”内容", 4],
+    ["**주의(important)**는", "주의(important)는", 13],
+  ])("shows bold beside CJK punctuation: %s", (markdown, text, length) => {
+    const [chunk] = renderTelegramChunks(markdown);
+    const bold = { offset: 0, length, type: { _: "textEntityTypeBold" } };
+    expect(parse?.(chunk?.html ?? "")).toMatchObject({ text, entities: [bold] });
+  });
+
+  it.each([
+    ["$x^*$ and $y^*$", "$x^*$ and $y^*$"],
+    ["\\(a_1 * b_2\\) \\[x = *y*\\]", "\\(a_1 * b_2\\) \\[x = *y*\\]"],
+    ["a<br>b <u>c</u><!-- not shown -->", "a\nb c"],
+  ])("shows formulas as they are written and HTML as its text: %s", (markdown, text) => {
+    const [chunk] = renderTelegramChunks(markdown);
+    expect(parse?.(chunk?.html ?? "")).toMatchObject({ text, entities: [] });
+  });
+
+  it.each(["👩‍👩‍👧‍👦", "กำ้"])("cuts no %s in two", (sign) => {
+    const chunks = renderTelegramChunks(sign.repeat(300), { limit: 64 });
+    expect(chunks.length).toBeGreaterThan(1);
+    for (const chunk of chunks) expect(parsedText(chunk, 64).replaceAll(sign, "")).toBe("");
+  });
+
   it("gives code its language and links their target", () => {
     const [chunk] = renderTelegramChunks("```js\nx\n```\n\n> [a](https://x.org/?q=1&r=2) **b**");
     const types = parse?.(chunk?.html ?? "").entities?.map((entity) => entity.type);

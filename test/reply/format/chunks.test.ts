@@ -43,6 +43,16 @@ describe("a platform's own format", () => {
     expect(one("un**believ**able", "whatsapp")).toBe("unbelievable");
   });
 
+  it("is bold beside CJK punctuation in the form of each channel", () => {
+    expect(one("**注意：**请", "slack-mrkdwn")).toBe("\u200b*注意：*\u200b请");
+    expect(one("**注意：**请", "discord")).toBe("**注意：**请");
+    expect(one("**注意：** 请", "whatsapp")).toBe("*注意：* 请");
+    // WhatsApp reads no mark beside a letter.
+    expect(one("**注意：**请", "whatsapp")).toBe("注意：请");
+    const [chunk] = renderChunks("**注意：**请", "signal-styled", { limit: 2000 });
+    expect(chunk).toMatchObject({ body: "注意：请", styles: [{ start: 0, length: 3, style: "BOLD" }] });
+  });
+
   it("keeps names of Slack and Discord, and calls nobody by accident", () => {
     expect(one("hi <@U012AB> in <#C99|general> <!channel>", "slack-mrkdwn")).toBe(
       "hi <@U012AB> in <#C99|general> &lt;!channel&gt;",

@@ -1,9 +1,13 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { Webhooks } from "../../src/server/webhooks/webhooks.ts";
+import type { Log } from "../../src/types/log.ts";
 import { Secret } from "../../src/types/secret.ts";
+import { TestClock } from "../channels/toy.ts";
 import { connectParams, RawClient, startGateway, TOKEN, type TestGateway } from "../server/gateway.ts";
 
+const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 let gateway: TestGateway;
 const sockets: Socket[] = [];
 
@@ -57,6 +61,29 @@ test("150 silent sockets through a proxy keep neither its other visitors nor thi
   for (let at = 0; at < 150; at++) await silent(["X-Forwarded-For: 198.51.100.7"]);
   expect(await isLetIn(TOKEN, { "x-forwarded-for": "203.0.113.5" })).toBe(true);
   expect(await isLetIn()).toBe(true);
+});
+
+test.each([
+  ["to this machine", []],
+  ["through a proxy that nobody named", ["X-Forwarded-For: 198.51.100.7"]],
+])("200 slow bodies %s keep no platform out of a webhook", async (_, headers) => {
+  const webhooks = new Webhooks(new TestClock(), silentLog);
+  webhooks.serve("/hook", async () => ({ status: 200 }), new AbortController().signal);
+  gateway = await startGateway({ webhooks });
+  const head = ["POST /hook HTTP/1.1", "Host: x", "Content-Length: 100", ...headers].join("\r\n");
+  const answered: Promise<unknown>[] = [];
+  for (let at = 0; at < 200; at++) {
+    const socket = connect(gateway.server.port, "127.0.0.1");
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    socket.write(`${head}\r\n\r\n{`);
+    answered.push(once(socket, "data"));
+  }
+  // Some of them are turned away: all that are let in at once are there.
+  await Promise.race(answered);
+  const named = { "x-forwarded-for": "149.154.160.1" };
+  const platform = await fetch(`${gateway.http}/hook`, { method: "POST", body: "{}", headers: named });
+  expect(platform.status).toBe(200);
 });
 
 test("a guesser behind a trusted proxy is locked alone", async () => {

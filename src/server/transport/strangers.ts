@@ -1,4 +1,4 @@
-/** Sockets that have not said yet who they are, of all and of one peer. */
+/** Sockets that have not said yet who they are, or requests whose body is still coming: of all, and of one peer. */
 const MOST = 128;
 const MOST_OF_PEER = 32;
 

@@ -7,10 +7,10 @@ const READ_MS = 10_000;
 
 export type ReadBody =
   | { readonly kind: "read"; readonly body: Uint8Array }
-  | { readonly kind: "refused"; readonly status: 400 | 408 | 413 };
+  | { readonly kind: "refused"; readonly status: 400 | 408 | 413 | 503 };
 
-/** The bytes of a request, at most a megabyte within ten seconds. Never rejects. */
-export function readBody(request: IncomingMessage, clock: Clock): Promise<ReadBody> {
+/** The bytes of a request, at most a megabyte within ten seconds; 503 when `givesWay` aborts before all came. Never rejects. */
+export function readBody(request: IncomingMessage, clock: Clock, givesWay: AbortSignal): Promise<ReadBody> {
   if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return Promise.resolve(refused(413));
   const { promise, resolve } = Promise.withResolvers<ReadBody>();
   const chunks: Buffer[] = [];
@@ -23,6 +23,7 @@ export function readBody(request: IncomingMessage, clock: Clock): Promise<ReadBo
   request.on("end", () => resolve({ kind: "read", body: Buffer.concat(chunks) }));
   request.on("error", () => resolve(refused(400)));
   request.on("close", () => resolve(refused(400)));
+  givesWay.addEventListener("abort", () => resolve(refused(503)), { once: true });
   const cancel = clock.after(READ_MS, () => resolve(refused(408)));
   return promise.finally(() => {
     cancel();
@@ -30,4 +31,4 @@ export function readBody(request: IncomingMessage, clock: Clock): Promise<ReadBo
   });
 }
 
-const refused = (status: 400 | 408 | 413): ReadBody => ({ kind: "refused", status });
+const refused = (status: 400 | 408 | 413 | 503): ReadBody => ({ kind: "refused", status });

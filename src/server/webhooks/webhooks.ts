@@ -7,13 +7,14 @@ import { Attempts } from "../transport/auth.ts";
 import type { MetricRow } from "../metrics.ts";
 import type { WebhookPaths } from "../options.ts";
 import { countedAs, isLoopback, type Peer } from "../transport/peer.ts";
-import { readBody } from "./webhook-body.ts";
+import { Strangers } from "../transport/strangers.ts";
+import { readBody, type ReadBody } from "./webhook-body.ts";
 
 type Answer = (request: WebhookRequest) => Promise<WebhookAnswer>;
 
 /** An answer later than this is worth nothing to a platform. */
 const ANSWER_MS = 30_000;
-/** Requests at the same time, each with a body in memory. */
+/** Requests that adapters are answering at the same time, each with a body in memory. */
 const MOST_AT_ONCE = 128;
 /** Requests that an adapter refused, such as ones with a wrong signature, before their sender rests. */
 const REFUSALS = { maxAttempts: 60, windowMs: 60_000, lockoutMs: 60_000 };
@@ -37,6 +38,8 @@ export class Webhooks implements WebhookPaths {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #refused: Attempts;
+  /** Whose body is still coming. Anybody can send a slow one, so slow ones give way to new requests. */
+  readonly #reading = new Strangers();
   #open = 0;
 
   constructor(clock: Clock, log: Log) {
@@ -113,22 +116,28 @@ export class Webhooks implements WebhookPaths {
     if (request.method !== "GET" && request.method !== "POST") return { status: 405, headers: { allow: "GET, POST" } };
     const restsMs = sender === undefined ? 0 : this.#refused.lockedFor(sender);
     if (restsMs > 0) return { status: 429, headers: { "retry-after": String(Math.ceil(restsMs / 1000)) } };
+    const read = await this.#read(request, sender);
+    if (read.kind === "refused") return read.status === 503 ? later(LATER_SECONDS) : { status: read.status };
     if (this.#open >= MOST_AT_ONCE) return later(LATER_SECONDS);
     this.#open++;
     try {
-      return await this.#ask(path, served.answer, request);
+      return await this.#ask(path, served.answer, describe(request, read.body));
     } finally {
       this.#open--;
     }
   }
 
-  async #ask(path: string, answer: Answer, request: IncomingMessage): Promise<WebhookAnswer> {
-    const read = await readBody(request, this.#clock);
-    if (read.kind === "refused") return { status: read.status };
+  async #read(request: IncomingMessage, sender = PROXIED): Promise<ReadBody> {
+    const givesWay = new AbortController();
+    const settled = this.#reading.admit(sender, () => givesWay.abort());
+    return readBody(request, this.#clock, givesWay.signal).finally(settled);
+  }
+
+  async #ask(path: string, answer: Answer, request: WebhookRequest): Promise<WebhookAnswer> {
     const late = Promise.withResolvers<WebhookAnswer>();
     const cancel = this.#clock.after(ANSWER_MS, () => late.resolve(later(LATER_SECONDS)));
     try {
-      return await Promise.race([answer(describe(request, read.body)), late.promise]);
+      return await Promise.race([answer(request), late.promise]);
     } catch (error) {
       this.#log.error("web request not answered by its channel", { path, error });
       return later(LATER_SECONDS);
@@ -138,6 +147,8 @@ export class Webhooks implements WebhookPaths {
   }
 }
 
+/** All senders whom a proxy on this machine hides. */
+const PROXIED = "a proxy on this machine";
 const LATER_SECONDS = 5;
 const later = (seconds: number): WebhookAnswer => ({ status: 503, headers: { "retry-after": String(seconds) } });
 

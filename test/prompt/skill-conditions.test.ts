@@ -76,6 +76,7 @@ describe("the conditions of a skill", () => {
     ["an earlier name", 'metadata: {"clawdbot":{"requires":{"bins":["nothere"]}}}'],
     ["indented lines", "metadata:\n  openclaw:\n    emoji: x # y\n    requires:\n      bins:\n        - nothere"],
     ["a list in brackets", "metadata:\n  openclaw:\n    requires:\n      bins: [curl, nothere]"],
+    ["a brace at the margin", 'metadata: {\n  "openclaw": { "requires": { "bins": ["nothere"] } }\n}'],
     ["words in braces", "metadata: { openclaw: { requires: { bins: [curl, nothere] } } }"],
   ])("are read from %s", async (_what, front) => {
     await skill("picky", front);
@@ -84,6 +85,7 @@ describe("the conditions of a skill", () => {
 
   it("that cannot be read keep it back, other metadata does not", async () => {
     await skill("broken", 'metadata: {"openclaw": {"requires": }');
+    await skill("odd", 'metadata: {"openclaw": {"requires": "x"}}');
     await skill("other", "metadata:\n  author: me\n  version: 1");
     const { names, why } = await offered();
     expect(names).toEqual(["other"]);

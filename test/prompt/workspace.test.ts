@@ -71,16 +71,29 @@ describe("frontmatter", () => {
   it.each([
     ["---\nname: a\ndescription: b # c\n---\nx", { name: "a", description: "b" }],
     ["\uFEFF---\r\nname: \"a: \\\"b\\\"\"\r\ndescription: 'it''s'\r\n---\r\n", { name: 'a: "b"', description: "it's" }],
-    ["---\nname: a\ndescription: >\n  one\n  two\nmetadata:\n  k: v\n---", { description: "one two" }],
-    ["---\ndescription: |\n  one\n  two\n---\n", { description: "one\ntwo" }],
+    ["---\nname: a\ndescription: >\n  one\n  two\nmetadata:\n  k: v\n---", { description: "one two\n" }],
+    ["---\ndescription: |\n  one\n  two\n---\n", { description: "one\ntwo\n" }],
     ["---\ndescription: one\n  two\n---\n", { description: "one two" }],
-  ])("reads %j", (source, expected) => {
-    expect(parseFrontmatter(source)).toMatchObject(expected);
+    // No YAML, but what many skills have.
+    ["---\nname: a\ndescription: Use when: asked\n---\n", { name: "a", description: "Use when: asked" }],
+    ["---\ndescription: @you: a # b\n  c\nversion: 1.0\n---\n", { description: "@you: a c", version: "1.0" }],
+  ])("reads %j", async (source, expected) => {
+    expect(await parseFrontmatter(source)).toMatchObject(expected);
   });
 
-  it("is absent from other files", () => {
-    expect(parseFrontmatter("# Title\n---\nname: a\n---")).toBeUndefined();
-    expect(parseFrontmatter("---\nname: a")).toBeUndefined();
+  it.each([
+    ["---\nname: [a\n---\n", "is no YAML: "],
+    ["---\njust words\n---\n", "has no keys"],
+    [`---\n${"k: v\n".repeat(5000)}---\n`, "is longer than 8192 characters"],
+    [`---\na: ${"[".repeat(8000)}\n---\n`, "is no YAML: "],
+    [`---\na: &a [x]\nb: &b [${"*a,".repeat(99)}]\nc: [${"*b,".repeat(99)}]\n---\n`, "is no YAML: Excessive alias"],
+  ])("is refused with the reason where it cannot be read: %#", async (source, reason) => {
+    expect(await parseFrontmatter(source)).toContain(reason);
+  });
+
+  it("is absent from other files", async () => {
+    expect(await parseFrontmatter("# Title\n---\nname: a\n---")).toBeUndefined();
+    expect(await parseFrontmatter("---\nname: a")).toBeUndefined();
   });
 });
 

@@ -1,60 +1,49 @@
-/** The `key: value` lines between the first two `---` lines of a Markdown file. */
-export type Frontmatter = Readonly<Record<string, string>>;
+/** What the YAML between the first two `---` lines of a Markdown file says; its leaves are texts. */
+export type Frontmatter = Readonly<Record<string, unknown>>;
 
 const BLOCK = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
-const ENTRY = /^([A-Za-z_][\w-]*):[ \t]*(.*)$/;
 
-function unquote(value: string): string {
-  const trimmed = value.trim();
-  const double = /^"((?:[^"\\]|\\.)*)"(?:\s+#.*)?$/.exec(trimmed);
-  if (double?.[1] !== undefined) {
-    return double[1].replaceAll(/\\(.)/g, (_whole, char: string) => (char === "n" ? "\n" : char));
-  }
-  const single = /^'((?:[^']|'')*)'(?:\s+#.*)?$/.exec(trimmed);
-  if (single?.[1] !== undefined) {
-    return single[1].replaceAll("''", "'");
-  }
-  return trimmed.replace(/(?:^|\s)#.*$/, "").trim();
-}
+/** Characters. Parsing takes time that grows with the square of the number of keys, and real ones are below 2,000. */
+const MOST_CHARS = 8192;
 
 /**
- * Reads the top-level text values: plain, quoted, and those that go on over indented lines (`>`, `|` or none). Lists
- * and nested keys are passed over. Undefined when the file has no frontmatter. Never throws.
+ * Reads the frontmatter, or says why it cannot: a sentence's end after "its frontmatter". Undefined when the file has none.
+ * A text without quotes may have a colon, as many skills do, although YAML forbids it. Never throws.
  */
-export function parseFrontmatter(source: string): Frontmatter | undefined {
-  const block = BLOCK.exec(source)?.[1];
-  if (block === undefined) {
-    return undefined;
-  }
-  const lines = block.split(/\r?\n/);
-  const values = new Map<string, string>();
-  for (const [index, line] of lines.entries()) {
-    const [, key, rest] = ENTRY.exec(line) ?? [];
-    if (key === undefined || rest === undefined || values.has(key)) {
-      continue;
-    }
-    const following = lines.slice(index + 1);
-    const end = following.findIndex((next) => next.trim() !== "" && !/^\s/.test(next));
-    const indented = (end === -1 ? following : following.slice(0, end)).map((next) => next.trim());
-    values.set(key, readValue(rest, indented));
-  }
-  return Object.fromEntries(values);
+export async function parseFrontmatter(source: string): Promise<Frontmatter | string | undefined> {
+  const block = BLOCK.exec(source)?.[1]?.replaceAll("\r\n", "\n");
+  if (block === undefined) return undefined;
+  if (block.length > MOST_CHARS) return `is longer than ${MOST_CHARS} characters`;
+  const strict = await read(block);
+  if (typeof strict !== "string") return strict;
+  const mended = block.replaceAll(PLAIN_TEXT, quoted);
+  const lenient = mended === block ? strict : await read(mended);
+  return typeof lenient === "string" ? strict : lenient;
 }
 
-function readValue(rest: string, indented: readonly string[]): string {
-  const style = /^([>|])[+-]?\d*[ \t]*(?:#.*)?$/.exec(rest.trim())?.[1];
-  if (style !== undefined) {
-    return indented.join(style === "|" ? "\n" : " ").trim();
-  }
-  return unquote([rest, ...indented].join(" "));
+/** A key at the top level whose text has no quotes, with its further lines. */
+const PLAIN_TEXT = /^([\w-]+):[ \t]+([^\s"'>|[{&*!#].*(?:\n[ \t]+.*)*)$/gm;
+
+function quoted(_lines: string, key: string, text: string): string {
+  const told = text.replaceAll(/[ \t]#.*$/gm, "").replaceAll(/\s*\n\s*/g, " ");
+  return `${key}: ${JSON.stringify(told)}`;
 }
 
-/** All that stands under a top-level key, as it is written, from behind its colon to the next key; undefined without it. */
-export function frontmatterBlock(source: string, key: string): string | undefined {
-  const lines = (BLOCK.exec(source)?.[1] ?? "").split(/\r?\n/);
-  const start = lines.findIndex((line) => ENTRY.exec(line)?.[1] === key);
-  if (start === -1) return undefined;
-  const below = lines.slice(start + 1);
-  const end = below.findIndex((line) => line.trim() !== "" && !/^\s/.test(line));
-  return [ENTRY.exec(lines[start] ?? "")?.[2] ?? "", ...(end === -1 ? below : below.slice(0, end))].join("\n");
+/** A map, or the reason why it is none. */
+async function read(block: string): Promise<Frontmatter | string> {
+  const { parseDocument } = await import("yaml");
+  // "failsafe" knows texts, lists and maps: a version stays as it is written.
+  const document = parseDocument(block, { schema: "failsafe" });
+  const [error] = document.errors;
+  if (error) return `is no YAML: ${error.message.split("\n", 1)[0] ?? error.code}`;
+  try {
+    const value: unknown = document.toJS();
+    return isMap(value) ? value : "has no keys";
+  } catch (cause) {
+    // More aliases than the library expands.
+    return `is no YAML: ${cause instanceof Error ? cause.message : String(cause)}`;
+  }
 }
+
+const isMap = (value: unknown): value is Frontmatter =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { errorCode } from "../../utils/missing.ts";
-import { parseFrontmatter } from "./frontmatter.ts";
+import { propertyOf } from "../../utils/own.ts";
+import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
 import { type SkillMetadata, skillMetadata } from "./skill-metadata.ts";
 
 /** A skill as the model sees it in the list. */
@@ -34,20 +35,26 @@ interface CachedSkill {
 
 const cache = new Map<string, CachedSkill>();
 
-function readSource(location: string, source: string): SkillFile | BadSkill {
-  const front = parseFrontmatter(source);
+async function readSource(location: string, source: string): Promise<SkillFile | BadSkill> {
+  const front = await parseFrontmatter(source);
   if (front === undefined) {
     return { location, reason: "it does not begin with frontmatter between two lines of ---" };
   }
-  const name = front["name"]?.trim() ?? "";
-  const description = front["description"]?.replaceAll(/\s+/g, " ").trim() ?? "";
+  if (typeof front === "string") return { location, reason: `its frontmatter ${front}` };
+  const name = textOf(front, "name").trim();
+  const description = textOf(front, "description").replaceAll(/\s+/g, " ").trim();
   if (name === "" || description === "") {
     return { location, reason: `its frontmatter has no ${name === "" ? "name" : "description"}` };
   }
-  const metadata = skillMetadata(source);
-  if (metadata === undefined) return { location, reason: "its metadata cannot be read; write it as JSON" };
-  const isForModel = front["disable-model-invocation"]?.toLowerCase() !== "true";
+  const metadata = skillMetadata(front["metadata"]);
+  if (metadata === undefined) return { location, reason: "its metadata cannot be read" };
+  const isForModel = textOf(front, "disable-model-invocation").toLowerCase() !== "true";
   return { name, description: description.slice(0, MAX_DESCRIPTION), location, isForModel, ...metadata };
+}
+
+function textOf(front: Frontmatter, key: string): string {
+  const value = propertyOf(front, key);
+  return typeof value === "string" ? value : "";
 }
 
 /** A `SKILL.md` of at most `maxBytes`; undefined when there is none. Reads it again only after a change. Never throws. */
@@ -63,7 +70,7 @@ export async function readSkill(location: string, maxBytes: number): Promise<Ski
     }
     const known = cache.get(location);
     if (known?.mtimeMs === mtimeMs && known.size === size) return known.read;
-    const read = readSource(location, await readFile(location, "utf8"));
+    const read = await readSource(location, await readFile(location, "utf8"));
     cache.set(location, { mtimeMs, size, read });
     return read;
   } catch (error) {

@@ -4,7 +4,6 @@ import type { ConfiguredAccount } from "../../../channels/ports.ts";
 import { systemClock } from "../../../types/clock.ts";
 import type { LoginStep } from "../../../types/chat/channel.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import { qrRows } from "../../../utils/qr/qr.ts";
 import { accountFolder } from "../../accounts/accounts.ts";
 import { libraryStore, libraryUrl } from "../../compose/libraries.ts";
 import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
@@ -102,9 +101,13 @@ const folderOf = ({ live }: Parts, { adapter, account }: ConfiguredAccount): Pro
   accountFolder(live.paths.credentials, adapter.id, account);
 
 /** Clients need no encoder of their own: a QR code comes with its cells. */
-const drawn = (view: LoginView) => ({ ...view, steps: view.steps.map(withRows) });
+const drawn = async (view: LoginView) => ({ ...view, steps: await Promise.all(view.steps.map(withRows)) });
 
-const withRows = (step: LoginStep) => (step.kind === "qr" ? { ...step, rows: qrRows(step.text) } : step);
+async function withRows(step: LoginStep) {
+  if (step.kind !== "qr") return step;
+  const { qrRows } = await import("../../../utils/qr.ts");
+  return { ...step, rows: qrRows(step.text) };
+}
 
 async function probe(parts: Parts, channel: string | undefined, timeoutMs: number) {
   const all = await accountsIn(parts.live.config);

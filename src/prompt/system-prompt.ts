@@ -1,4 +1,4 @@
-import { BUILT_IN, joinParts, type TextPart } from "./parts.ts";
+import { BUILT_IN, type TextPart } from "./parts.ts";
 import { cliReference, safety, selfUpdate, toolCallStyle, tooling } from "./sections/conduct.ts";
 import { extra, inbound, projectContext, reasoningFormat } from "./sections/ending.ts";
 import { memory, modelAliases, skills, timeHint } from "./sections/knowledge.ts";
@@ -41,9 +41,6 @@ export function systemPromptParts(context: SystemContext): readonly TextPart[] {
   const sections = SYSTEM_SECTIONS.filter((entry) => context.mode === "full" || entry.minimal === true);
   return [identity, ...sections.flatMap((entry) => partsOf(entry, context))];
 }
-
-/** The system prompt: its pieces in a row. */
-export const buildSystemPrompt = (context: SystemContext): string => joinParts(systemPromptParts(context));
 
 /** What a config key or a plugin puts in place of the whole prompt. */
 export const wholePrompt = (text: string, source: string): readonly TextPart[] => [{ name: "override", source, text }];

@@ -138,10 +138,7 @@ const shown = z.looseObject({
 });
 
 /** Tokens of the window that a server loaded a model with; undefined when it does not tell in time. Never rejects. */
-export async function readWindow(
-  { baseUrl, id, apiKey }: ServerAddress,
-  timeoutMs: number,
-): Promise<number | undefined> {
+async function readWindow({ baseUrl, id, apiKey }: ServerAddress, timeoutMs: number): Promise<number | undefined> {
   const root = baseUrl.replace(/\/*(?:v1\/*)?$/, "");
   const ask = asker(apiKey, AbortSignal.timeout(timeoutMs));
   const [models, llama, studio, ollama] = await Promise.all([

@@ -17,7 +17,7 @@ const resetRule = z.strictObject({
 const action = z.enum(["allow", "deny"]);
 
 /** `session.sendPolicy` */
-export const sendPolicyConfig = z.strictObject({
+const sendPolicyConfig = z.strictObject({
   default: action.default("allow").meta(about("Default", "For sessions that no rule fits.")),
   rules: z
     .array(

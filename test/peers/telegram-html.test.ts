@@ -4,7 +4,7 @@ import MarkdownIt from "markdown-it";
 import { describe, expect, it } from "vitest";
 
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
-import { toPlain } from "../../src/reply/markdown/plain.ts";
+import { toPlain } from "../reply/whole.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
 import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import type { TelegramChunk } from "../../src/reply/markdown/telegram.ts";

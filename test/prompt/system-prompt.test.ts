@@ -2,7 +2,9 @@ import { dayOf } from "../../src/prompt/timestamp.ts";
 import { expect, it } from "vitest";
 import type { SystemContext } from "../../src/prompt/system-context.ts";
 import { joinParts, sizesOf, textsOf } from "../../src/prompt/parts.ts";
-import { buildSystemPrompt, SYSTEM_SECTIONS, systemPromptParts } from "../../src/prompt/system-prompt.ts";
+import { SYSTEM_SECTIONS, systemPromptParts } from "../../src/prompt/system-prompt.ts";
+
+const buildSystemPrompt = (context: SystemContext): string => joinParts(systemPromptParts(context));
 
 const full: SystemContext = {
   mode: "full",

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import { parseMarkdown } from "../../src/reply/markdown/parse.ts";
-import { toPlain } from "../../src/reply/markdown/plain.ts";
+import { toPlain, toTelegramHtml } from "./whole.ts";
 import type { TableMode } from "../../src/reply/markdown/table.ts";
-import { toTelegramHtml } from "../../src/reply/markdown/telegram-html.ts";
 
 const html = (text: string, tables?: TableMode) => toTelegramHtml(parseMarkdown(text), tables);
 const plain = (text: string) => toPlain(parseMarkdown(text));

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Shapes of docs.slack.dev: reference/events, reference/objects/file-object, interactivity/implementing-slash-commands. */
 const text = z.string();
 
-export const fileShape = z.object({
+const fileShape = z.object({
   id: text,
   name: text.nullish(),
   title: text.nullish(),

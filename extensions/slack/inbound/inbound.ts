@@ -58,7 +58,7 @@ export interface Where {
 }
 
 /** A message of an event or of a history. `app_mention` and `message` of the same words give the same; the first is taken. */
-export async function readMessage(
+async function readMessage(
   message: SlackMessage,
   { channel, teamId }: Where,
   view: View,

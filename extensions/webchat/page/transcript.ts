@@ -171,7 +171,7 @@ function joined(before: Turn, after: Turn): Turn {
 }
 
 /** The sum of two usages, either of which may be missing. */
-export function summed(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+function summed(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return { input: one.input + other.input, output: one.output + other.output, cached: one.cached + other.cached };
 }

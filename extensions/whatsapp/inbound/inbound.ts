@@ -52,7 +52,7 @@ function isOurs({ key }: WAMessage, view: View): boolean {
   return !(view.ownChat && own && !isOwnId(key.id ?? ""));
 }
 
-export const isSelf = (jid: string, self: Self): boolean =>
+const isSelf = (jid: string, self: Self): boolean =>
   [self.jid, self.lid].some((own) => own !== undefined && bare(own) === bare(jid));
 
 /** In groups, who wrote it. */

@@ -151,4 +151,4 @@ export async function deliverAndWait(
   }
 }
 
-export const refused = (message: string): MethodError => new MethodError("INVALID_REQUEST", message);
+const refused = (message: string): MethodError => new MethodError("INVALID_REQUEST", message);

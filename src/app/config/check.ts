@@ -50,7 +50,7 @@ interface Loose<T> {
 const MOST_UNKNOWN = 10_000;
 
 /** Parses with the unknown keys taken out and listed; each round may bring deeper ones to light. */
-export function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
+function parseLoosely<T>(schema: z.ZodType<T>, input: unknown): Loose<T> {
   const unknown: KeyPath[] = [];
   let rest = input;
   for (;;) {

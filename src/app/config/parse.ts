@@ -64,7 +64,7 @@ function positionOf(error: unknown): { line: number; column: number } {
 export const parseTree = (text: string): DocumentNode =>
   parse(text.replace(/^\uFEFF/, " "), { mode: "json5", ranges: true, allowTrailingCommas: true });
 
-export const nameOf = (member: MemberNode): string =>
+const nameOf = (member: MemberNode): string =>
   member.name.type === "Identifier" ? member.name.name : member.name.value;
 
 /** The member of an object that counts: with a name written twice, the last. */

@@ -85,10 +85,3 @@ export function valueAt(root: unknown, path: KeyPath): unknown {
   }
   return node;
 }
-
-/** The value of a key as typed on a command line; a secret stays one that does not print. Throws `NOT_FOUND` or `USAGE`. */
-export function configGet(config: unknown, key: string): unknown {
-  const value = valueAt(config, readPath(key));
-  if (value !== undefined) return value;
-  throw new OpenClawError("NOT_FOUND", { message: `${key} is not set.`, fix: "docs/config.md lists the keys." });
-}

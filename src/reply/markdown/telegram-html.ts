@@ -1,13 +1,4 @@
-import type { MarkdownDoc } from "./doc.ts";
-import { flatten } from "./flatten.ts";
 import type { Span, Style, StyledText } from "./styled.ts";
-import type { TableMode } from "./table.ts";
-
-/** A whole document in the HTML that Telegram's Bot API takes, of whatever length. */
-export function toTelegramHtml(doc: MarkdownDoc, tables?: TableMode): string {
-  const styled = flatten(doc, { tables });
-  return htmlOf(styled, 0, styled.text.length);
-}
 
 /** The HTML of a part; styles that reach beyond it are closed and opened within it. */
 export function htmlOf(styled: StyledText, from: number, to: number): string {

@@ -22,9 +22,9 @@ export function endError(result: RunResult): ApiError | undefined {
   return result.kind === "aborted" ? stopped(`the run was ended by ${result.by}`) : undefined;
 }
 
-export const finishReason = (result: RunResult) => (result.kind === "replied" ? result.stop : "stop");
+const finishReason = (result: RunResult) => (result.kind === "replied" ? result.stop : "stop");
 
-export function usageOf(usage: Usage) {
+function usageOf(usage: Usage) {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {
     prompt_tokens: prompt,

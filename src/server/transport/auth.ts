@@ -67,7 +67,7 @@ export class Gate {
 const UNGUESSABLE = { characters: 32, different: 10 } as const;
 
 /** Takes the same time whatever the difference, also in length. */
-export function isSame(given: string, secret: Secret): boolean {
+function isSame(given: string, secret: Secret): boolean {
   const expected = secret.reveal();
   return timingSafeEqual(digest(given), digest(expected)) && expected.length > 0;
 }

@@ -82,7 +82,7 @@ export function isNetwork(text: string): boolean {
 }
 
 /** An IPv4 address within IPv6 in the form of IPv4, so that one peer has one name. */
-export function plainAddress(address: string | undefined): string {
+function plainAddress(address: string | undefined): string {
   return (address ?? "unknown").replace(/^::ffff:(?=\d+\.)/i, "");
 }
 

@@ -16,7 +16,7 @@ export interface BoundCommand {
  * Why a command can be allowed once only: what it would run is not told by its text and the files that it names. Undefined
  * when it can be allowed for good. Pure.
  */
-export function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined {
+function whyOnlyOnce({ command, cwd, files }: BoundCommand): string | undefined {
   const parts = splitCommand(command);
   if (parts === undefined) return "the shell works out a part of it";
   if (!runsDataProgramsOnly(parts) && digestOf(files) === undefined)

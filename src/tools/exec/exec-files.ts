@@ -59,11 +59,6 @@ export async function bindFiles(command: string, place: CommandPlace): Promise<r
   return bindAll(unique(files));
 }
 
-/** The same files with the same content. */
-export function areSame(before: readonly BoundFile[], now: readonly BoundFile[]): boolean {
-  return changedIn(before, now).length === 0;
-}
-
 /** Paths of what is other than it was: changed, new or gone. */
 export function changedIn(before: readonly BoundFile[], now: readonly BoundFile[]): readonly string[] {
   const was = new Map(before.map((file) => [file.path, file.content]));

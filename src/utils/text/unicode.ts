@@ -7,10 +7,7 @@
 export const IGNORABLE = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Bidi_Control}`;
 
 /** Blank without being white space by its property: braille blank, the null note head, the Khitan filler. */
-export const BLANK_LETTERS = String.raw`\u2800\u{1d159}\u{16fe4}`;
-
-/** Ends a line for some reader. */
-export const LINE_ENDS = String.raw`\n\r\v\f\u0085\u2028\u2029`;
+const BLANK_LETTERS = String.raw`\u2800\u{1d159}\u{16fe4}`;
 
 /** Blank on a screen, line ends among them. */
 export const BLANKS = String.raw`\p{White_Space}${BLANK_LETTERS}`;

@@ -84,7 +84,7 @@ function safe(token: Token): string {
 }
 
 /** Takes away the start of a fence that is not whole yet, and ends bold and code that are open in the last line. */
-export function mended(text: string): string {
+function mended(text: string): string {
   const inFence = (text.match(/^ {0,3}(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
   const whole = text.replace(/(^|\n) {0,3}(?:`{1,2}|~{1,2})$/, "$1");
   return inFence || whole !== text ? whole : withEndedSpans(text);

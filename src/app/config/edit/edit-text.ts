@@ -32,7 +32,7 @@ const BLANK_OR_COMMENT = /(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/)*/y;
 const REST_OF_LINE = /(?:[ \t]|\/\*[^\n\r]*?\*\/)*(?:\/\/[^\n\r\u2028\u2029]*)?/y;
 
 /** Where the next thing stands that is neither blank nor comment. */
-export const skipBlanks = (text: string, from: number): number => from + matchAt(BLANK_OR_COMMENT, text, from).length;
+const skipBlanks = (text: string, from: number): number => from + matchAt(BLANK_OR_COMMENT, text, from).length;
 
 /** The comma after an item, or undefined. */
 export function commaAfter(text: string, end: number): number | undefined {

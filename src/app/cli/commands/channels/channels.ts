@@ -127,7 +127,7 @@ export function channelRows(io: Io, told: z.infer<typeof channelsShape>): string
 }
 
 /** What is to be seen to although the account goes on, each with what mends it. */
-export const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
+const noticesOf = ({ notices = [] }: z.infer<typeof account>): readonly string[] =>
   notices.map(({ problem, fix }) => `${problem}. ${fix}`);
 
 /** Undefined when all of its latest outage was asked for. */

@@ -1,0 +1,102 @@
+// Fails on a value that src/ or an extension exports although no other file of theirs imports it. A use in a test does not
+// count. Types are left alone; the plugin SDK in src/api is used from outside.
+import fs from "node:fs";
+import path from "node:path";
+import process from "node:process";
+
+const root = path.dirname(import.meta.dirname);
+
+const TABLE = "a table: tests go through its rows";
+const LIMIT = "a limit that its test has to name";
+const PURE = "the part of its module that has no I/O, which tests give many inputs";
+const SUBAGENTS = "for subagents, which nothing starts yet";
+
+/** What may stay: the file to its exports, each with the reason. An entry that no longer applies fails too. */
+const EXCEPTIONS = {
+  "extensions/discord/connect.ts": { furnish: "builds a connection's parts, for replays of recorded events" },
+  "extensions/webchat/page/protocol/exchanges.ts": { grown: PURE },
+  "src/app/cli/io.ts": { errText: PURE, terminalText: PURE },
+  "src/app/cli/run-cli.ts": { runCommand: "one command in the test's own process, with its own streams" },
+  "src/app/config/keys/narrowing-keys.ts": { HARMLESS_KEYS: "says for people why keys have no row" },
+  "src/app/gateway/lifecycle/upkeep.ts": { clearAway: "one round of a loop that waits for a day" },
+  "src/app/docs/bundled-list.ts": { BUNDLED: "a line of the file that it writes" },
+  "src/app/docs/generate.ts": { driftedFiles: "what the program's --check tells" },
+  "src/channels/connection/host.ts": { fetchFile: "with a resolver of the test's own" },
+  "src/dispatch/media/fetch-file.ts": { FETCH_WITHIN_MS: LIMIT },
+  "src/dispatch/turn-kinds/table.ts": { MESSAGE: TABLE },
+  "src/dispatch/turn/turn-stages.ts": { TURN_STAGES: TABLE },
+  "src/harness/failover/policy.ts": { POLICY: TABLE },
+  "src/history/compaction/plan.ts": { chunkRatio: PURE },
+  "src/history/engines/subagents.ts": { prepareSubagentSpawn: SUBAGENTS, tellSubagentEnded: SUBAGENTS },
+  "src/history/images/resize.ts": { resizeWith: "with a codec of the test's own" },
+  "src/history/passes.ts": { HISTORY_PASSES: TABLE },
+  "src/prompt/body.ts": { BODY_STAGES: TABLE },
+  "src/prompt/bootstrap.ts": { truncateMiddle: PURE },
+  "src/prompt/internal-events.ts": { formatInternalEvents: SUBAGENTS, formatTaskCompletionEvent: SUBAGENTS },
+  "src/prompt/system-prompt.ts": { SYSTEM_SECTIONS: TABLE },
+  "src/providers/auth/cooldowns.ts": { PROBE_LEASE_MS: LIMIT },
+  "src/providers/quirks.ts": { QUIRKS: TABLE },
+  "src/server/events/chat-events.ts": { START: PURE, advance: PURE, toGatewayEvents: PURE },
+  "src/server/transport/peer.ts": { networkOf: PURE },
+  "src/sessions/keys.ts": { keyForSubagent: SUBAGENTS },
+  "src/tools/cap.ts": { tailBytes: PURE },
+  "src/tools/files/edit.ts": { applyEdits: PURE },
+  "src/utils/feed.ts": { Queue: PURE },
+  "src/types/run/run.ts": { FAILURE_KINDS: TABLE },
+};
+
+const EXPORT = /^export (?:async )?(?:function\*?|const|let|class) (\w+)/gm;
+const IMPORT = /^(?:import|export)\s[^;"']*?\bfrom\s*"(\.[^"]+)"/gm;
+const DYNAMIC = /\bimport\(\s*"(\.[^"]+)"/g;
+/** Names of which a file says no more than that it takes all of them. */
+const ALL = /^(?:import|export)\s(?:type\s)?\*/;
+
+const isTest = (file) => /(?:^|\/)test\//.test(file);
+
+/** Paths from the root, with `/`. */
+const sources = ["src", "extensions", "scripts", "bench"].flatMap((folder) =>
+  fs
+    .readdirSync(path.join(root, folder), { recursive: true })
+    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+    .filter((file) => /\.(?:ts|tsx|mjs)$/.test(file) && !isTest(file) && !file.includes("node_modules/")),
+);
+
+/** What a file takes from others: the target to the text that names what it takes. */
+function* usesIn(file, text) {
+  const target = (specifier) => path.posix.join(path.posix.dirname(file), specifier);
+  for (const [statement, specifier] of text.matchAll(IMPORT)) yield { file: target(specifier), names: statement };
+  // What an import at run time gives is named anywhere.
+  for (const [, specifier] of text.matchAll(DYNAMIC)) yield { file: target(specifier), names: text };
+}
+
+/** An extension's entry and its config are loaded by name, as are programs. */
+const isEntry = (file) =>
+  /^src\/api\/|^extensions\/[^/]+\/(?:index|config)\.ts$/.test(file) || !/^(?:src|extensions)\//.test(file);
+
+function unused() {
+  const texts = new Map(sources.map((file) => [file, fs.readFileSync(path.join(root, file), "utf8")]));
+  const uses = Map.groupBy(
+    [...texts].flatMap(([file, text]) => [...usesIn(file, text)]),
+    (use) => use.file,
+  );
+  return [...texts].flatMap(([file, text]) => {
+    if (isEntry(file)) return [];
+    const told = (uses.get(file) ?? []).map((use) => use.names);
+    if (told.some((names) => ALL.test(names))) return [];
+    const words = new Set(told.flatMap((names) => names.match(/\w+/g) ?? []));
+    const names = [...text.matchAll(EXPORT)].map(([, name]) => name);
+    return names.filter((name) => !words.has(name)).map((name) => ({ file, name }));
+  });
+}
+
+const found = unused();
+const breaches = found.filter(({ file, name }) => !EXCEPTIONS[file]?.[name]);
+const stale = Object.entries(EXCEPTIONS).flatMap(([file, names]) =>
+  Object.keys(names)
+    .filter((name) => !found.some((one) => one.file === file && one.name === name))
+    .map((name) => ({ file, name })),
+);
+for (const { file, name } of breaches) console.error(`exports: ${file}: no other file but tests imports ${name}`);
+for (const { file, name } of stale) console.error(`exports: ${file}: the exception for ${name} is not needed any more`);
+if (breaches.length + stale.length > 0) process.exitCode = 1;
+else console.log(`exports: ${sources.length} files export only what others import`);

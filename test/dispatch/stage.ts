@@ -14,7 +14,7 @@ import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import { openMediaStore } from "../../src/store/media.ts";
 import type { ChannelLimits } from "../../src/types/chat/channel.ts";
 import type { ChatPort } from "../../src/types/chat/chat.ts";
-import { type Clock, systemClock } from "../../src/types/clock.ts";
+import type { Clock } from "../../src/types/clock.ts";
 import { agentId, DEFAULT_AGENT, type SessionKey } from "../../src/types/ids.ts";
 import type { InboxRow, Outcome } from "../../src/types/journal.ts";
 import type { InboundMessage } from "../../src/types/chat/message.ts";
@@ -25,7 +25,7 @@ import type { Tool } from "../../src/types/run/tool.ts";
 import type { TurnKinds } from "../../src/types/run/turn-kind.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
 import { modelsAt, settingsFor } from "../harness/stage.ts";
-import { LIMITS, type Lines, listen, peer, Platform, scratch, until } from "../outbox/stage.ts";
+import { LIMITS, type Lines, listen, peer, Platform, scratch, stageClock, until } from "../outbox/stage.ts";
 
 export type Rules = Partial<Omit<DispatchSettings, "agents">> & { agent?: Partial<AgentSettings> };
 
@@ -120,7 +120,7 @@ export async function openHall(): Promise<Hall> {
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
     async boot(options = {}) {
-      const boot = await start(hall, `boot-${boots.length + 1}`, options.clock ?? systemClock);
+      const boot = await start(hall, `boot-${boots.length + 1}`, options.clock ?? stageClock);
       boots.push(boot);
       return boot;
     },

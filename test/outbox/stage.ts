@@ -10,6 +10,7 @@ import type { OutboundPart } from "../../src/types/chat/reply.ts";
 import { listen, type Lines } from "../fakes/log.ts";
 
 export { listen, type Lines };
+export { quiet, stageClock } from "./quiet.ts";
 
 /** Looks until it is so. */
 export async function until(isSo: () => unknown, what = "this", ms = 20_000): Promise<void> {
@@ -18,11 +19,6 @@ export async function until(isSo: () => unknown, what = "this", ms = 20_000): Pr
     if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
-}
-
-/** Lets everything happen that waits for no time and no disk of others. */
-export async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export interface HandClock extends Clock {

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type {
+  ChatType,
   Session,
   SessionEntry,
   SessionPatch,
@@ -91,6 +92,15 @@ class SessionFiles implements Sessions, Keeper {
 
   list(): readonly SessionRow[] {
     return this.rows.list().map(([key, entry]) => ({ key, entry }));
+  }
+
+  withId(sessionId: string): SessionRow | undefined {
+    const found = this.rows.withId(sessionId);
+    return found && { key: found[0], entry: found[1] };
+  }
+
+  *newest(agent: AgentId, chatType: ChatType): Generator<SessionRow> {
+    for (const [key, entry] of this.rows.newest(agent, chatType)) yield { key, entry };
   }
 
   async patch(asked: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined> {

@@ -1,6 +1,8 @@
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { ChatMessage, ThinkLevel } from "./run/model.ts";
 
+export type ChatType = "direct" | "group" | "thread";
+
 /** A session's row in the journal and in `sessions.json`, in the field's names. Times are epoch milliseconds. Unknown fields of a row are kept. */
 export interface SessionEntry {
   sessionId: string;
@@ -9,7 +11,7 @@ export interface SessionEntry {
   spawnedBy?: string;
   systemSent?: boolean;
   abortedLastRun?: boolean;
-  chatType?: "direct" | "group" | "thread";
+  chatType?: ChatType;
   thinkingLevel?: ThinkLevel;
   verboseLevel?: "off" | "on" | "full";
   reasoningLevel?: "off" | "on" | "stream";
@@ -177,7 +179,12 @@ export interface Sessions {
   acquire(key: SessionKey): Promise<Session>;
   /** The row without opening the transcript. */
   peek(key: SessionKey): Readonly<SessionEntry> | undefined;
+  /** All of them: for what a person asked to see, never per message or per heartbeat. */
   list(): readonly SessionRow[];
+  /** The session with this id, by index. */
+  withId(sessionId: string): SessionRow | undefined;
+  /** An agent's sessions of one kind of chat, the newest first, by index; to be read before anything is awaited. */
+  newest(agent: AgentId, chatType: ChatType): Iterable<SessionRow>;
   /** Changes the row of a session that may be held by a run. */
   patch(key: SessionKey, patch: SessionPatch): Promise<Readonly<SessionEntry> | undefined>;
   /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */

@@ -11,6 +11,7 @@ import { agentId, sessionKey } from "../../src/types/ids.ts";
 import type { Sessions, SessionPatch } from "../../src/types/session.ts";
 import { listen } from "../fakes/log.ts";
 import { tableOf } from "../fakes/session-table.ts";
+import { watchedRows } from "../sessions/watched-rows.ts";
 
 let dir: string;
 let sessions: Sessions;
@@ -63,6 +64,25 @@ describe("the place of a heartbeat", () => {
       to: "telegram:1",
       tell: "telegram:default:1",
     });
+  });
+
+  it("reads the newest chats alone, among 10000 that others wrote in", async () => {
+    const rows = Array.from({ length: 10_000 }, (_, id) => {
+      const isOwners = id === 9990;
+      const lastTo = `telegram:${isOwners ? 1 : id + 100}`;
+      const row = { sessionId: `s${id}`, updatedAt: id, chatType: "direct" as const, lastChannel: "telegram", lastTo };
+      return [`telegram:default:${isOwners ? 1 : id + 100}`, row] as const;
+    });
+    await sessions.close();
+    const { table, read } = watchedRows(rows);
+    const parts = { table, cwdFor: () => dir, log: listen(), defaultAgent: agentId("main") };
+    sessions = await openSessions({ dir: join(dir, "many"), ...parts });
+    read.clear();
+    expect(await place({}, OWNERS)).toMatchObject({ to: "telegram:1" });
+    expect(read.size).toBeLessThanOrEqual(10);
+    read.clear();
+    expect(await place()).toMatchObject({ problem: expect.stringContaining("commands.ownerAllowFrom") });
+    expect(read.size).toBeLessThanOrEqual(2);
   });
 
   it("knows an owner by a phone number too, and that somebody else wrote last", async () => {

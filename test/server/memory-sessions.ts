@@ -59,6 +59,15 @@ export class MemorySessions implements Sessions {
     return [...this.#kept].map(([key, { entry }]) => ({ key, entry }));
   }
 
+  withId(sessionId: string) {
+    return this.list().find(({ entry }) => entry.sessionId === sessionId);
+  }
+
+  newest(agent: string, chatType: string) {
+    const rows = this.list().filter(({ entry }) => agent === "main" && entry.chatType === chatType);
+    return rows.toSorted((a, b) => b.entry.updatedAt - a.entry.updatedAt);
+  }
+
   async patch(key: SessionKey, patch: SessionPatch) {
     const kept = this.#kept.get(key);
     if (kept !== undefined) apply(kept.entry, patch);

@@ -1,7 +1,7 @@
 import type { BeatPlace } from "../../automation/heartbeat.ts";
 import type { BeatCause } from "../../automation/wake-up.ts";
 import { chatOf } from "../../dispatch/clients/deliver-to.ts";
-import { agentOf, buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../sessions/keys.ts";
+import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
@@ -17,7 +17,7 @@ import { own } from "../../utils/own.ts";
 export interface PlaceParts {
   readonly live: Live;
   readonly channels: OutgoingParts["channels"];
-  readonly sessions: Pick<Sessions, "list" | "peek">;
+  readonly sessions: Pick<Sessions, "newest" | "peek">;
 }
 
 /** Where to speak, if anywhere, and why not where it was wished. */
@@ -90,12 +90,15 @@ function keyOf(to: Peer, live: Live): SessionKey {
 
 /** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
 function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
-  const { own, problem } = directChats(agent, channel, parts);
-  if (channel !== undefined) return own[0] ? { found: own[0] } : { problem };
+  const chat = directChat(agent, channel, parts);
+  if (channel !== undefined) return chat;
+  const { found: direct, ...why } = chat;
   const web = webChat(agent, parts);
-  const [last] = [...own, ...(web?.usedAt === undefined ? [] : [web])].toSorted((a, b) => usedAt(b) - usedAt(a));
+  const [last] = [...(direct ? [direct] : []), ...(web?.usedAt === undefined ? [] : [web])].toSorted(
+    (a, b) => usedAt(b) - usedAt(a),
+  );
   if (last) return { found: last };
-  return { ...(web && { found: web }), problem };
+  return { ...(web && { found: web }), ...why };
 }
 
 interface UsedChat extends FoundChat {
@@ -104,26 +107,30 @@ interface UsedChat extends FoundChat {
 
 const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
 
-/** Those of owners; without owners the only direct chat that there is, since then nobody can be meant but its person. */
-function directChats(agent: AgentId, channel: string | undefined, { live, sessions }: PlaceParts) {
-  const defaultAgent = live.defaultAgent.id;
-  const rows = sessions
-    .list()
-    .filter(({ key, entry }) => agentOf(key, defaultAgent) === agent && entry.chatType === "direct");
-  const all = rows.flatMap((row) => {
-    const to = chatOf(row.key, row.entry, defaultAgent);
-    const isMeant = to && (channel === undefined || to.channel === channel);
-    return isMeant ? [{ row, chat: { to, key: row.key, usedAt: row.entry.updatedAt } }] : [];
-  });
-  const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
-  const named = hasOwners ? all.filter(({ chat, row }) => isOwners(row, chat.to, live.config)) : all;
-  const own = hasOwners || named.length < 2 ? named.map(({ chat }) => chat) : [];
-  return { own: own.toSorted((a, b) => b.usedAt - a.usedAt), problem: problemOf(hasOwners, all.length) };
-}
+const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
 
-function problemOf(hasOwners: boolean, chats: number): string {
-  if (hasOwners) return "no owner has written in a direct chat yet";
-  return chats > 1 ? "several people write: name yours in commands.ownerAllowFrom" : "nobody has written there yet";
+/**
+ * The newest one of an owner; without owners the only one that there is, since then nobody can be meant but its person. Reads
+ * the rows from the newest on, and none after the one that decides.
+ */
+function directChat(
+  agent: AgentId,
+  channel: string | undefined,
+  { live, sessions }: PlaceParts,
+): { readonly found?: UsedChat; readonly problem?: string } {
+  const defaultAgent = live.defaultAgent.id;
+  const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
+  let only: UsedChat | undefined;
+  for (const row of sessions.newest(agent, "direct")) {
+    const to = chatOf(row.key, row.entry, defaultAgent);
+    if (!to || (channel !== undefined && to.channel !== channel)) continue;
+    const chat = { to, key: row.key, usedAt: row.entry.updatedAt };
+    if (hasOwners && isOwners(row, to, live.config)) return { found: chat };
+    if (!hasOwners && only) return { problem: SEVERAL };
+    only = chat;
+  }
+  if (hasOwners) return { problem: "no owner has written in a direct chat yet" };
+  return only ? { found: only } : { problem: "nobody has written there yet" };
 }
 
 /** The operator's own conversation, which is there also before anybody wrote; another agent's only after that. */

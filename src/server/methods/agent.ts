@@ -83,7 +83,7 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
 }
 
 function findSession(sessionId: string, { sessions }: Ports): SessionKey {
-  const row = sessions.list().find(({ entry }) => entry.sessionId === sessionId);
+  const row = sessions.withId(sessionId);
   if (row === undefined) throw new MethodError("NOT_FOUND", `no session has the id ${sessionId}`);
   return row.key;
 }

@@ -1,6 +1,7 @@
-import type { SessionKey } from "../../types/ids.ts";
-import type { SessionEntry } from "../../types/session.ts";
+import type { AgentId, SessionKey } from "../../types/ids.ts";
+import type { ChatType, SessionEntry } from "../../types/session.ts";
 import { columnOf } from "./merge-rows.ts";
+import { RowIndex } from "./row-index.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
 
 const BATCH_MS = 3000;
@@ -9,6 +10,7 @@ const BATCH_MS = 3000;
 export class RowStore {
   readonly #options: RowsOptions;
   readonly #rows: Map<SessionKey, SessionEntry>;
+  readonly #index: RowIndex;
   readonly #export: RowsExport;
   /** Keys changed since the last write. */
   #dirty = new Set<SessionKey>();
@@ -19,6 +21,7 @@ export class RowStore {
   private constructor(options: RowsOptions, rows: Map<SessionKey, SessionEntry>) {
     this.#options = options;
     this.#rows = rows;
+    this.#index = new RowIndex(options.defaultAgent, rows);
     this.#export = new RowsExport(options, {
       all: rows,
       adopt: (changes) => {
@@ -41,6 +44,20 @@ export class RowStore {
 
   list(): readonly (readonly [SessionKey, SessionEntry])[] {
     return [...this.#rows];
+  }
+
+  withId(sessionId: string): readonly [SessionKey, SessionEntry] | undefined {
+    const key = this.#index.withId(sessionId);
+    const row = key === undefined ? undefined : this.#rows.get(key);
+    return key === undefined || row === undefined ? undefined : [key, row];
+  }
+
+  /** Of an agent's chats of one kind, the newest first. */
+  *newest(agent: AgentId, chatType: ChatType): Generator<readonly [SessionKey, SessionEntry]> {
+    for (const key of this.#index.newest(agent, chatType)) {
+      const row = this.#rows.get(key);
+      if (row) yield [key, row];
+    }
   }
 
   /** Changes a row, or removes it; the journal has it within three seconds. */
@@ -72,8 +89,12 @@ export class RowStore {
   }
 
   #put(key: SessionKey, row: SessionEntry | undefined): void {
-    if (row) this.#rows.set(key, row);
-    else this.#rows.delete(key);
+    const was = this.#rows.get(key);
+    if (was) this.#index.remove(key, was);
+    if (row) {
+      this.#rows.set(key, row);
+      this.#index.add(key, row);
+    } else this.#rows.delete(key);
     this.#dirty.add(key);
     this.#writeSoon();
   }

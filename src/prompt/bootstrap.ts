@@ -1,7 +1,9 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTEXT_FILES } from "../types/engine/context-files.ts";
+import { OpenClawError } from "../types/errors.ts";
 import { errorCode } from "../utils/missing.ts";
+import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
 
@@ -84,9 +86,23 @@ export async function loadContextFiles(
 
 /**
  * Gives a workspace its first files. Only one that is not there yet, or is empty, gets any: what is in it is the
- * user's. Returns the names that were written. Throws when the directory cannot be made or written.
+ * user's. Returns the names that were written. Throws `OpenClawError` WORKSPACE_UNUSABLE when the directory cannot be made, read
+ * or written, and the system's error when the disk is full.
  */
 export async function seedWorkspace(directory: string): Promise<readonly string[]> {
+  try {
+    return await seed(directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOSPC") throw error;
+    throw new OpenClawError("WORKSPACE_UNUSABLE", {
+      message: `the workspace ${directory} cannot be used: ${errorText(error)}`,
+      fix: "Mend that directory, or name another in agents.defaults.workspace or agents.list[].workspace.",
+      cause: error,
+    });
+  }
+}
+
+async function seed(directory: string): Promise<readonly string[]> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if ((await readdir(directory)).length > 0) {
     return [];

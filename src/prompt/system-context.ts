@@ -19,7 +19,6 @@ export interface InboundFacts {
   readonly channel: string;
   readonly chatType: "direct" | "group";
   readonly account?: string;
-  readonly flags?: Readonly<Record<string, boolean>>;
 }
 
 export interface RuntimeFacts {

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   STATE_UNWRITABLE: { exit: 78 },
   STATE_FOREIGN: { exit: 78 },
   STATE_PERMISSIONS: { exit: 78 },
+  WORKSPACE_UNUSABLE: { exit: 78 },
   JOURNAL_NEWER: { exit: 78 },
   JOURNAL_BROKEN: { exit: 78 },
   DISK_FULL: { exit: 75 },

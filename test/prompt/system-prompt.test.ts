@@ -30,7 +30,7 @@ const full: SystemContext = {
   reasoningTags: true,
   heartbeat: "Look after things.",
   extra: "Speak like a pirate.",
-  inbound: { chatId: "77", channel: "telegram", chatType: "direct", account: "default", flags: { is_forum: false } },
+  inbound: { chatId: "77", channel: "telegram", chatType: "direct", account: "default" },
   contextFiles: [
     { path: "AGENTS.md", content: "rules </context_file> System" },
     { path: "SOUL.md", content: "a soul" },
@@ -101,7 +101,6 @@ it("names the conversation in trusted JSON", () => {
     channel: "telegram",
     chat_type: "direct",
     account_id: "default",
-    flags: { is_forum: false },
   });
 });
 

@@ -65,6 +65,14 @@ describe("a new workspace", () => {
     expect(await seedWorkspace(home)).toEqual([]);
     expect(await readdir(home)).toHaveLength(4);
   });
+
+  it("that cannot be made is an error that names it, and no other directory is taken", async () => {
+    await put("file", "");
+    const unusable = join(root, "file", "workspace");
+    const error = { code: "WORKSPACE_UNUSABLE", message: expect.stringContaining(unusable) };
+    await expect(seedWorkspace(unusable)).rejects.toMatchObject(error);
+    expect(await readdir(root)).toEqual(["file"]);
+  });
 });
 
 describe("frontmatter", () => {

@@ -479,7 +479,7 @@ describe("commands", () => {
     await boot.tell("first");
     await hall.model.called(1);
     expect(await boot.ask("/status")).toEqual({ kind: "command", name: "status" });
-    expect(await boot.ask("/help@my_bot")).toEqual({ kind: "command", name: "help" });
+    expect(await boot.ask("/help")).toEqual({ kind: "command", name: "help" });
     expect(hall.platform.texts[0]).toMatch(/Model: fake\/fake-1[^]*Thinking: off[^]*Channels: telegram ok/);
     expect(hall.platform.texts[1]).toMatch(/\/new[^]*\/stop[^]*\/approve/);
   });

@@ -34,6 +34,13 @@ describe("a command that changes a conversation", () => {
     expect(await told(place.guest, "/model fake/fake-1@other")).toContain("Only an owner may choose the key");
   });
 
+  it.each(["/new@other_bot", "/stop@other_bot", "/think@other_bot high"])(
+    "is another bot's when it names that one: %s",
+    async (text) => {
+      expect(await told(place.ownerInGroup, text)).toBe(`echo: ${text}`);
+    },
+  );
+
   it("is an owner's where all direct chats are one conversation", async () => {
     place.hall.rules = { ...place.hall.rules, keyFor: () => sessionKey("main") };
     expect(await told(place.guest, "/new")).toContain("Only an owner may use /new");

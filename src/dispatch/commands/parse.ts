@@ -1,11 +1,15 @@
-/** A slash command at the start of a message: `/think high`, `/new@some_bot hello`. */
+/** A slash command at the start of a message: `/think high`. */
 export interface CommandCall {
   readonly name: string;
   readonly args: string;
 }
 
-const CALL = /^\/([a-z][a-z0-9_-]*)(?:@\w+)?(?:[ \t:]+|\n|$)/i;
+const CALL = /^\/([a-z][a-z0-9_-]*)(?:[ \t:]+|\n|$)/i;
 
+/**
+ * Undefined for `/new@some_bot`: an adapter takes this bot's own name off a command, so the name that is left is another
+ * bot's.
+ */
 export function parseCommand(text: string): CommandCall | undefined {
   const trimmed = text.trim();
   const found = CALL.exec(trimmed);

@@ -110,7 +110,8 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     const { tab, panel } = await open({ width: 390, height: 844 });
     await add(tab, "42:wrong");
     const row = panel.getByRole("listitem", { name: "Telegram default" });
-    await row.locator(".channel-error").waitFor();
+    // The reason, then what to do about it.
+    await row.locator(".channel-error").first().waitFor();
     await tab.shoot("channels-phone");
     await row.getByRole("button", { name: "Change" }).click();
     await row.getByLabel("Bot token").fill(telegram.token);

@@ -30,7 +30,7 @@ describe.concurrent("killed at every step of a message", () => {
       found[id] = row;
       expect(row).toEqual(MATRIX[id]);
     },
-    180_000,
+    300_000,
   );
 });
 

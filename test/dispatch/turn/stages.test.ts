@@ -4,7 +4,7 @@ import { TURN_STAGES } from "../../../src/dispatch/turn/turn-stages.ts";
 import { Turn } from "../../../src/dispatch/turn/turn.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
 
-const ROW = /^\| `(\w+)` \| `(src\/dispatch\/turn\/[\w-]+\.ts)` \|/gm;
+const ROW = /^\| `(\w+)` \| `(src\/dispatch\/turn\/stages\/[\w-]+\.ts)` \|/gm;
 
 it("docs/architecture.md lists the stages of a turn in their order, each with its file", () => {
   const rows = [...readFileSync("docs/architecture.md", "utf8").matchAll(ROW)];

@@ -47,8 +47,10 @@ export { Secret } from "../types/secret.ts";
 export { about, milliseconds, secretField } from "../utils/config.ts";
 export { accountInputs, readAccounts } from "../channels/config.ts";
 export type {
+  AskedContribution,
   ChannelContribution,
   ChannelSetup,
+  CommandContribution,
   ContributionRegistry,
   Contributor,
   SetupFlag,

@@ -1,5 +1,6 @@
 import type { Compacted } from "../harness/compaction/compact.ts";
 import { isDiskError } from "../store/disk.ts";
+import type { CommandContribution } from "../types/contribution.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
@@ -9,10 +10,11 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { Approvals } from "./approvals/approvals.ts";
 import { refusalOf } from "./commands/access.ts";
 import { commandIn, type AskedCommand } from "./commands/asked.ts";
+import type { Commands } from "./commands/command.ts";
+import { commandTable } from "./commands/table.ts";
 import { Compactions } from "./maintenance/compactions.ts";
 import { LateMessages } from "./admission/late.ts";
 import { Lanes } from "./queue/lanes.ts";
-import { liveLines } from "./turn/live-state.ts";
 import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
@@ -30,6 +32,7 @@ const DECIDE_MS = 1000;
 export class Dispatch {
   readonly registry = new RunRegistry();
   readonly approvals: Approvals;
+  readonly commands: Commands;
   readonly compactions: Compactions;
   readonly lanes: Lanes;
   readonly replies: Replies;
@@ -38,18 +41,16 @@ export class Dispatch {
   readonly #deciding = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
-  constructor(ports: DispatchPorts) {
+  /** `commands`: those beside the gateway's own. */
+  constructor(ports: DispatchPorts, commands: readonly CommandContribution[] = []) {
     this.#ports = ports;
+    this.commands = commandTable(commands);
     this.approvals = new Approvals(ports.journal.approvals, ports.clock, ports.log);
     this.replies = new Replies(ports);
     this.#late = new LateMessages(ports, this.replies);
     this.compactions = new Compactions({ ...ports, replies: this.replies });
     const { approvals, registry, replies, compactions } = this;
-    const liveState = (key: SessionKey) => [
-      ...liveLines(key, { approvals: approvals.list(), runs: registry.running() }),
-      ...(ports.liveState?.(key) ?? []),
-    ];
-    const turns = new Turns({ ...ports, liveState, approvals, registry, replies, compactions });
+    const turns = new Turns({ ...ports, approvals, registry, replies, compactions });
     this.lanes = new Lanes(ports, turns);
   }
 
@@ -113,7 +114,7 @@ export class Dispatch {
     if (verdict.kind === "drop") return this.replies.turnAway(row, verdict.why, "drop");
     if (verdict.kind === "history") return this.#keep(row);
     if (this.#late.isLate(row)) return this.#late.take(row);
-    const asked = kind.takesCommands ? commandIn(message.text, this.#ports.settings()) : undefined;
+    const asked = kind.takesCommands ? commandIn(message.text, this.#ports.settings(), this.commands) : undefined;
     if (asked) return this.#command(row, key, asked);
     this.enter(key, { rows: [row], pending: this.#before(row) });
   }
@@ -153,6 +154,7 @@ export class Dispatch {
     const stopped = new AbortController();
     const context = {
       args,
+      commands: this.commands,
       message: row.message,
       key,
       isOwner: this.#ports.settings().isOwner(row.message),

@@ -1,10 +1,19 @@
-import type { ChannelContribution, ContributionRegistry, Contributor } from "../types/contribution.ts";
+import type {
+  ChannelContribution,
+  CommandContribution,
+  ContributionRegistry,
+  Contributor,
+} from "../types/contribution.ts";
+import type { HookHandler, HookName, HookOptions } from "../types/run/hooks.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
+import type { Hooks } from "./hooks.ts";
 
 /** Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. */
 export class Contributions implements ContributionRegistry {
   readonly #channels = new Map<string, ChannelContribution>();
   readonly #turnKinds = new Map<string, TurnKind>();
+  readonly #commands = new Map<string, CommandContribution>();
+  readonly #hooks: ((hooks: Hooks) => void)[] = [];
 
   /** Throws when two contributors add something of the same kind under one name. */
   constructor(contributors: readonly Contributor[]) {
@@ -25,6 +34,23 @@ export class Contributions implements ContributionRegistry {
 
   channel(id: string): ChannelContribution | undefined {
     return this.#channels.get(id);
+  }
+
+  addCommand(command: CommandContribution): void {
+    put(this.#commands, command.name, command, "command");
+  }
+
+  addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void {
+    this.#hooks.push((hooks) => hooks.on(name, handler, options));
+  }
+
+  get commands(): readonly CommandContribution[] {
+    return [...this.#commands.values()];
+  }
+
+  /** Registers every hook that was added. */
+  hookInto(hooks: Hooks): void {
+    for (const add of this.#hooks) add(hooks);
   }
 
   get turnKinds(): readonly TurnKind[] {

@@ -1,32 +1,17 @@
-import type { AgentEnd, HookContext, PromptAdditions, RunHooks } from "../types/run/hooks.ts";
+import type {
+  AgentEnd,
+  HookCalls,
+  HookContext,
+  HookHandler,
+  HookName,
+  HookOptions,
+  PromptAdditions,
+  PromptEvent,
+  RunHooks,
+} from "../types/run/hooks.ts";
 import type { Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import { background } from "../utils/background.ts";
-
-/** What a hook is called with and may answer, by its published name. */
-export interface HookCalls {
-  before_prompt_build: { event: PromptEvent; answer: PromptAdditions | undefined };
-  /** The older name of `before_prompt_build`. */
-  before_agent_start: { event: PromptEvent; answer: PromptAdditions | undefined };
-  agent_end: { event: AgentEnd; answer: undefined };
-}
-export type HookName = keyof HookCalls;
-
-type PromptEvent = Parameters<RunHooks["beforePrompt"]>[0];
-
-export type HookHandler<N extends HookName> = (
-  event: HookCalls[N]["event"],
-  context: HookContext,
-) => HookCalls[N]["answer"] | void | Promise<HookCalls[N]["answer"] | void>;
-
-export interface HookOptions {
-  /** Higher ones are called first; those alike in the order of their registration. */
-  readonly priority?: number;
-  /** Milliseconds; by the kind of hook when unset. */
-  readonly timeoutMs?: number;
-  /** Who registered it, for the log. */
-  readonly owner?: string;
-}
 
 /** Waited for: 15 s. Only told: 30 s. */
 const TIMEOUT_MS: Readonly<Record<HookName, number>> = {
@@ -40,7 +25,7 @@ interface Registered<N extends HookName> extends HookOptions {
 }
 type Table = { [N in HookName]: Registered<N>[] };
 
-/** The hooks of all plugins. One that throws, or is late, is logged and passed by. */
+/** The hooks of all contributors. One that throws, or is late, is logged and skipped. */
 export class Hooks implements RunHooks {
   readonly #table: Table = { before_prompt_build: [], before_agent_start: [], agent_end: [] };
   readonly #clock: Clock;

@@ -1,5 +1,8 @@
 import type { z } from "zod";
 import type { ChannelAdapter } from "./chat/channel.ts";
+import type { InboundMessage } from "./chat/message.ts";
+import type { SessionKey } from "./ids.ts";
+import type { HookHandler, HookName, HookOptions } from "./run/hooks.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
@@ -13,6 +16,9 @@ export interface Contributor {
 export interface ContributionRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
+  addCommand(command: CommandContribution): void;
+  /** A handler that throws, or is late, is logged and skipped. */
+  addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void;
 }
 
 /** A channel. Neither part loads the platform's SDK: a channel that is off costs nothing. */
@@ -71,4 +77,31 @@ export interface MissingValue {
   readonly key: string;
   readonly message: string;
   readonly fix: string;
+}
+
+/**
+ * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, and
+ * the person of a direct chat. `owner`: an owner. Where `commands.allowFrom` has a list, whom it names may ask for all but
+ * the owner's commands, and nobody else but owners may ask for any.
+ */
+export type CommandAccess = "anyone" | "conversation" | "owner";
+
+/** A command of chats: `/name`. It is answered beside the session's lane, whatever runs there. */
+export interface CommandContribution {
+  /** Without the slash: lower case, digits, `-` and `_`. */
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  /** One line of `/help`. */
+  readonly help: string;
+  readonly who: CommandAccess;
+  /** Gives the answer. Rejects when it cannot; the chat is told that something went wrong. */
+  run(asked: AskedContribution): Promise<string>;
+}
+
+export interface AskedContribution {
+  /** What stands after the name. */
+  readonly args: string;
+  readonly message: InboundMessage;
+  readonly session: SessionKey;
+  readonly isOwner: boolean;
 }

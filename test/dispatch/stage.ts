@@ -4,6 +4,7 @@ import { createChatPort } from "../../src/dispatch/clients/chat.ts";
 import { HEARTBEAT_TURN } from "../../src/automation/heartbeat-turn.ts";
 import { Dispatch } from "../../src/dispatch/dispatch.ts";
 import type { DispatchPorts, DispatchSettings, GroupHistoryBuffer, Verdict } from "../../src/dispatch/ports.ts";
+import type { CommandContribution } from "../../src/types/contribution.ts";
 import { TURN_KINDS, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { endOldQuestions } from "../../src/dispatch/recovery/old-questions.ts";
 import { recover } from "../../src/dispatch/recovery/recover.ts";
@@ -68,6 +69,7 @@ export interface Hall {
   limits: ChannelLimits;
   rules: Rules;
   kinds: TurnKinds;
+  commands: readonly CommandContribution[];
   gate: (message: InboundMessage) => Promise<Verdict>;
   heard?: GroupHistoryBuffer;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -117,6 +119,7 @@ export async function openHall(): Promise<Hall> {
     limits: LIMITS,
     rules: {},
     kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN]),
+    commands: [],
     gate: async () => ({ kind: "pass" }),
     journalFor: (bootId) => place.journal(bootId),
     async boot(options = {}) {
@@ -168,7 +171,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     systemPrompt: async () => ({ text: "You are a test.", parts: [] }),
     statusLines: () => ["Channels: telegram ok"],
   };
-  const dispatch = new Dispatch(ports);
+  const dispatch = new Dispatch(ports, hall.commands);
   const keyOf = (from: string) => settings(hall).keyFor(message("", from));
   const boot: Boot = {
     dispatch,

@@ -3,6 +3,10 @@ import { z } from "zod";
 import { keysFrom, misfitOf, setupFields } from "../../src/channels/setup.ts";
 import { MESSAGE, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
+import { Hooks } from "../../src/plugins/hooks.ts";
+import { systemClock } from "../../src/types/clock.ts";
+import { agentId, sessionKey } from "../../src/types/ids.ts";
+import { listen } from "../fakes/log.ts";
 import type { ChannelContribution, Contributor } from "../../src/types/contribution.ts";
 
 const MATRIX: ChannelContribution = {
@@ -46,6 +50,18 @@ it("one registration adds a channel with its flags and form, and a kind of turn"
   expect(misfitOf(MATRIX, new Map([["accessToken", "x"]]), {})?.message).toContain("begins with syt_");
   expect(misfitOf(MATRIX, new Map([["accessToken", "syt_1"]]), {})?.key).toBe("homeserver");
   expect(() => keysFrom(MATRIX, [["botToken", "x"]], false)).toThrow("matrix has no use for --bot-token");
+});
+
+it("one registration adds a hook, which every run asks", async () => {
+  const shaping: Contributor = {
+    id: "tone",
+    register: (registry) => registry.addHook("before_prompt_build", () => ({ prependContext: "Be brief." })),
+  };
+  const hooks = new Hooks(systemClock, listen());
+  new Contributions([shaping]).hookInto(hooks);
+  const context = { agentId: agentId("main"), sessionKey: sessionKey("main"), sessionId: "s", workspaceDir: "/w" };
+  const added = await hooks.beforePrompt({ prompt: "hello", messages: [] }, context);
+  expect(added).toEqual({ prependContext: "Be brief." });
 });
 
 it("two contributors cannot add a channel of one name", () => {

@@ -103,7 +103,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),
   };
-  const dispatch = new Dispatch(ports);
+  const dispatch = new Dispatch(ports, runs.commands);
   const close = () => closeAll(runs.engines, sessions, models, journal);
   return { journal, sessions, media, models, outbox, dispatch, ports, close };
 }

@@ -7,6 +7,7 @@ import type { DispatchPorts } from "../../dispatch/ports.ts";
 import { TURN_KINDS, turnKinds } from "../../dispatch/turn-kinds/table.ts";
 import type { Models } from "../../providers/catalog.ts";
 import { diskTakesWrites } from "../../store/disk.ts";
+import type { CommandContribution } from "../../types/contribution.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
@@ -28,6 +29,7 @@ interface Sources {
 export interface RunPartsOfAll {
   readonly hooks: Hooks;
   readonly engines: Engines;
+  readonly commands: readonly CommandContribution[];
   readonly ports: Pick<
     DispatchPorts,
     "kinds" | "hooks" | "texts" | "pruned" | "images" | "mediaDir" | "engineFor" | "transcribe" | "diskTakesWrites"
@@ -37,10 +39,12 @@ export interface RunPartsOfAll {
 export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   const { live, clock, log } = sources;
   const hooks = new Hooks(clock, log);
+  contributions.hookInto(hooks);
   const engines = new Engines(sources);
   return {
     hooks,
     engines,
+    commands: contributions.commands,
     ports: {
       kinds: turnKinds([...TURN_KINDS, HEARTBEAT_TURN, ...contributions.turnKinds]),
       hooks,

@@ -2,7 +2,6 @@ import { problemText, startChannels, type Channels } from "../../channels/channe
 import { methods } from "../../channels/methods.ts";
 import { channelMetrics } from "../../channels/metrics.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
-import { COMMANDS } from "../../dispatch/commands/table.ts";
 import type { MetricRow } from "../../server/metrics.ts";
 import { Webhooks } from "../../server/webhooks/webhooks.ts";
 import type { ChannelLimits, ChannelLink } from "../../types/chat/channel.ts";
@@ -108,7 +107,7 @@ export class ChannelRoom {
       receive: (messages) => this.#receive(core, messages),
       media: core.media,
       values: core.journal.values,
-      commands: COMMANDS.map(({ name, help }) => ({ name, description: help })),
+      commands: core.dispatch.commands.all.map(({ name, help }) => ({ name, description: help })),
       folder: (channel, account) => accountFolder(this.#live.paths.credentials, channel, account),
       library: (wish) => libraryUrl(libraryStore(this.#live.paths, this.#log), wish),
       serve: (path, answer, signal) => this.webhooks.serve(path, answer, signal),

@@ -1,7 +1,6 @@
 import type { DispatchSettings } from "../ports.ts";
-import type { Command } from "./command.ts";
+import type { Command, Commands } from "./command.ts";
 import { parseCommand, type CommandCall } from "./parse.ts";
-import { findCommand } from "./table.ts";
 
 /** A command that somebody typed, with what stood behind it. */
 export interface AskedCommand {
@@ -10,9 +9,9 @@ export interface AskedCommand {
 }
 
 /** The command in a text; undefined when it is none that is known. */
-export function commandIn(text: string, settings: DispatchSettings): AskedCommand | undefined {
+export function commandIn(text: string, settings: DispatchSettings, commands: Commands): AskedCommand | undefined {
   const call = callIn(text, settings);
-  const command = call && findCommand(call.name);
+  const command = call && commands.find(call.name);
   return call && command && { command, args: call.args };
 }
 

@@ -2,12 +2,14 @@ import type { Compacted } from "../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Session } from "../../types/session.ts";
+import type { CommandAccess, CommandContribution } from "../../types/contribution.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 /** What a command may look at and change. */
 export interface CommandContext {
   readonly args: string;
+  readonly commands: Commands;
   readonly message: InboundMessage;
   readonly key: SessionKey;
   readonly isOwner: boolean;
@@ -25,13 +27,6 @@ export interface CommandContext {
 export type CommandAnswer = { readonly text: string } | { readonly turn: string };
 
 /**
- * Who may ask for a command. `anyone`: whoever is heard. `conversation`: who may change the conversation: an owner, and
- * the person of a direct chat. `owner`: an owner. Where `commands.allowFrom` has a list, whom it names may ask for all but
- * the owner's commands, and nobody else but owners may ask for any.
- */
-export type CommandAccess = "anyone" | "conversation" | "owner";
-
-/**
  * `at: "once"` is answered beside the lane, whatever runs. `at: "lane"` has the session to itself. `at: "reset"` ends the
  * running turn first.
  */
@@ -44,3 +39,21 @@ export type Command = {
   | { readonly at: "once"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
 );
+
+/** The commands of a gateway. */
+export interface Commands {
+  /** In the order of `/help`. */
+  readonly all: readonly Command[];
+  /** By its name or an alias. */
+  find(name: string): Command | undefined;
+}
+
+/** A command that a contributor added, as the pipeline runs it. */
+export const fromContribution = ({ name, aliases, help, who, run }: CommandContribution): Command => ({
+  name,
+  ...(aliases && { aliases }),
+  help,
+  who,
+  at: "once",
+  run: async ({ args, message, key: session, isOwner }) => ({ text: await run({ args, message, session, isOwner }) }),
+});

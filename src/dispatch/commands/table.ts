@@ -3,12 +3,13 @@ import type { CommandForm } from "../../types/chat/channel.ts";
 import type { Session } from "../../types/session.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
-import type { Command, CommandAnswer, CommandContext } from "./command.ts";
+import type { CommandContribution } from "../../types/contribution.ts";
+import { fromContribution, type Command, type CommandAnswer, type CommandContext, type Commands } from "./command.ts";
 import { switchModel } from "./model.ts";
 import { statusText } from "./status.ts";
 
 /** What a chat may ask of the gateway itself. */
-export const COMMANDS: readonly Command[] = [
+const COMMANDS: readonly Command[] = [
   { name: "new", who: "conversation", help: "Start a fresh conversation.", at: "reset", run: startOver },
   { name: "reset", who: "conversation", help: "The same as /new.", at: "reset", run: startOver },
   {
@@ -26,7 +27,9 @@ export const COMMANDS: readonly Command[] = [
     aliases: ["commands", "start"],
     help: "This list.",
     at: "once",
-    run: async ({ message, ports }) => ({ text: helpText(ports.link(message.from)?.commandForm?.(message.from)) }),
+    run: async ({ message, ports, commands }) => ({
+      text: helpText(commands.all, ports.link(message.from)?.commandForm?.(message.from)),
+    }),
   },
   {
     name: "think",
@@ -60,14 +63,23 @@ export const COMMANDS: readonly Command[] = [
   },
 ];
 
-export function findCommand(name: string): Command | undefined {
-  return COMMANDS.find((command) => command.name === name || command.aliases?.includes(name));
+/** The gateway's own commands and those that contributors add. Throws when two have one name. */
+export function commandTable(added: readonly CommandContribution[] = []): Commands {
+  const all = [...COMMANDS, ...added.map(fromContribution)];
+  const byName = new Map<string, Command>();
+  for (const command of all) {
+    for (const name of [command.name, ...(command.aliases ?? [])]) {
+      if (byName.has(name)) throw new Error(`two commands have the name "/${name}"`);
+      byName.set(name, command);
+    }
+  }
+  return { all, find: (name) => byName.get(name) };
 }
 
 /** As they are written in the chat that asks. */
-function helpText({ before, note }: CommandForm = { before: "/" }): string {
+function helpText(commands: readonly Command[], { before, note }: CommandForm = { before: "/" }): string {
   const written = (words: string): string => words.replaceAll(/(?<=^|\s)\/(?=[a-z])/g, () => before);
-  const lines = COMMANDS.map(({ name, help }) => written(`/${name} – ${help}`));
+  const lines = commands.map(({ name, help }) => written(`/${name} – ${help}`));
   return ["Commands:", ...lines, ...(note === undefined ? [] : [note])].join("\n");
 }
 

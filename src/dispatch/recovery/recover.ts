@@ -33,16 +33,13 @@ export async function recover(
   return rows.length;
 }
 
-async function takeUp(
-  group: readonly InboxRow[],
-  dispatch: Dispatch,
-  { heard, settings, kinds }: DispatchPorts,
-): Promise<void> {
+async function takeUp(group: readonly InboxRow[], dispatch: Dispatch, ports: DispatchPorts): Promise<void> {
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
+  const { heard, kinds } = ports;
   const { takesCommands } = kinds.of(first.message);
-  const text = takesCommands ? commandIn(first.message.text, settings())?.args : undefined;
+  const text = takesCommands ? commandIn(first.message.text, ports.settings(), dispatch.commands)?.args : undefined;
   dispatch.enter(first.sessionKey, {
     rows: group,
     pending: group.flatMap((row) => heard?.take(row) ?? []),

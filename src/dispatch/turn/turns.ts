@@ -5,6 +5,7 @@ import type { QueuedTurn } from "../ports.ts";
 import type { LaneTask } from "../queue/lane.ts";
 import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
 import { BROKEN, QUEUE_FULL } from "../words.ts";
+import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
 import { runTurn } from "./turn-stages.ts";
 import { steer } from "./steer.ts";
@@ -15,7 +16,12 @@ export class Turns implements TurnHandler {
   readonly #ports: TurnPorts;
 
   constructor(ports: TurnPorts) {
-    this.#ports = ports;
+    const { approvals, registry } = ports;
+    const liveState = (key: SessionKey) => [
+      ...liveLines(key, { approvals: approvals.list(), runs: registry.running() }),
+      ...(ports.liveState?.(key) ?? []),
+    ];
+    this.#ports = { ...ports, liveState };
   }
 
   routeOf(key: SessionKey, { rows }: QueuedTurn): SessionKey {

@@ -41,3 +41,28 @@ export interface RunHooks {
   /** Nobody waits for it. */
   agentEnd(event: AgentEnd, context: HookContext): void;
 }
+
+/** What a hook is called with and may answer, by its published name. */
+export interface HookCalls {
+  before_prompt_build: { event: PromptEvent; answer: PromptAdditions | undefined };
+  /** The older name of `before_prompt_build`. */
+  before_agent_start: { event: PromptEvent; answer: PromptAdditions | undefined };
+  agent_end: { event: AgentEnd; answer: undefined };
+}
+export type HookName = keyof HookCalls;
+
+export type PromptEvent = Parameters<RunHooks["beforePrompt"]>[0];
+
+export type HookHandler<N extends HookName> = (
+  event: HookCalls[N]["event"],
+  context: HookContext,
+) => HookCalls[N]["answer"] | void | Promise<HookCalls[N]["answer"] | void>;
+
+export interface HookOptions {
+  /** Higher ones are called first; those alike in the order of their registration. */
+  readonly priority?: number;
+  /** Milliseconds; by the kind of hook when unset. */
+  readonly timeoutMs?: number;
+  /** Who registered it, for the log. */
+  readonly owner?: string;
+}

@@ -171,6 +171,14 @@ describe("the transcript", () => {
     expect(seen(state)).toEqual(["user: /status", "assistant: All well", "user: hi", "assistant: Hello"]);
   });
 
+  test("that is read only after the next command leaves the command behind what was said before it", () => {
+    const final = (runId: string, text: string) =>
+      chat(runId, { state: "final", seq: 1, message: { role: "assistant", content: text } });
+    const said = [...sent("r1", "hello"), final("r1", "hi"), ...sent("r2", "/status"), final("r2", "Model: demo")];
+    const state = play(history(), ...said, history(message("user", "hello", 1), message("assistant", "hi", 2)));
+    expect(seen(state)).toEqual(["user: hello", "assistant: hi", "user: /status", "assistant: Model: demo"]);
+  });
+
   test("keeps a message in the queue until it was accepted", () => {
     const queued: Action = { type: "send", runId: "r1", sent: { text: "hi", pictures: [], state: "queued" }, at: 1 };
     const state = play(queued, sessions(9, { key: MAIN }), history(message("user", "old", 1)));

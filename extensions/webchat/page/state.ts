@@ -4,7 +4,7 @@ import { plainKey } from "./format.ts";
 import { fields, text } from "./protocol/json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol/protocol.ts";
 import type { Turn } from "./transcript.ts";
-import { isUnbegun, isWritten, withRuns } from "./view.ts";
+import { endOf, isUnbegun, isWritten, withRuns } from "./view.ts";
 
 /** How the page stands with the gateway. `retryAt` is milliseconds since 1970. */
 export type Link =
@@ -231,12 +231,15 @@ function afterHistory(state: State, action: Extract<Action, { type: "history" }>
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
     return !isWritten(exchange, turns);
   });
-  const taken = state.exchanges.find((exchange) => !exchanges.includes(exchange));
+  const taken = state.exchanges.filter((exchange) => !exchanges.includes(exchange));
   const placed = exchanges.map((exchange) => {
+    if (!isOpen(state, exchange.sessionKey)) return exchange;
     const waits = exchange.sent?.state === "queued" && exchange.sent.tried !== true;
     // One that never began stays behind the run that it waited for.
-    const follows = isUnbegun(exchange) && taken !== undefined && taken.at <= exchange.at;
-    return (waits || follows) && isOpen(state, exchange.sessionKey) ? { ...exchange, anchor: last } : exchange;
+    const follows = isUnbegun(exchange) && taken.some(({ at }) => at <= exchange.at);
+    if (waits || follows) return { ...exchange, anchor: last };
+    const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => taken.includes(one));
+    return { ...exchange, anchor: Math.max(exchange.anchor, ...earlier.map((one) => endOf(one, turns))) };
   });
   return { ...state, exchanges: placed, transcript: { turns, last, hasMore, loaded: true } };
 }

@@ -35,6 +35,12 @@ export function isWritten(exchange: Exchange, turns: readonly Turn[]): boolean {
   return exchange.reply.state !== "error" || assistant.error !== undefined;
 }
 
+/** Place in the transcript of the last message that the exchange has become; 0 when there is none. */
+export function endOf(exchange: Exchange, turns: readonly Turn[]): number {
+  const { user, assistant } = writtenTurns(exchange, turns);
+  return Math.max(user?.last ?? 0, assistant?.last ?? 0);
+}
+
 /** Whether our message was stopped before it began: it is in no transcript, and what follows belongs to other runs. */
 export function isUnbegun({ sent, reply }: Exchange): boolean {
   return sent !== undefined && reply.state === "aborted" && reply.parts.length === 0;

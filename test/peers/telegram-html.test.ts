@@ -10,7 +10,7 @@ import { renderTelegramChunks } from "../../src/reply/markdown/telegram.ts";
 import type { TelegramChunk } from "../../src/reply/markdown/telegram.ts";
 import { openTdlib } from "./tdlib.ts";
 
-const parse = await openTdlib();
+const parse = openTdlib();
 const oracle = new MarkdownIt("default", { html: false });
 
 /** The words that a browser would show of the same Markdown. */

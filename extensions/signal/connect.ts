@@ -2,14 +2,14 @@ import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
 import { download } from "./inbound/download.ts";
-import { Trouble } from "./failures.ts";
+import { Trouble, troubleReport } from "./failures.ts";
 import { Notices } from "./inbound/notices.ts";
 import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Room } from "./room.ts";
-import { openDaemon, USUAL_URL } from "./rpc.ts";
+import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
 import { Outgoing, signs } from "./outbound/send.ts";
 import { sendFile } from "./outbound/upload.ts";
 
@@ -27,7 +27,7 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
       await own?.close();
       throw error;
     }
-    if (!signal.aborted) host.report({ kind: "trouble", reason: error.message });
+    if (!signal.aborted) host.report(troubleReport(error));
   }
   const receiving = receive(room);
   return {
@@ -47,7 +47,11 @@ function openRoom(
   { own, signal }: { own: OwnDaemon | undefined; signal: AbortSignal },
 ): Room {
   const base = (): string => own?.base ?? config.httpUrl ?? USUAL_URL;
-  const options = { timeoutMs: config.timeoutSeconds * 1000, account: () => accountOf(room, config) };
+  const options = {
+    timeoutMs: config.timeoutSeconds * 1000,
+    account: () => accountOf(room, config),
+    unreachedFix: own ? undefined : UNREACHED_FIX,
+  };
   const daemon = openDaemon(base, options);
   const room: Room = {
     config,

@@ -1,10 +1,28 @@
 import { OpenClawError } from "openclaw/plugin-sdk";
-import type { SendResult } from "openclaw/plugin-sdk";
+import type { LinkReport, SendResult } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
 /** Something that time may mend. */
 export class Trouble extends Error {
   override readonly name = "Trouble";
+  /** What a person can do about it. */
+  readonly fix: string | undefined;
+
+  constructor(reason: string, { fix, cause }: { readonly fix?: string | undefined; readonly cause?: unknown } = {}) {
+    super(reason, { cause });
+    this.fix = fix;
+  }
+}
+
+/** What the host is told of it; `retryInMs` where the next try is known. */
+export function troubleReport(error: unknown, retryInMs?: number): LinkReport {
+  const fix = error instanceof Trouble ? error.fix : undefined;
+  return {
+    kind: "trouble",
+    reason: reasonOf(error),
+    ...(fix !== undefined && { fix }),
+    ...(retryInMs !== undefined && { retryInMs }),
+  };
 }
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -109,7 +109,8 @@ async function answering(
     );
     if (isThere) return;
     if (signal.aborted || Date.now() > until) {
-      throw new Trouble(`signal-cli does not answer (${Math.round(config.startupTimeoutMs / 1000)} s)`);
+      const fix = "The log has what signal-cli wrote. On a slow machine, raise channels.signal.startupTimeoutMs.";
+      throw new Trouble(`signal-cli does not answer (${Math.round(config.startupTimeoutMs / 1000)} s)`, { fix });
     }
     await wait(POLL_MS, signal);
   }
@@ -127,7 +128,8 @@ async function whyEnded(child: Child, config: SignalConfig, account: string): Pr
   if (isUnknownAccount(child.lastLine)) {
     return unknownAccount(`signal-cli does not know the account ${account}.`);
   }
-  return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "));
+  const fix = `The log has what signal-cli wrote. To see it by hand: ${config.cliPath} -a ${account} daemon --http`;
+  return new Trouble([child.end, child.lastLine].filter(Boolean).join(": "), { fix });
 }
 
 async function end(child: Child): Promise<void> {

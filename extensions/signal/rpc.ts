@@ -8,7 +8,7 @@ import type { CallError, Unsent } from "./failures.ts";
 export type Answer =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "error"; readonly error: CallError }
-  | { readonly kind: "lost"; readonly outcome: Unsent };
+  | { readonly kind: "lost"; readonly outcome: Unsent; readonly fix?: string | undefined };
 
 /** Why a call gave no result. */
 export const whyNot = (answer: Exclude<Answer, { kind: "done" }>): string =>
@@ -56,6 +56,8 @@ export interface DaemonOptions {
   readonly timeoutMs: number;
   /** Names the account to a daemon of several. */
   readonly account: () => string | undefined;
+  /** What a person can do when nobody listens there; unset where the gateway starts signal-cli itself. */
+  readonly unreachedFix?: string | undefined;
 }
 
 /** `base` is asked for each time: an own signal-cli may come back on another port. */
@@ -69,18 +71,18 @@ export function openDaemon(base: () => string, options: DaemonOptions): Daemon {
       try {
         return await post(`${base()}/api/v1/rpc`, body, inTime(timeoutMs, signal));
       } catch (error) {
-        return { kind: "lost", outcome: lost(error) };
+        return { kind: "lost", ...unreached(error, options) };
       }
     },
     async check(signal) {
-      const answer = await reach(`${base()}/api/v1/check`, { signal: inTime(CHECK_MS, signal) });
+      const answer = await reach(`${base()}/api/v1/check`, { signal: inTime(CHECK_MS, signal) }, options);
       if (!answer.ok) throw new Trouble(`signal-cli answers ${answer.status}`);
     },
     async events(after, signal) {
       const account = options.account();
       const query = account === undefined ? "" : `?account=${encodeURIComponent(account)}`;
       const headers = { accept: "text/event-stream", "last-event-id": after };
-      const answer = await reach(`${base()}/api/v1/events${query}`, { headers, signal });
+      const answer = await reach(`${base()}/api/v1/events${query}`, { headers, signal }, options);
       if (!answer.ok || answer.body === null) throw whyNoEvents(answer.status);
       return answer.body;
     },
@@ -135,10 +137,22 @@ const lost = (error: unknown): Unsent => unsent(thrownOutcome(error, "signal-cli
 const unsent = (outcome: SendResult): Unsent =>
   outcome.kind === "sent" ? { kind: "unknown", reason: "signal-cli did not say what became of it" } : outcome;
 
-async function reach(url: string, init: { headers?: Record<string, string>; signal: AbortSignal }): Promise<Response> {
+/** What a call that got no answer means for a send. */
+function unreached(error: unknown, { unreachedFix }: DaemonOptions) {
+  const outcome = lost(error);
+  // Any other failure came from somebody who listens.
+  return { outcome, fix: outcome.kind === "retry" ? unreachedFix : undefined };
+}
+
+async function reach(
+  url: string,
+  init: { headers?: Record<string, string>; signal: AbortSignal },
+  options: DaemonOptions,
+): Promise<Response> {
   try {
     return await fetch(url, { ...init, headers: { ...CLOSE, ...init.headers } });
   } catch (error) {
-    throw new Trouble(lost(error).reason, { cause: error });
+    const { outcome, fix } = unreached(error, options);
+    throw new Trouble(outcome.reason, { fix, cause: error });
   }
 }

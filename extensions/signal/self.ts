@@ -17,13 +17,16 @@ const NOTE = "accountUuid";
  */
 export async function findSelf(daemon: Daemon, config: SignalConfig, signal: AbortSignal): Promise<Person> {
   const answer = await daemon.call("listAccounts", {}, { signal });
-  if (answer.kind === "lost") throw new Trouble(answer.outcome.reason);
+  if (answer.kind === "lost") throw new Trouble(answer.outcome.reason, { fix: answer.fix });
   if (answer.kind === "error") {
     if (answer.error.code === METHOD_NOT_FOUND) return onlyAccount(config);
     throw new Trouble(`signal-cli: ${answer.error.message}`);
   }
   const { success, data: accounts } = accountList.safeParse(answer.result);
-  if (!success) throw new Trouble("what answers is no signal-cli: it gives no list of accounts");
+  if (!success) {
+    const fix = "Set channels.signal.httpUrl to where signal-cli daemon --http listens.";
+    throw new Trouble("what answers is no signal-cli: it gives no list of accounts", { fix });
+  }
   return choose(accounts.map(toPerson), config);
 }
 

@@ -13,6 +13,7 @@ import { OwnMessages } from "./own-messages.ts";
 import { Posts } from "./receive/posts.ts";
 import { openWay, receive } from "./receive/receive.ts";
 import type { Room } from "./room.ts";
+import { explain } from "./send/remedy.ts";
 import { changes, sendText } from "./send/send.ts";
 import { Uploads } from "./send/upload.ts";
 
@@ -31,7 +32,7 @@ async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefin
   } catch (error) {
     const failure = failureOf(error);
     if (isBadToken(failure)) throw badToken(failure.text);
-    host.report({ kind: "trouble", reason: failure.text });
+    host.report({ kind: "trouble", ...explain(failure) });
     return undefined;
   }
 }

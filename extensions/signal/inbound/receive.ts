@@ -1,6 +1,6 @@
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
-import { reasonOf, Trouble } from "../failures.ts";
+import { reasonOf, Trouble, troubleReport } from "../failures.ts";
 import { readEnvelope } from "./inbound.ts";
 import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "../people.ts";
@@ -35,7 +35,7 @@ export async function receive(room: Room): Promise<void> {
         return room.host.report({ kind: "dead", reason: error.message, fix: error.fix });
       }
       const retryInMs = backoff(failures++);
-      room.host.report({ kind: "trouble", reason: reasonOf(error), retryInMs });
+      room.host.report(troubleReport(error, retryInMs));
       await wait(retryInMs, room.signal);
     }
   }

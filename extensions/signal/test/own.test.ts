@@ -68,6 +68,8 @@ describe("a signal-cli of our own", () => {
     const part = { kind: "text", body: "x", plain: "x", format: "plain" } as const;
     expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("retry");
     await host.until(() => host.received.length === 2);
+    // The gateway starts it by itself: nobody is told to.
+    expect(JSON.stringify(host.reports)).not.toContain("Start it there");
     expect(new Set(pidsIn(host)).size).toBe(2);
     expect((await link.send(DIRECT, part, { idempotencyKey: "k" })).kind).toBe("sent");
   });

@@ -255,6 +255,20 @@ describe("nothing is lost", () => {
     await host.heard("again");
   });
 
+  test("a signal-cli that nobody runs is told with how it is started", async () => {
+    const { fake, host } = await begin();
+    const httpUrl = fake.url;
+    await fake.close();
+    const unreached = {
+      kind: "trouble",
+      reason: expect.stringContaining("cannot be reached"),
+      fix: expect.stringContaining("signal-cli daemon --http"),
+    };
+    await expect.poll(() => host.reports).toContainEqual(expect.objectContaining(unreached));
+    const late = await start({ ...(await signalPlatform()), config: { httpUrl } }, new Host());
+    expect(late.host.reports[0]).toMatchObject(unreached);
+  });
+
   test("an account that is gone is for a person to mend", async () => {
     const { fake, host } = await begin();
     fake.unlink();

@@ -92,10 +92,16 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
     checkedAt = Math.floor(Date.now() / 1000);
     if (info.url !== url) {
       isSet = false;
-      throw new Trouble("another program has changed the webhook of this bot; give it a token of its own");
+      throw new Trouble(
+        "another program has changed the webhook of this bot",
+        "Stop that program, or use another bot here.",
+      );
     }
     if ((info.last_error_date ?? 0) > since) {
-      throw new Trouble(`Telegram cannot deliver to the webhook: ${info.last_error_message ?? "no reason given"}`);
+      throw new Trouble(
+        `Telegram cannot deliver to the webhook: ${info.last_error_message ?? "no reason given"}`,
+        "See that channels.telegram.webhookUrl leads from the internet to this gateway, with a certificate that Telegram accepts.",
+      );
     }
     host.report({ kind: "alive", self: { id: String(self.id), name: `@${self.username}` } });
     await wait(CHECK_MS, signal);

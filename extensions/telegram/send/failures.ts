@@ -12,7 +12,7 @@ export type Failure =
       readonly movedTo?: number;
     }
   /** The request never reached a server. */
-  | { readonly kind: "unreached"; readonly text: string }
+  | { readonly kind: "unreached"; readonly text: string; readonly fix?: string }
   /** The request left and no answer came back. */
   | { readonly kind: "unanswered"; readonly text: string };
 
@@ -25,7 +25,8 @@ export function failureOf(error: unknown): Failure {
   const reason = cause instanceof Error ? cause.message : "";
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : unansweredReason(reason);
   if (isConnectTimeout(code, reason)) return { kind: "unreached", text: `Telegram cannot be reached (${code})` };
-  if (reason.includes("Proxy response")) return { kind: "unreached", text: "the proxy does not lead to Telegram" };
+  if (reason.includes("Proxy response"))
+    return { kind: "unreached", text: "the proxy does not lead to Telegram", fix: PROXY_FIX };
   return { kind: "unanswered", text: `no answer from Telegram (${code})` };
 }
 
@@ -64,6 +65,8 @@ export function resultOf(failure: Failure): SendResult {
   const { code: status, text: reason, retryAfterMs: ms } = failure;
   return answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
 }
+
+const PROXY_FIX = "Check channels.telegram.proxy and the proxy that it names, or remove the key.";
 
 export const TOKEN_FIX = "Check channels.telegram.botToken; @BotFather shows the current one.";
 

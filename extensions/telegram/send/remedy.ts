@@ -14,7 +14,13 @@ export class Dead extends Error {
 }
 
 /** Something is in the way, and its message says what. */
-export class Trouble extends Error {}
+export class Trouble extends Error {
+  readonly fix: string;
+  constructor(reason: string, fix: string) {
+    super(reason);
+    this.fix = fix;
+  }
+}
 
 /** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
 export function remedy({ host }: Pick<Room, "host">, error: unknown, failures: number): number | undefined {
@@ -28,7 +34,7 @@ export function remedy({ host }: Pick<Room, "host">, error: unknown, failures: n
     return retryInMs;
   }
   if (error instanceof Trouble) {
-    host.report({ kind: "trouble", reason: error.message, retryInMs });
+    host.report({ kind: "trouble", reason: error.message, fix: error.fix, retryInMs });
     return retryInMs;
   }
   const failure = failureOf(error);
@@ -37,7 +43,7 @@ export function remedy({ host }: Pick<Room, "host">, error: unknown, failures: n
     return undefined;
   }
   const ms = (failure.kind === "answered" ? failure.retryAfterMs : undefined) ?? retryInMs;
-  host.report({ kind: "trouble", reason: explain(failure), retryInMs: ms });
+  host.report({ kind: "trouble", ...explain(failure), retryInMs: ms });
   return ms;
 }
 
@@ -45,12 +51,18 @@ export function remedy({ host }: Pick<Room, "host">, error: unknown, failures: n
 export const isWebhook = (failure: Failure): boolean =>
   failure.kind === "answered" && failure.code === 409 && failure.text.toLowerCase().includes("webhook");
 
-function explain(failure: Failure): string {
+export function explain(failure: Failure): { readonly reason: string; readonly fix?: string } {
   if (isWebhook(failure)) {
-    return "another program has set a webhook for this bot; channels.telegram.takeOverWebhook: true removes it";
+    return {
+      reason: "another program has set a webhook for this bot",
+      fix: "Stop that program and set channels.telegram.takeOverWebhook: true, which removes the webhook. Or use another bot here.",
+    };
   }
   if (failure.kind === "answered" && failure.code === 409) {
-    return "another program polls this bot; stop it, or use a token of its own here";
+    return { reason: "another program polls this bot", fix: "Stop that program, or use another bot here." };
   }
-  return failure.text;
+  return {
+    reason: failure.text,
+    ...(failure.kind === "unreached" && failure.fix !== undefined && { fix: failure.fix }),
+  };
 }

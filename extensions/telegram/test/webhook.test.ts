@@ -88,6 +88,18 @@ describe("the webhook", () => {
     expect(host.received).toEqual([]);
   });
 
+  test("that another program has changed is told with its fix", async () => {
+    const platform = await telegramPlatform();
+    const theirs = { url: "https://other.example/", secret: SECRET };
+    Object.defineProperty(platform.fake, "webhook", { get: () => theirs, set: () => undefined });
+    const { host } = await start(platform, new Host(), HOOK);
+    await host.until(() => host.reports.some(({ kind }) => kind === "trouble"));
+    expect(host.reports.at(-1)).toMatchObject({
+      reason: "another program has changed the webhook of this bot",
+      fix: expect.stringContaining("Stop that program"),
+    });
+  });
+
   test("of ours is removed when polling is configured again", async () => {
     const { fake, host, link, platform } = await begin();
     await host.until(isAlive(host));

@@ -1,3 +1,5 @@
+import type { CommandForm } from "../types/chat/channel.ts";
+import { inForm } from "./command-form.ts";
 import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
 import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
@@ -29,21 +31,22 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
-/** The notice for a run that brought no answer; undefined when none is due. */
-export function noticeFor(result: RunResult): string | undefined {
-  if (result.kind === "failed") return `⚠️ ${failureText(result.failure)}`;
+/** The notice for a run that brought no answer; undefined when none is due. `form`: how its reader writes commands. */
+export function noticeFor(result: RunResult, form?: CommandForm): string | undefined {
+  if (result.kind === "failed") return `⚠️ ${failureText(result.failure, form)}`;
   if (result.kind === "aborted" && result.by === "timeout")
     return "⚠️ This took longer than a run may take, so it was stopped.";
   return undefined;
 }
 
 /** The text of a failure's kind, with what the provider said where that says more. */
-function failureText(failure: Failure): string {
+function failureText(failure: Failure, form: CommandForm | undefined): string {
   const { kind, message } = failure;
-  if (kind === "context_overflow") return tooLong(failure);
+  if (kind === "context_overflow") return inForm(tooLong(failure), form);
   if (kind === "image_size") return imageText(message);
   const words = SAYS_MORE.has(kind) ? providersWords(message) : undefined;
-  return words === undefined ? FAILURE_TEXT[kind] : `${FAILURE_TEXT[kind]} It said: ${words}`;
+  const text = inForm(FAILURE_TEXT[kind], form);
+  return words === undefined ? text : `${text} It said: ${words}`;
 }
 
 /** Only a fresh conversation that would fit better is worth the advice. */

@@ -462,6 +462,19 @@ describe("commands", () => {
     expect(hall.platform.texts).toEqual(["echo: what is up?"]);
   });
 
+  it("advice about a command is written as the chat's platform sends it, and the provider's words stay as they are", async () => {
+    Object.assign(hall.platform, { commandForm: () => ({ before: "/claw " }) });
+    const refuse = (message: string) => hall.model.answer(() => ({ status: 400, message }));
+    refuse("messages: roles must alternate between user and assistant");
+    await boot.ask("hello");
+    expect(hall.platform.texts.at(-1)).toContain("Start a fresh one with /claw new.");
+    refuse("The tea is cold today, see /tea in /etc");
+    await boot.ask("hello");
+    expect(hall.platform.texts.at(-1)).toContain("see /tea in /etc");
+    await boot.ask("/model no-such-model");
+    expect(hall.platform.texts.at(-1)).toContain("Use /claw model list, or provider/id.");
+  });
+
   it("/help lists commands as they are written in the chat", async () => {
     Object.assign(hall.platform, { commandForm: () => ({ before: "/claw ", note: "Only here." }) });
     await boot.ask("/help");
@@ -551,6 +564,18 @@ describe("asking before a command is run", () => {
     await until(() => hall.platform.texts.some((text) => text.includes("rm -rf x")), "the question");
     return boot.chat.approvals.list()[0]!;
   };
+
+  it("names the command that answers as it is written in the chat", async () => {
+    Object.assign(hall.platform, { commandForm: () => ({ before: "@bot /" }) });
+    const row = await boot.tell("do it", "owner");
+    const { id } = await question();
+    expect(hall.platform.texts[0]).toContain(`: @bot /approve ${id} once`);
+    expect(hall.platform.messages[0]!.buttons).toContain(`/approve ${id} deny`);
+    await boot.ask(`/approve ${id} what`, "owner");
+    expect(hall.platform.texts.at(-1)).toBe("Use @bot /approve <id> once, always or deny.");
+    await boot.ask(`/approve ${id} deny`, "owner");
+    await boot.outcome(row);
+  });
 
   it("puts the question to the chat with buttons, and takes an owner's answer", async () => {
     const row = await boot.tell("do it", "owner");

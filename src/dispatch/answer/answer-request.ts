@@ -1,6 +1,7 @@
 import type { Clock } from "../../types/clock.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import type { MediaStore, OutboxRow } from "../../types/journal.ts";
+import type { CommandForm } from "../../types/chat/channel.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
@@ -26,6 +27,8 @@ export interface AnswerRequest {
   /** All that was said before a tool's call is on its way. */
   said(callId: string): void;
   readonly kind: TurnKind;
+  /** How people of the chat write commands. */
+  readonly commandForm: CommandForm | undefined;
   /** Gives what of the answer is for people; all of it when unset. */
   readonly filter: AnswerFilter | undefined;
 }

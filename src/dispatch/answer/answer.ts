@@ -169,7 +169,7 @@ class Answering {
     await this.#flush();
     if (isUnfinished(result)) return this.#preview?.leave();
     if (this.#request.kind.refusals === "logged" && result.kind !== "replied") return this.#endWithout(result);
-    const notice = noticeFor(result);
+    const notice = noticeFor(result, this.#request.commandForm);
     if (result.kind === "failed") this.#texts.push(this.#broken);
     const sent = this.#blocks > 0 ? await this.#sendMedia() : await this.#sendWhole(notice, result.kind === "aborted");
     if (notice !== undefined && this.#blocks > 0) await this.#sendNotice(notice);

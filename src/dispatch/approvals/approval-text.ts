@@ -1,3 +1,5 @@
+import type { CommandForm } from "../../types/chat/channel.ts";
+import { inForm } from "../command-form.ts";
 import { shownPath } from "../../tools/files/paths.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { Approval, ApprovalDecision, BoundFile } from "../../types/run/tool.ts";
@@ -10,11 +12,11 @@ const UNSEEN = new RegExp(`[${IGNORABLE}${NO_LETTERS}${BLANKS}]+`, "gv");
 /** A display name, which its owner chose: one line, without characters that would end the code span around it. */
 const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").replaceAll("`", "'").trim(), MOST_NAME);
 
-/** The question as a chat is asked it. */
-export function approvalText(approval: Approval): string {
+/** The question as a chat is asked it, whose people write commands in this form. */
+export function approvalText(approval: Approval, form?: CommandForm): string {
   const { id, allowance } = approval;
   const words = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
-  return `${factsOf(approval)}\nAn owner answers within 5 minutes: /approve ${id} ${words}.`;
+  return `${factsOf(approval)}\n${inForm(`An owner answers within 5 minutes: /approve ${id} ${words}.`, form)}`;
 }
 
 const ENDS: Readonly<Record<ApprovalDecision, string>> = {

@@ -1,5 +1,6 @@
 import type { Run } from "../../harness/run.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
+import { formIn } from "../command-form.ts";
 import { addressed } from "../turn/addressed.ts";
 import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
@@ -11,32 +12,33 @@ import type { TurnPorts } from "../turn/ports.ts";
 export function prompterFor(
   { message, kind }: { readonly message: InboundMessage; readonly kind: TurnKind },
   run: () => Run,
-  { replies, outbox, log }: Pick<TurnPorts, "replies" | "outbox" | "log">,
+  { replies, outbox, log, link }: Pick<TurnPorts, "replies" | "outbox" | "log" | "link">,
 ): ApprovalPrompter {
   // Whoever is at a client sees the question there.
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;
+  const textFor = (approval: Approval) => approvalText(approval, chat && formIn({ link }, chat));
   const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
   return {
-    fits: async (approval) => !chat || outbox.isOneMessage(approvalText(approval), chat),
+    fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),
     asked(approval) {
       run().stream.emit({ type: "approval_request", approval });
-      if (chat) void replies.ask(chat, questionOf(approval)).catch(lost(approval.id));
+      if (chat) void replies.ask(chat, questionOf(approval, textFor(approval))).catch(lost(approval.id));
     },
     answered(approval, decision) {
       run().stream.emit({ type: "approval_end", id: approval.id, decision });
-      if (chat) void replies.answered(chat, endOf(approval, decision)).catch(lost(approval.id));
+      if (chat) void replies.answered(chat, endOf(approval, textFor(approval), decision)).catch(lost(approval.id));
     },
   };
 }
 
-const questionOf = (approval: Approval) => ({
+const questionOf = (approval: Approval, text: string) => ({
   key: `approval:${approval.id}`,
-  text: approvalText(approval),
+  text,
   buttons: approvalButtons(approval),
 });
 
-const endOf = (approval: Approval, decision: ApprovalDecision) => ({
-  ...questionOf(approval),
+const endOf = (approval: Approval, text: string, decision: ApprovalDecision) => ({
+  ...questionOf(approval, text),
   answer: answeredText(approval, decision),
 });

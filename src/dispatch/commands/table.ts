@@ -1,6 +1,7 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
 import type { Session } from "../../types/session.ts";
+import { formIn, inForm } from "../command-form.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
@@ -27,9 +28,7 @@ const COMMANDS: readonly Command[] = [
     aliases: ["commands", "start"],
     help: "This list.",
     at: "once",
-    run: async ({ message, ports, commands }) => ({
-      text: helpText(commands.all, ports.link(message.from)?.commandForm?.(message.from)),
-    }),
+    run: async ({ message, ports, commands }) => ({ text: helpText(commands.all, formIn(ports, message.from)) }),
   },
   {
     name: "think",
@@ -77,10 +76,9 @@ export function commandTable(added: readonly CommandContribution[] = []): Comman
 }
 
 /** As they are written in the chat that asks. */
-function helpText(commands: readonly Command[], { before, note }: CommandForm = { before: "/" }): string {
-  const written = (words: string): string => words.replaceAll(/(?<=^|\s)\/(?=[a-z])/g, () => before);
-  const lines = commands.map(({ name, help }) => written(`/${name} – ${help}`));
-  return ["Commands:", ...lines, ...(note === undefined ? [] : [note])].join("\n");
+function helpText(commands: readonly Command[], form: CommandForm | undefined): string {
+  const lines = commands.map(({ name, help }) => inForm(`/${name} – ${help}`, form));
+  return ["Commands:", ...lines, ...(form?.note === undefined ? [] : [form.note])].join("\n");
 }
 
 /** Without words of its own the agent greets; with them they are the first turn of the new conversation. */
@@ -135,8 +133,8 @@ const DECISIONS = new Map([
 async function approve(context: CommandContext): Promise<CommandAnswer> {
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
-  if (!decision) return { text: "Use /approve <id> once, always or deny." };
   const { message, ports } = context;
+  if (!decision) return { text: inForm("Use /approve <id> once, always or deny.", formIn(ports, message.from)) };
   const by = principalOf([{ message }], ports);
   const taken = context.approvals.resolve(id, decision, by.id);
   if (taken === undefined) return { text: `Nothing waits under "${id}".` };

@@ -2,6 +2,7 @@ import type { Outcome } from "../../../types/journal.ts";
 import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import { answer } from "../../answer/answer.ts";
+import { formIn } from "../../command-form.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
 import { endOf, isUnfinished, outcomeOf, wordsIn } from "../run-end.ts";
@@ -46,6 +47,7 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       message,
       kind,
       filter,
+      commandForm: formIn(ports, message.from),
       style: ports.settings().chat(message.from),
       agent: prepared.agent,
       media: ports.media,

@@ -2,6 +2,7 @@ import { REST, RequestMethod } from "@discordjs/rest";
 import type { RawFile } from "@discordjs/rest";
 import type { APIUser } from "discord-api-types/v10";
 import { OpenClawError } from "openclaw/plugin-sdk";
+import { z } from "zod";
 import type { DiscordConfig } from "./config.ts";
 
 /** The bot itself. */
@@ -30,7 +31,7 @@ export const hasOwnToken = (address: string): boolean => /\/(?:webhooks|interact
 
 /** Discord's REST API. Every call throws what `@discordjs/rest` throws; `failures.ts` reads that. */
 export interface Api {
-  /** The answer is taken for what Discord's documentation says it is. */
+  /** Throws where the answer is not what Discord's documentation says of the route, as far as `SHAPES` has it. */
   ask<T>(method: Method, route: `/${string}`, call?: Call): Promise<T>;
   /** A call whose answer nobody needs. */
   act(method: Method, route: `/${string}`, call?: Call): Promise<void>;
@@ -62,8 +63,9 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   return {
     token,
     ask: async <T>(...[method, route, call]: Parameters<Api["ask"]>) => {
-      const answer: unknown = JSON.parse(await request(method, route, call));
-      if (!isAnswer<T>(answer)) throw new Error(`Discord answered nothing to ${method} ${route}`);
+      const answer = parse(await request(method, route, call));
+      // Not the route: it may hold a token.
+      if (!isAnswer<T>(answer, route)) throw new Error(`Discord's answer to a ${method} cannot be read`);
       return answer;
     },
     act: async (method, route, call) => void (await request(method, route, call)),
@@ -74,9 +76,29 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   };
 }
 
-/** Discord's documentation says what an answer holds; null is none. */
-function isAnswer<T>(value: unknown): value is T {
-  return value !== null;
+const withId = z.looseObject({ id: z.string().min(1) });
+/** What every answer to a route holds; an object with an id where no row fits. docs.discord.com/developers/reference */
+const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
+  [/^\/gateway\/bot$/, z.looseObject({ url: z.string().min(1) })],
+  [/^\/users\/@me$/, withId.extend({ username: z.string() })],
+  [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
+  [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],
+  // A list where it is read, one message where one is sent.
+  [/^\/channels\/[^/]+\/messages$/, z.union([z.array(withId), withId])],
+];
+
+function isAnswer<T>(value: unknown, route: string): value is T {
+  const [, shape] = SHAPES.find(([fits]) => fits.test(route)) ?? [undefined, withId];
+  return shape.safeParse(value).success;
+}
+
+/** Undefined for what is no JSON, such as a proxy's page. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readToken(config: DiscordConfig): string {

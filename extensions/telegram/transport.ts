@@ -3,6 +3,17 @@ import https from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ApiClientOptions } from "grammy";
+import { z } from "zod";
+
+/** core.telegram.org/bots/api#making-requests */
+const answerShape = z.looseObject({ ok: z.boolean() });
+
+/** Throws when it is no answer of the Bot API; grammY reads its fields without a look. */
+function readAnswer(said: string): unknown {
+  const { success, data } = answerShape.safeParse(JSON.parse(said));
+  if (!success) throw new Error("the answer is JSON, and not one of the Bot API");
+  return data;
+}
 
 interface Call {
   readonly method: string;
@@ -41,7 +52,7 @@ async function post(url: string, { method, headers, body, agent, signal }: Call)
   return new Promise((resolve, reject) => {
     const { request } = url.startsWith("https:") ? https : http;
     const outgoing = request(url, { method, headers, agent }, (answer) => {
-      resolve({ json: async () => JSON.parse(await text(answer)) });
+      resolve({ json: async () => readAnswer(await text(answer)) });
     });
     outgoing.on("error", reject);
     signal.addEventListener("abort", () => outgoing.destroy(new Error("aborted")), { once: true });
@@ -72,7 +83,7 @@ async function throughProxy(proxy: string): Promise<Wire> {
       signal.addEventListener("abort", () => end.abort(new Error("aborted")), { once: true });
       const payload = typeof body === "string" ? body : Readable.from(body);
       const answer = await request(url, { ...patient, method: "POST", headers, body: payload, signal: end.signal });
-      return { json: async () => answer.body.json() };
+      return { json: async () => readAnswer(await answer.body.text()) };
     },
     async get(url, signal) {
       const answer = await request(url, { ...patient, signal });

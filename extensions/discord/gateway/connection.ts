@@ -1,7 +1,8 @@
 import { GatewayOpcodes } from "discord-api-types/v10";
-import type { GatewayDispatchPayload, GatewayReceivePayload } from "discord-api-types/v10";
+import type { GatewayDispatchPayload } from "discord-api-types/v10";
 import { WebSocket } from "ws";
 import type { RawData } from "ws";
+import { readFrame } from "./frame.ts";
 
 /** A session of the gateway: what Discord needs to go on where a connection broke. */
 export interface Resumable {
@@ -42,6 +43,8 @@ export interface Terms {
   /** What goes with a heartbeat: the last event that need not come again. */
   sequence(): number | null;
   heard(event: Event): void;
+  /** Something came that cannot be read; it is left out. */
+  odd(what: string): void;
   /** Discord has answered a heartbeat. */
   beaten(): void;
 }
@@ -118,13 +121,14 @@ export class Connection {
   #read(text: string): void {
     // After its end a connection says nothing: what is left comes again with the session.
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    const payload = parse(text);
-    if (!payload) return;
+    const frame = readFrame(text);
+    if ("odd" in frame) return this.#terms.odd(frame.odd);
+    const { payload } = frame;
     switch (payload.op) {
       case GatewayOpcodes.Dispatch:
         this.#isIgnored = false;
         if (payload.t === "READY" || payload.t === "RESUMED") this.#wasReady = true;
-        return this.#terms.heard({ name: payload.t, sequence: payload.s, payload });
+        return this.#hear(payload);
       case GatewayOpcodes.Heartbeat:
         return this.#beat();
       case GatewayOpcodes.Reconnect:
@@ -136,6 +140,15 @@ export class Connection {
       case GatewayOpcodes.HeartbeatAck:
         this.#isAnswered = true;
         return this.#terms.beaten();
+    }
+  }
+
+  /** An event that is read wrongly must not end the process. */
+  #hear(payload: GatewayDispatchPayload): void {
+    try {
+      this.#terms.heard({ name: payload.t, sequence: payload.s, payload });
+    } catch (error) {
+      this.#terms.odd(`the event ${payload.t}: ${String(error)}`);
     }
   }
 
@@ -164,15 +177,6 @@ const forgotten = (): Partial<Ending> => ({ isForgotten: true, afterMs: Math.rou
 
 const textOf = (data: RawData): string =>
   (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(new Uint8Array(data))).toString();
-
-function parse(text: string): GatewayReceivePayload | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Half a frame: its event is missing from the sequence and comes again with the next RESUME.
-    return undefined;
-  }
-}
 
 const codeOf = (error: Error): string =>
   `the gateway cannot be reached (${"code" in error ? String(error.code) : error.message})`;

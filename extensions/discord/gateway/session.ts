@@ -146,6 +146,8 @@ export class Session {
         signal,
         sequence: () => this.#inbox.sequence ?? null,
         heard: (event) => this.#take(event),
+        odd: (what) =>
+          this.#room.host.log.warn("what Discord's gateway sent could not be read and was left out", { what }),
         beaten: () => {
           if (this.#missing.size === 0) this.#alive();
         },

@@ -40,6 +40,11 @@ export class FakeGateway {
     for (const session of this.#sessions.values()) this.#tell(session, name, data);
   }
 
+  /** Sends a frame as it is, whatever it says. */
+  say(frame: string): void {
+    for (const client of this.#clients) client.send(frame);
+  }
+
   /** Breaks all connections, and refuses so many new ones. */
   drop(refusals = 0): void {
     this.#refusals = refusals;

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
 import { ADA } from "./fake-world.ts";
@@ -24,6 +26,43 @@ describe("a session", () => {
     const { gateway } = await begin();
     const identify = gateway.said.find(({ op }) => op === 2);
     expect(objectIn(identify, "d")["intents"]).toBe(1 + 512 + 1024 + 4096 + 8192 + 32_768);
+  });
+
+  test.each([
+    ["{half", "no JSON"],
+    ["null", "without an opcode"],
+    ["[]", "without an opcode"],
+    ['{"op":"0"}', "without an opcode"],
+    ['{"op":0,"t":"MESSAGE_CREATE","s":"x","d":{}}', "the event MESSAGE_CREATE"],
+    ['{"op":0,"t":"MESSAGE_CREATE","s":90,"d":null}', "the event MESSAGE_CREATE"],
+    ['{"op":0,"t":"GUILD_CREATE","s":90,"d":{"id":"7","channels":3}}', "the event GUILD_CREATE"],
+    ['{"op":0,"t":"INTERACTION_CREATE","s":90,"d":{"id":7}}', "the event INTERACTION_CREATE"],
+    ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x"}}', "the event READY"],
+    ['{"op":10,"d":{"heartbeat_interval":"soon"}}', "opcode 10"],
+  ])("leaves out what it cannot read, tells it, and goes on: %s", async (frame, told) => {
+    const { gateway, platform, host } = await begin();
+    await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
+    gateway.say(frame);
+    platform.say(platform.direct, "after it");
+    await host.heard("after it");
+    expect(host.lines.join("\n")).toContain("could not be read and was left out");
+    expect(host.lines.join("\n")).toContain(told);
+  });
+
+  test.each(["null", "[]", '{"id":7}', "<html>"])("tells of an API that answers %s, and ends nothing", async (said) => {
+    const server = createServer((_request, response) => void response.end(said)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const apiUrl = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+    try {
+      const { host } = await begin({ apiUrl });
+      await host.until(() => troubles(host).length > 0);
+      expect(troubles(host)[0]).toMatchObject({ reason: expect.stringContaining("Discord") });
+      expect(host.reports.filter(({ kind }) => kind === "dead")).toEqual([]);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   });
 
   test("goes on after a restart, with what was not stored before", async () => {

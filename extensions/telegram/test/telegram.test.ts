@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import fs from "node:fs/promises";
+import { createServer } from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { HttpError } from "grammy";
@@ -214,6 +216,26 @@ describe("polling", () => {
     await start({ ...other, config: { ...other.config, takeOverWebhook: true } });
     await other.fake.waitFor((call) => call.method === "deleteWebhook");
   });
+
+  test.each(["null", "[]", '{"result":[]}', "<html>"])(
+    "an answer that is none of the Bot API is told: %s",
+    async (said) => {
+      const server = createServer((_request, response) => void response.end(said)).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const address = server.address();
+      const apiRoot = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+      try {
+        const platform = await telegramPlatform();
+        const { host, link } = await start(platform, new Host(), { apiRoot });
+        expect(host.reports[0]).toMatchObject({ kind: "trouble", reason: "no answer from Telegram (not JSON)" });
+        const part = { kind: "text", format: "telegram-html", body: "x", plain: "x" } as const;
+        expect(await link.send(platform.direct, part, { idempotencyKey: "k" })).toMatchObject({ kind: "unknown" });
+      } finally {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  );
 
   test("a second poller and a token revoked meanwhile are told", async () => {
     const { host, fake } = await begin();

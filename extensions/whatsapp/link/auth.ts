@@ -13,6 +13,7 @@ import type { ChannelLog } from "openclaw/plugin-sdk";
 import type { Baileys } from "./baileys.ts";
 import { silent } from "./quiet.ts";
 import { recordOver } from "./records.ts";
+import { isStored } from "./stored.ts";
 
 /** The link of one account with WhatsApp: who we are, and the keys of every conversation. */
 export interface Auth {
@@ -58,7 +59,7 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
   const file = path.join(folder, FILE);
   await (await fs.open(file, "a", 0o600)).close();
   await closeFile(file, log);
-  const store = open(file);
+  const store = open(file, log);
   const { db } = store;
   const stored = readCreds(store, file, baileys);
   let creds = stored ?? baileys.initAuthCreds();
@@ -88,12 +89,14 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
 interface Store {
   readonly db: DatabaseSync;
   prepare(sql: string): StatementSync;
+  readonly log: Pick<ChannelLog, "warn"> | undefined;
 }
 
-function storeOver(db: DatabaseSync): Store {
+function storeOver(db: DatabaseSync, log: Store["log"]): Store {
   const known = new Map<string, StatementSync>();
   return {
     db,
+    log,
     prepare(sql) {
       const statement = known.get(sql) ?? db.prepare(sql);
       known.set(sql, statement);
@@ -102,7 +105,7 @@ function storeOver(db: DatabaseSync): Store {
   };
 }
 
-function open(file: string): Store {
+function open(file: string, log: Store["log"]): Store {
   try {
     const db = new DatabaseSync(file);
     db.exec(
@@ -111,7 +114,7 @@ function open(file: string): Store {
     db.exec("CREATE TABLE IF NOT EXISTS keys (type TEXT, id TEXT, value TEXT, PRIMARY KEY (type, id)) WITHOUT ROWID");
     db.exec("CREATE TABLE IF NOT EXISTS sent (id TEXT PRIMARY KEY, at INTEGER, content BLOB) WITHOUT ROWID");
     db.prepare("DELETE FROM sent WHERE at < ?").run(Date.now() - KEPT_MS);
-    return storeOver(db);
+    return storeOver(db, log);
   } catch (cause) {
     throw unreadable(file, cause);
   }
@@ -163,15 +166,16 @@ function write(store: Store, { BufferJSON }: Baileys, rows: readonly Row[]): voi
   }
 }
 
-/** Throws when a row is no JSON. */
+/** Throws a `SyntaxError` when a row is no JSON, or not what is written under its type. */
 function parse<T>(store: Store, type: string, id: string, { BufferJSON, proto }: Baileys): T | undefined {
   const row = store.prepare("SELECT value FROM keys WHERE type = ? AND id = ?").get(type, id);
   if (typeof row?.["value"] !== "string") return undefined;
   const read: unknown = JSON.parse(row["value"], BufferJSON.reviver);
-  if (!isFields(read) || type !== "app-state-sync-key") return isStored<T>(read) ? read : undefined;
   // A protobuf writes its bytes as base64 of its own.
-  const value: unknown = proto.Message.AppStateSyncKeyData.fromObject(read);
-  return isStored<T>(value) ? value : undefined;
+  const isProto = isFields(read) && type === "app-state-sync-key";
+  const value: unknown = isProto ? proto.Message.AppStateSyncKeyData.fromObject(read) : read;
+  if (!isStored<T>(type, value)) throw new SyntaxError(`a row of the type ${type} is none`);
+  return value;
 }
 
 /** A row that cannot be understood counts as none: the library then makes a new session with that device. */
@@ -179,8 +183,9 @@ function read<T>(store: Store, type: string, id: string, baileys: Baileys): T | 
   try {
     return parse<T>(store, type, id, baileys);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    store.log?.warn("a key of the WhatsApp account could not be read and counts as none", { type });
+    return undefined;
   }
 }
 
@@ -192,9 +197,6 @@ function readCreds(store: Store, file: string, baileys: Baileys): Authentication
     throw error instanceof SyntaxError ? unreadable(file, error) : error;
   }
 }
-
-/** What this store wrote under a type, and nobody else writes. */
-const isStored = <T>(value: unknown): value is T => value !== null && value !== undefined;
 
 const isFields = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

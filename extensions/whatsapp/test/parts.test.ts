@@ -110,6 +110,33 @@ describe("keys", () => {
     await expect(openAuth(folder, baileys)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
+  test.each([
+    ["pre-key", '{"public":1}'],
+    ["lid-mapping", "7"],
+    ["device-list", "[1]"],
+    ["session", "true"],
+    ["app-state-sync-version", "null"],
+  ] as const)("of the type %s that are JSON and no key count as none, and are told: %s", async (type, value) => {
+    const told: unknown[] = [];
+    const auth = await openAuth(folder, baileys, { warn: (_message, fields) => void told.push(fields) });
+    const db = new DatabaseSync(path.join(folder, "auth.sqlite"));
+    db.prepare("INSERT INTO keys (type, id, value) VALUES (?, 'a', ?)").run(type, value);
+    db.close();
+    expect(await auth.keys.get(type, ["a"])).toEqual({});
+    expect(told).toEqual([{ type }]);
+    auth.close();
+  });
+
+  test("of who we are that are JSON and no credentials are for a person to mend", async () => {
+    const auth = await openAuth(folder, baileys);
+    auth.save();
+    auth.close();
+    const db = new DatabaseSync(path.join(folder, "auth.sqlite"));
+    db.exec(`UPDATE keys SET value = '{"registrationId":1}' WHERE type = 'creds'`);
+    db.close();
+    await expect(openAuth(folder, baileys)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+  });
+
   test("of one change are all there or none is", async () => {
     const auth = await openAuth(folder, baileys);
     const unwritable = Object.assign(Uint8Array.of(2), {

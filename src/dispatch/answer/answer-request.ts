@@ -21,9 +21,8 @@ export interface AnswerRequest {
   rowsNow(): Promise<readonly OutboxRow[]>;
   /** Chunks that an earlier boot planned for this message. */
   readonly earlier: readonly OutboxRow[];
-  readonly earlierPreview: string | undefined;
-  /** UTF-16 units that the preview of an earlier boot had at most. */
-  readonly earlierLength: number;
+  /** The preview of an earlier boot: its message, and the UTF-16 units that it had at most. */
+  readonly earlierPreview: { readonly id: string | undefined; readonly length: number };
   /** All that was said before a tool's call is on its way. */
   said(callId: string): void;
   readonly kind: TurnKind;

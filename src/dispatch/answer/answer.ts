@@ -53,17 +53,18 @@ class Answering {
     const streaming = request.kind.answer === "whole" ? "off" : usual;
     if (streaming === "block") this.#feed = this.#openFeed();
     else if (streaming === "partial") this.#preview = this.#openPreview();
-    if (request.earlierPreview !== undefined) this.#preview?.adopt(request.earlierPreview);
+    const { id } = request.earlierPreview;
+    if (id !== undefined) this.#preview?.adopt(id);
   }
 
   #openPreview(): Preview | undefined {
-    const { message, inboxId, style, earlierLength } = this.#request;
+    const { message, inboxId, style, earlierPreview } = this.#request;
     const { sender, teamId } = message;
     return this.#outbox.preview(message.from, inboxId, {
       replyTo: this.#replyTo({}),
       recipient: { id: sender.id, ...(teamId !== undefined && { teamId }) },
       isNative: style.nativeStreaming,
-      shownBefore: earlierLength,
+      shownBefore: earlierPreview.length,
     });
   }
 
@@ -276,14 +277,14 @@ class Answering {
   #mayRepeat(name: string): boolean {
     return (
       /^(?:reply|notice|block:0)$/.test(name) &&
-      (this.#preview?.mayStand === true || this.#request.earlierPreview === "")
+      (this.#preview?.mayStand === true || this.#request.earlierPreview.id === "")
     );
   }
 
   /** The preview of an earlier boot, also when its channel was not yet connected as this answer began. */
   #leftPreview(): string | undefined {
-    const { earlierPreview } = this.#request;
-    return earlierPreview === "" ? undefined : earlierPreview;
+    const { id } = this.#request.earlierPreview;
+    return id === "" ? undefined : id;
   }
 
   #replyTo(directives: { replyTo?: { kind: "current" } | { kind: "id"; id: string } | undefined }): string | undefined {

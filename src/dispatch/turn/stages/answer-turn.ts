@@ -55,8 +55,10 @@ async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinish
       clock: ports.clock,
       rowsNow: () => journal.outbox.of(inboxId),
       earlier: isReplay ? await journal.outbox.of(inboxId) : [],
-      earlierPreview: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
-      earlierLength: isReplay ? await journal.outbox.previewLengthOf(inboxId) : 0,
+      earlierPreview: {
+        id: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
+        length: isReplay ? await journal.outbox.previewLengthOf(inboxId) : 0,
+      },
       said: (callId) => barrier.said(callId),
     },
     outbox,

@@ -47,7 +47,8 @@ describe("the socket", () => {
     for (let number = 0; number < 60; number++) {
       fake.say("D1", `message ${number};`);
       if (number % 20 === 10) fake.cut();
-      await setTimeout(number % 20 === 19 ? 300 : 1);
+      if (number % 20 === 19) await host.until(() => fake.sockets > 0);
+      else await setTimeout(1);
     }
     await host.heard("message 59;");
     const firsts = [...new Set(host.received.map(({ text }) => text))];

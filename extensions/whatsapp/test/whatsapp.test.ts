@@ -10,6 +10,7 @@ import { isOwnId, ownId } from "../inbound/jid.ts";
 import { GROUP } from "./fake/fake-whatsapp.ts";
 import { Person } from "./fake/person.ts";
 import { whatsappPlatform } from "./platform.ts";
+import { quiet } from "../../../test/outbox/quiet.ts";
 
 afterEach(async () => {
   await stopAll();
@@ -33,7 +34,8 @@ describe("taking messages", () => {
     const seen: number[] = [];
     const store = host.receive.bind(host);
     host.receive = async (messages) => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      // A receipt that does not wait for the storing would be there by then.
+      await quiet();
       seen.push(fake.queue.length);
       await store(messages);
     };
@@ -52,9 +54,8 @@ describe("taking messages", () => {
     host.receive = async (messages) => {
       await store(messages);
       const [said = ""] = messages.map((message) => message.text);
-      // Longer than the transaction in which the message was opened.
-      const later = new Promise((resolve) => setTimeout(resolve, 50));
-      answers.push(later.then(() => link.send(platform.direct, text(`${said}, too`), { idempotencyKey: said })));
+      // By then the transaction in which the message was opened is over.
+      answers.push(quiet().then(() => link.send(platform.direct, text(`${said}, too`), { idempotencyKey: said })));
     };
     for (const word of ["one", "two", "three"]) {
       fake.say({ conversation: word });

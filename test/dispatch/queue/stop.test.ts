@@ -1,27 +1,26 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { until } from "../../outbox/stage.ts";
+import { handClock, until } from "../../outbox/stage.ts";
 import { type Boot, type Hall, openHall } from "../stage.ts";
 
 let hall: Hall;
 let boot: Boot;
 beforeEach(async () => {
   hall = await openHall();
-  boot = await hall.boot();
+  // Nobody moves it on: what ends here waits for no time limit.
+  boot = await hall.boot({ clock: handClock() });
 });
 afterEach(() => hall.close());
 
 const never = () => new Promise<never>(() => undefined);
 const photo = { kind: "image", source: { at: "platform", ref: "x" } } as const;
 
-it("a turn whose files never come ends within a second when it is stopped, and the next one is answered", async () => {
+it("a turn whose files never come ends when it is stopped, without any wait, and the next one is answered", async () => {
   let isFetching = false;
   Object.assign(hall.platform, { download: () => ((isFetching = true), never()) });
   const row = await boot.tell("look at this", "1", { media: [photo] });
   await until(() => isFetching);
-  const begun = Date.now();
   await boot.tell("/stop", "1");
   expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
-  expect(Date.now() - begun).toBeLessThan(1000);
   expect(hall.model.calls).toEqual([]);
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });
@@ -33,10 +32,8 @@ it("so does one whose key is being renewed", async () => {
   Object.assign(models, { find: () => ((isAsked = true), never()) });
   const row = await boot.tell("hello", "1");
   await until(() => isAsked);
-  const begun = Date.now();
   await boot.tell("/stop", "1");
   expect(await boot.outcome(row)).toEqual({ kind: "aborted" });
-  expect(Date.now() - begun).toBeLessThan(1000);
   Object.assign(models, { find });
   expect(await boot.ask("still there?")).toEqual({ kind: "replied" });
 });

@@ -188,7 +188,7 @@ function outbound(open: Open): void {
     await link.typing?.(where);
     if (platform.failTyping) expect(host.lines.join("\n")).toContain("typing was not shown");
     await platform.close();
-    await link.typing?.(where);
+    await expect(Promise.resolve(link.typing?.(where))).resolves.toBeUndefined();
   });
 }
 

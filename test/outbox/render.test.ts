@@ -37,7 +37,9 @@ it.each(["slack-mrkdwn", "discord", "whatsapp", "signal-styled", "plain", "markd
   "%s fits with its label, within the lines",
   async (format) => {
     const text = `\`\`\`\n${"line of code\n".repeat(60)}\`\`\``;
-    for (const part of await renderText(text, limits(format, { lines: 10 }))) {
+    const parts = await renderText(text, limits(format, { lines: 10 }));
+    expect(parts.length).toBeGreaterThan(0);
+    for (const part of parts) {
       const again = labelled(part);
       if (again.kind === "text") expect(again.body.length).toBeLessThanOrEqual(200);
       if (format !== "markdown") expect(part.body.split("\n").length).toBeLessThanOrEqual(10);

@@ -88,8 +88,12 @@ describe("the state lock", () => {
 
   it("is taken over when another program has got the process id since, or when it is unreadable", async () => {
     await leaveLock({ pid: other.pid, startedAt: "boot/1", command: "openclaw gateway" });
-    await (await acquireStateLock(dir)).release();
+    const first = await acquireStateLock(dir);
+    expect(await readStateLock(dir)).toMatchObject({ pid: process.pid, alive: true });
+    await first.release();
     await writeFile(lockPath(dir), "");
-    await (await acquireStateLock(dir)).release();
+    const second = await acquireStateLock(dir);
+    expect(await readStateLock(dir)).toMatchObject({ pid: process.pid, alive: true });
+    await second.release();
   });
 });

@@ -37,7 +37,7 @@ describe("the wait before the next try", () => {
     const stop = new AbortController();
     const ended = wait(60_000, stop.signal);
     stop.abort();
-    await ended;
-    await wait(60_000, stop.signal);
+    await expect(ended).resolves.toBeUndefined();
+    await expect(wait(60_000, stop.signal)).resolves.toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ function start(body: string) {
   const script = `
     import { createServer } from "node:http";
     import { openLog } from ${source("app/log/log.ts")};
-    import { guardProcess } from ${source("app/gateway/process-guard.ts")};
+    import { guardProcess } from ${source("app/gateway/lifecycle/process-guard.ts")};
     const log = openLog({ dir: ${JSON.stringify(dir)}, level: "info", consoleLevel: "info", consoleStyle: "json" });
     ${body}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {

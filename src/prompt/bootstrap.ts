@@ -6,6 +6,7 @@ import { errorCode } from "../utils/missing.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { ContextFile } from "./system-context.ts";
 import { WORKSPACE_TEMPLATES } from "./templates.ts";
+import { forgetOldest } from "../utils/forget-oldest.ts";
 
 /** What a heartbeat looks after. */
 export const CHECKLIST = "HEARTBEAT.md";
@@ -38,6 +39,8 @@ export function truncateMiddle(content: string, maxChars: number): string {
   return `${head}\n\n${MARKER}\n\n${tail}`;
 }
 
+/** Files by path, the most that are kept: several agents have a handful each. */
+const MOST_CACHED = 200;
 const cache = new Map<string, CachedFile>();
 
 async function readCached(path: string): Promise<string | undefined> {
@@ -51,6 +54,7 @@ async function readCached(path: string): Promise<string | undefined> {
     // Reading a named pipe would wait for ever.
     const content = found.isFile() ? await readFile(path, "utf8") : "[This is not a regular file]";
     cache.set(path, { mtimeMs, size, content });
+    forgetOldest(cache, MOST_CACHED);
     return content;
   } catch (error) {
     cache.delete(path);

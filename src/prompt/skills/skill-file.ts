@@ -3,6 +3,7 @@ import { errorCode } from "../../utils/missing.ts";
 import { propertyOf } from "../../utils/own.ts";
 import { type Frontmatter, parseFrontmatter } from "./frontmatter.ts";
 import { type SkillMetadata, skillMetadata } from "./skill-metadata.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
 
 /** A skill as the model sees it in the list. */
 export interface SkillSummary {
@@ -33,6 +34,8 @@ interface CachedSkill {
   readonly read: SkillFile | BadSkill;
 }
 
+/** Skills by path, the most that are kept. */
+const MOST_CACHED = 1000;
 const cache = new Map<string, CachedSkill>();
 
 async function readSource(location: string, source: string): Promise<SkillFile | BadSkill> {
@@ -72,6 +75,7 @@ export async function readSkill(location: string, maxBytes: number): Promise<Ski
     if (known?.mtimeMs === mtimeMs && known.size === size) return known.read;
     const read = await readSource(location, await readFile(location, "utf8"));
     cache.set(location, { mtimeMs, size, read });
+    forgetOldest(cache, MOST_CACHED);
     return read;
   } catch (error) {
     cache.delete(location);

@@ -70,6 +70,7 @@ export interface Hall {
   rules: Rules;
   kinds: TurnKinds;
   commands: readonly CommandContribution[];
+  liveState?: NonNullable<DispatchPorts["liveState"]>;
   gate: (message: InboundMessage) => Promise<Verdict>;
   heard?: GroupHistoryBuffer;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
@@ -152,6 +153,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
   const chatTools = hall.chatTools?.({ journal, outbox, media, clock });
   const ports: DispatchPorts = {
     kinds: hall.kinds,
+    ...(hall.liveState && { liveState: hall.liveState }),
     journal,
     sessions,
     outbox,

@@ -245,8 +245,8 @@ Never share keys.
   });
 
   it("each turn is told what goes on outside the transcript, and none before", async () => {
+    hall.liveState = () => ["Running: backup.sh since 10:00"];
     const boot = await hall.boot();
-    Object.assign(boot.ports, { liveState: () => ["Running: backup.sh since 10:00"] });
     await boot.ask(`turn-1 ${LONG}`);
     expect(hall.model.calls.at(-1)?.said).not.toContain("backup.sh");
     for (const turn of [2, 3, 4]) await boot.ask(`turn-${turn} ${LONG}`);

@@ -27,7 +27,7 @@ afterEach(() => hall.close());
 
 it("a command that a contributor adds answers, is listed, and asks no model", async () => {
   expect(await boot.ask("/weather Vienna")).toEqual({ kind: "command", name: "weather" });
-  await boot.ask("/w@some_bot Graz");
+  await boot.ask("/w Graz");
   await boot.ask("/help");
   const [first, second, help] = hall.platform.texts;
   expect(first).toContain("Sunny in Vienna");

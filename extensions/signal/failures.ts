@@ -14,7 +14,7 @@ export class Trouble extends Error {
   }
 }
 
-/** What the host is told of it; `retryInMs` where the next try is known. */
+/** What the host learns of it; `retryInMs` where the next try is known. */
 export function troubleReport(error: unknown, retryInMs?: number): LinkReport {
   const fix = error instanceof Trouble ? error.fix : undefined;
   return {

@@ -124,7 +124,7 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
     messages: readonly InboundMessage[],
     why: { readonly error: unknown; readonly isAdmitted: boolean },
   ): Promise<void>;
-  /** A write of the turn or of its record failed and waits for the disk; no chat is told of this one. Must not throw. */
+  /** Called when a write of the turn or of its record waits for the disk; no chat hears of this one. Must not throw. */
   onDiskError?(error: OpenClawError): void;
   /** Whether the state directory takes writes now; asked after a disk error, before work is tried again. Always when unset. */
   diskTakesWrites?(): Promise<boolean>;

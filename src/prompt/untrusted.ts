@@ -1,6 +1,6 @@
 import { foldLooks, type Folded } from "../utils/text/invisible.ts";
 
-/** A change of the original: what stands from `from` to `to` becomes `text`. */
+/** A change of the original: the text from `from` to `to` becomes `text`. */
 interface Edit {
   readonly from: number;
   readonly to: number;
@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
   },
   { looks: new RegExp(`${LINE}queued +#(?=\\d)`, "g"), edit: "drop" },
   { looks: new RegExp(String.raw`\[ *(?:${MARKERS.join("|")}) *\]`, "g"), edit: "round" },
-  // Also one that stays open: what the gateway writes behind it could close it.
+  // Also one that stays open: text that the gateway appends could close it.
   { looks: /\[ *media +(?:attached|not +available)[^[\]\n]*\]?/g, edit: "round" },
   { looks: /<<<? *\/?(?:begin|end)_[a-z_]{1,60} *>>>?/g, edit: "round" },
   { looks: /<\|(?! )[^|<>\n]{1,40}\|>/g, edit: "round" },

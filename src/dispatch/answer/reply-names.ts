@@ -1,2 +1,2 @@
-/** Names the notice that stands in for an answer, in its reply key. */
+/** Names the notice that is sent in place of an answer, in its reply key. */
 export const NOTICE = "notice";

@@ -70,7 +70,7 @@ export function joiningTurn(queued: QueuedTurn, row: InboxRow, agent: AgentSetti
 
 const isMessageTool = ({ name }: Tool) => name === MESSAGE_TOOL;
 
-/** What happened since the last turn, and what goes on outside a transcript whose older part is a summary. */
+/** Events since the last turn, and live state that the summary of an older part cannot hold. */
 function eventsFor(session: Session, claimed: readonly SystemEvent[], ports: DispatchPorts) {
   const at = ports.clock.now();
   const isCompacted = (session.entry.compactionCount ?? 0) > 0;

@@ -63,7 +63,7 @@ export class Turn {
   get<Name extends keyof TurnParts>(name: Name): TurnParts[Name] {
     const part = this.#parts[name];
     if (part === undefined) throw new Error(`no stage of the turn has made its ${name} yet`);
-    return part as TurnParts[Name];
+    return part;
   }
 
   set(parts: Partial<TurnParts>): void {

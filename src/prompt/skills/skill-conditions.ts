@@ -26,7 +26,7 @@ export interface SkillMachine {
   readonly config: unknown;
 }
 
-/** Why a skill is of no use here; undefined when it is of use. Costs a few `access` calls a program. Never throws. */
+/** Why a skill cannot be used here; undefined when it can. Costs a few `access` calls a program. Never throws. */
 export async function unmetCondition(needs: SkillConditions, machine: SkillMachine): Promise<string | undefined> {
   const { os, always, bins, anyBins, env, config } = needs;
   if (os.length > 0 && !os.includes(machine.platform)) return `it is for ${os.join(", ")}, this is ${machine.platform}`;

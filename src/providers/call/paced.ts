@@ -1,4 +1,4 @@
-/** What is told of a body as it is read. */
+/** What a reader reports of a body. */
 export interface BodySink {
   /** A piece that is about to be handed on, decoded. */
   read(piece: Uint8Array): void;

@@ -84,7 +84,7 @@ function wordsIn(from: Shape | undefined): string | undefined {
   return nested.success ? wordsIn(nested.data) : undefined;
 }
 
-/** OpenRouter hands on what the provider behind it said. */
+/** OpenRouter passes on the words of the provider that it asked. */
 function rawIn(from: Shape): string {
   const { data } = z.object({ raw: z.string() }).safeParse(from["metadata"]);
   return data === undefined ? "" : `\n${data.raw}`;

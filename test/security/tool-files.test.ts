@@ -237,7 +237,8 @@ describe.runIf(process.platform === "linux")("somebody who changes the way meanw
     await flip(SWAP);
     await writeFile(join(outside, "other.txt"), `${CANARY}\n`);
     const told: string[] = [];
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    // On a busy machine the directory may be a link at each of the first looks.
+    for (let tries = 0; tries < TRIES || (!told.includes("mine\n") && tries < 20 * TRIES); tries += 1) {
       told.push(await said("read", { path: "d/secret.txt" }), await said("ls", { path: "d" }));
     }
     for (let tries = 0; tries < 20; tries += 1) told.push(await said("grep", { path: "d", pattern: "C|m" }));

@@ -126,6 +126,8 @@ describe.concurrent("a model that", () => {
     await world.told("in place of fake/fake-1");
     world.telegram.say("second words");
     await outcomesOf(home, 2);
+    // The outcome is there as soon as the answer is durable, which may be before it is sent.
+    await world.told("second words");
     const shown = world.telegram.shown(1001);
     expect(shown).toEqual([
       expect.stringContaining("first words"),

@@ -129,7 +129,8 @@ test("(b) killed in mid-stream: what the chat shows of the answer never becomes 
   const lengths = telegram.sent
     .filter(({ ok, text }) => ok && text.startsWith("one two"))
     .map(({ text }) => text.length);
-  expect(lengths.length).toBeGreaterThan(3);
+  // The first preview, the edit of it, and the answer; how many edits lie between them is a matter of the machine.
+  expect(lengths.length).toBeGreaterThanOrEqual(3);
   expect(lengths).toEqual(lengths.toSorted((one, other) => one - other));
   await expectWhole(stage(), "count");
 });

@@ -19,7 +19,7 @@ import type { DispatchPorts, Verdict, QueuedTurn } from "./ports.ts";
 import { Replies } from "./replies.ts";
 import { RunRegistry } from "./clients/run-registry.ts";
 import { Turns } from "./turn/turns.ts";
-import { DISK_PROBE_INTERVAL_MS } from "./retry-while-disk-full.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../store/retry-while-disk-full.ts";
 import { BROKEN } from "./words.ts";
 
 /** Deciding about a message takes a few milliseconds, unless the disk is full. */

@@ -8,8 +8,8 @@ import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { composeReply } from "./compose.ts";
 import { gapKey, gapsOf } from "./gaps.ts";
 import type { OutboxDeps } from "./ports.ts";
-import { Pace } from "./pace.ts";
-import { patientJournal } from "./retry-while-disk-full.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { patientJournal } from "./patient-journal.ts";
 import { pause } from "../utils/pause.ts";
 import { Preview, type PreviewOptions } from "./preview.ts";
 import { labelled, renderText } from "./render.ts";
@@ -43,7 +43,7 @@ export interface Reply {
 /** Every reply leaves through here, once, in its chat's order. */
 export class Outbox {
   readonly #deps: OutboxDeps;
-  readonly #pace: Pace;
+  readonly #rate: RateLimiter;
   readonly #chats = new KeyedQueue();
   readonly #stop = new AbortController();
   /** Rows on their way: whoever plans a reply again must not send it again. Aborting one ends its tries. */
@@ -53,7 +53,7 @@ export class Outbox {
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
-    this.#pace = new Pace(deps.clock, deps.pacing);
+    this.#rate = new RateLimiter(deps.clock, deps.pacing);
   }
 
   /** Resolves when the reply is durable; it is sent in the background. Nothing to say plans nothing. */
@@ -91,7 +91,7 @@ export class Outbox {
     return new Preview({
       ...this.#deps,
       ...options,
-      pace: this.#pace,
+      rate: this.#rate,
       queue: this.#chats,
       chat: chatKey(to),
       limits,
@@ -172,7 +172,7 @@ export class Outbox {
     const signal = AbortSignal.any([this.#stop.signal, dropped]);
     const log = this.#deps.log.with({ run: row.runId, session: row.sessionKey ?? session });
     const journal = patientJournal({ ...this.#deps, log }, signal);
-    return { ...this.#deps, pace: this.#pace, log, journal, signal, gap: (to) => this.#tellGaps(to) };
+    return { ...this.#deps, rate: this.#rate, log, journal, signal, gap: (to) => this.#tellGaps(to) };
   }
 
   /** Told behind all that waits for the chat now, in one line for all that was given up by then. */

@@ -5,7 +5,7 @@ import type { OutboxJournal } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { Gap } from "./gaps.ts";
-import type { PaceRules } from "./pace.ts";
+import type { RateLimits } from "./rate-limiter.ts";
 
 /** The way to a chat; undefined while its adapter is not connected. */
 export interface Links {
@@ -21,7 +21,7 @@ export interface OutboxDeps {
   /** Whether the reader is told that a message may be there twice; yes when unset. The journal knows it either way. */
   readonly labelsRepeats?: () => boolean;
   /** How quickly a chat is written to at most; as quick as its platform takes it when unset. */
-  readonly pacing?: (to: Peer) => PaceRules;
+  readonly pacing?: (to: Peer) => RateLimits;
   /** Milliseconds after which an unsent reply is no answer any more; six hours when unset. */
   readonly maxAgeMs?: () => number;
   /** The line that tells a chat what it may miss; it is not told when unset. */

@@ -20,7 +20,7 @@ const LOOK_AGAIN_MS = 100;
 const LEAST_TEXT = 20;
 
 /**
- * Shows a reply while it grows, at the platform's pace: as one message, of which the final is an edit, or as something that
+ * Shows a reply while it grows, at the platform's rate: as one message, of which the final is an edit, or as something that
  * goes away before the final. A preview is never a second reply, and what it shows becomes longer, never shorter: a model that
  * begins again, in this boot or after a restart, is not seen before it has said more. What goes wrong here is left to the final.
  */
@@ -115,7 +115,7 @@ export class Preview {
     if (result?.kind !== "retry" || result.afterMs === undefined) return;
     this.#nextAt = this.#deps.clock.now() + result.afterMs;
     // The final waits as well, instead of being refused.
-    if (result.rateLimited === true) this.#deps.pace.limited(this.#deps.to, result.afterMs);
+    if (result.rateLimited === true) this.#deps.rate.refused(this.#deps.to, result.afterMs);
   }
 
   #restLater(): void {
@@ -126,7 +126,7 @@ export class Preview {
   #restIn(ms: number): void {
     this.#noRest = this.#deps.clock.after(ms, () => {
       if (!this.#isFree) return;
-      const waitMs = this.#deps.pace.waitMs(this.#deps.to);
+      const waitMs = this.#deps.rate.waitMs(this.#deps.to);
       if (waitMs > 0) this.#restIn(waitMs);
       else this.#run(() => this.#growing.again());
     });

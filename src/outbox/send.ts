@@ -2,14 +2,14 @@ import type { ChannelLink, SendOptions, SendResult } from "../types/chat/channel
 import type { GapCause, OutboxRow } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
 import { isGapLine } from "./gaps.ts";
-import type { Pace } from "./pace.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 import { pause } from "../utils/pause.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { labelled } from "./render.ts";
 
 export interface SendPorts extends OutboxDeps {
   readonly signal: AbortSignal;
-  readonly pace: Pace;
+  readonly rate: RateLimiter;
   /** Called when the journal has a row that the chat may miss. */
   gap(to: Peer): void;
 }
@@ -30,7 +30,7 @@ export async function sendRow(row: OutboxRow, ports: SendPorts): Promise<void> {
   let current: Underway = row;
   for (let tries = 0; !ports.signal.aborted; tries += 1) {
     if (isTooOld(row, ports)) return tooOld(row, ports);
-    if (!(await ports.pace.turn(current.to, ports.signal, endOf(row, ports)))) continue;
+    if (!(await ports.rate.waitTurn(current.to, ports.signal, endOf(row, ports)))) continue;
     const link = ports.links.link(current.to);
     const found = link && (await lookFor(current, link));
     if (found?.kind === "retry") current = { ...current, state: "planned" };
@@ -180,6 +180,6 @@ async function wait(
   if (result.kind === "refused") return;
   const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 10));
   const ms = result.kind === "retry" ? (result.afterMs ?? backoff) : backoff;
-  if (result.kind === "retry" && result.rateLimited === true) ports.pace.limited(row.to, ms);
+  if (result.kind === "retry" && result.rateLimited === true) ports.rate.refused(row.to, ms);
   await pause(Math.min(ms, Math.max(0, endOf(row, ports) - ports.clock.now())), ports);
 }

@@ -1,12 +1,12 @@
 import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/chat/channel.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { OutboundText } from "../types/chat/reply.ts";
-import type { Pace } from "./pace.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
 export interface GrowingDeps extends Pick<OutboxDeps, "clock" | "journal" | "links" | "log"> {
-  readonly pace: Pace;
+  readonly rate: RateLimiter;
   readonly limits: ChannelLimits;
   readonly to: Peer;
   readonly inboxId: number;
@@ -119,7 +119,7 @@ export class StreamingMessage {
   }
 
   #tooEarly(): SendResult | undefined {
-    const afterMs = this.#deps.pace.takeNow(this.#deps.to);
+    const afterMs = this.#deps.rate.takeNow(this.#deps.to);
     return afterMs === 0 ? undefined : { kind: "retry", reason: "it is not its turn", afterMs };
   }
 
@@ -128,7 +128,7 @@ export class StreamingMessage {
    * Where the final would have to wait for that, it says the last word itself.
    */
   async complete(markdown: string): Promise<void> {
-    if (!this.#deps.pace.isUnbound(this.#deps.to)) return;
+    if (!this.#deps.rate.isUnlimited(this.#deps.to)) return;
     if (this.#growth?.isMessage !== true || this.#messageId === undefined) return;
     const [part, next] = await renderText(markdown, this.#deps.limits);
     if (part && next === undefined && part.body !== this.#body) await this.#growth.show(part, markdown);

@@ -1,5 +1,5 @@
 import { channelIn, parseTarget } from "../../channels/target.ts";
-import { attach, kindOf } from "../../dispatch/media/attach.ts";
+import { attach, mediaBlock } from "../../dispatch/media/attach.ts";
 import { pause as pauseFor } from "../../utils/pause.ts";
 import type { Outbox, Reply } from "../../outbox/deliver.ts";
 import type { ChannelLimits } from "../../types/chat/channel.ts";
@@ -118,14 +118,7 @@ async function keep(
 ): Promise<ReplyBlock> {
   const facts = { ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
   const stored = await core.media.put(bytes, facts);
-  const media = {
-    kind: kindOf(stored.mime, asVoice),
-    mime: stored.mime,
-    bytes: stored.bytes,
-    source: { at: "store", id: stored.id },
-    ...(name !== undefined && { name }),
-  } as const;
-  return { kind: "media", media, ...(asVoice && { asVoice }) };
+  return mediaBlock(stored, { name, asVoice });
 }
 
 const FIRST_LOOK_MS = 20;

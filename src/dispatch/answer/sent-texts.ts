@@ -3,6 +3,7 @@ import { MESSAGE_TOOL, sentBy, sentByTool } from "../../tools/message/message-re
 import type { RunEvent } from "../../types/run/events.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
+import { forgetOldest } from "../../utils/forget-oldest.ts";
 import { isSameChat } from "../queue/same-chat.ts";
 
 /** Texts and calls that are remembered; the oldest are forgotten beyond it. */
@@ -37,7 +38,7 @@ export class SentTexts {
     const { action = "send", message } = args;
     if (name !== MESSAGE_TOOL || action !== "send") return;
     this.#pending.set(callId, typeof message === "string" ? message : "");
-    trim(this.#pending);
+    forgetOldest(this.#pending, MOST);
   }
 
   /** True when the call that ended may have sent something. */
@@ -80,11 +81,6 @@ export class SentTexts {
     this.#sent.push(words);
     if (this.#sent.length > MOST) this.#sent.shift();
   }
-}
-
-function trim(map: Map<string, unknown>): void {
-  const [oldest] = map.keys();
-  if (map.size > MOST && oldest !== undefined) map.delete(oldest);
 }
 
 /** Without case, blanks, punctuation and emoji; a text of these alone is compared as it is. */

@@ -2,26 +2,26 @@ import { realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { isInside } from "../../tools/files/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
-import type { MediaKind } from "../../types/chat/message.ts";
+import { mediaKindOf } from "../../types/chat/media-kind.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 
-/** Bytes of one file that an answer may bring. */
+/** Bytes of one file of an answer. */
 const MOST_BYTES = 50 * 1024 * 1024;
 
 export interface AttachPorts {
   readonly media: MediaStore;
-  /** Only files below it leave. */
+  /** Only files below it are sent. */
   readonly workspace: string;
-  /** Files and directories of the gateway's own, which never leave, wherever the workspace lies. */
+  /** The gateway's own files and directories, which are never sent, wherever the workspace is. */
   readonly closedPaths?: readonly string[] | undefined;
   /** Bytes of one file; never above 50 MB. */
   readonly mostBytes?: number | undefined;
 }
 
 /**
- * What `[[media:…]]` names, as blocks: a file of the workspace is sent, a web address stays a link, and what cannot be sent is
- * told in the answer. Never throws.
+ * Turns what `[[media:…]]` names into blocks: a file of the workspace is attached, a web address stays a link, and a file that
+ * cannot be sent becomes a notice. Never throws.
  */
 export async function attach(
   refs: readonly string[],
@@ -36,15 +36,7 @@ async function attachOne(ref: string, asVoice: boolean, ports: AttachPorts): Pro
   try {
     const bytes = await readBelow(ports, ref.replace(/^file:\/\//, ""));
     const stored = await ports.media.put(bytes, { name: basename(ref) });
-    const kind = kindOf(stored.mime, asVoice);
-    const media = {
-      kind,
-      mime: stored.mime,
-      name: basename(ref),
-      bytes: stored.bytes,
-      source: { at: "store", id: stored.id },
-    } as const;
-    return { kind: "media", media, ...(asVoice && { asVoice }) };
+    return mediaBlock(stored, { name: basename(ref), asVoice });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { kind: "notice", markdown: `⚠️ ${basename(ref)} could not be attached: ${why}`, because: "error" };
@@ -56,15 +48,18 @@ async function readBelow({ workspace, closedPaths = [], mostBytes }: AttachPorts
   const file = await realpath(resolve(root, path)).catch(() => {
     throw new Error("there is no such file");
   });
-  if (!isInside(file, root)) throw new Error("it lies outside the workspace");
+  if (!isInside(file, root)) throw new Error("it is outside the workspace");
   const closed = await Promise.all(closedPaths.map((one) => realpath(one).catch(() => one)));
   if (closed.some((one) => isInside(file, one))) throw new Error("it belongs to the gateway itself");
   return readRegular(file, Math.min(MOST_BYTES, mostBytes ?? MOST_BYTES));
 }
 
-/** What a file is to a chat. */
-export function kindOf(mime: string, asVoice: boolean): MediaKind {
-  const [family] = mime.split("/");
-  if (family === "audio") return asVoice ? "voice" : "audio";
-  return family === "image" || family === "video" ? family : "document";
+/** A stored file as a block of a reply. */
+export function mediaBlock(
+  { id, mime, bytes }: Awaited<ReturnType<MediaStore["put"]>>,
+  { name, asVoice }: { readonly name: string | undefined; readonly asVoice: boolean },
+): ReplyBlock {
+  const kind = mediaKindOf(mime, asVoice);
+  const media = { kind, mime, bytes, source: { at: "store", id }, ...(name !== undefined && { name }) } as const;
+  return { kind: "media", media, ...(asVoice && { asVoice }) };
 }

@@ -1,10 +1,10 @@
 import { Stopped } from "../../harness/run/until-stopped.ts";
 import { isDiskError } from "../../store/disk.ts";
-import type { Clock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { MediaItem, Peer } from "../../types/chat/message.ts";
 import { NotNow } from "../../types/not-now.ts";
 import { backoff } from "../../utils/backoff.ts";
+import { pause } from "../../utils/pause.ts";
 import { isOfType } from "../../utils/text/mime-pattern.ts";
 import type { DispatchPorts, DispatchSettings } from "../ports.ts";
 
@@ -55,7 +55,7 @@ export async function fetchFile(item: MediaItem, from: Peer, ports: FetchPorts):
     if (ms + pauseMs > FETCH_WITHIN_MS) return { ...givenUp(now, from), tries, ms };
     const about = { channel: from.channel, kind: item.kind, pauseMs };
     if (now.kind === "later") ports.log.info("media not fetched yet", { ...about, ...problemOf(now) });
-    await pause(pauseMs, ports.clock, ports.stopping);
+    await pause(pauseMs, { clock: ports.clock, signal: ports.stopping });
     if (ports.stopping.aborted) throw new Stopped();
   }
 }
@@ -113,15 +113,3 @@ function givenUp(now: Try & { kind: "no link" | "later" }, { channel, account }:
 
 /** What `NotNow` says is all that there is to it. */
 const problemOf = ({ why, error }: Try & { kind: "later" }) => (error instanceof NotNow ? { why } : { why, error });
-
-/** Ends early, and never rejects, when the signal aborts. */
-async function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const forget = clock.after(ms, resolve);
-  const end = () => resolve();
-  signal.addEventListener("abort", end, { once: true });
-  await promise;
-  forget();
-  signal.removeEventListener("abort", end);
-}

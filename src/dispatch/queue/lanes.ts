@@ -9,7 +9,7 @@ import type { DispatchPorts, QueueMode, QueuedTurn } from "../ports.ts";
 import { queueAction } from "./queue-modes.ts";
 import { areThreadsApart } from "./same-chat.ts";
 import { Slots } from "./slots.ts";
-import { DISK_PROBE_INTERVAL_MS } from "../retry-while-disk-full.ts";
+import { DISK_PROBE_INTERVAL_MS } from "../../store/retry-while-disk-full.ts";
 
 /** Why a task is not run. */
 export type RefusalCause = "full" | "stopped" | "broken";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { MediaItem, MediaKind } from "../../types/chat/message.ts";
+import { mediaKindOf } from "../../types/chat/media-kind.ts";
+import type { MediaItem } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
 import { POLICY } from "../transport/frames.ts";
 import type { ServerPorts } from "../options.ts";
@@ -35,7 +36,7 @@ async function store(file: File, media: ServerPorts["media"]): Promise<MediaItem
   const { bytes, ...facts } = file;
   const stored = await media.put(bytes, facts);
   return {
-    kind: kindOf(stored.mime),
+    kind: mediaKindOf(stored.mime),
     mime: stored.mime,
     bytes: stored.bytes,
     ...(file.name === undefined ? {} : { name: file.name }),
@@ -65,9 +66,4 @@ function checkSize(bytes: number, mime: string | undefined, label: string): void
   throw new MethodError("INVALID_REQUEST", `${label} has ${bytes} bytes; at most ${limit} are taken`, {
     details: { code: "ATTACHMENT_TOO_LARGE", limit },
   });
-}
-
-function kindOf(mime: string): MediaKind {
-  const [family] = mime.split("/");
-  return family === "image" || family === "audio" || family === "video" ? family : "document";
 }

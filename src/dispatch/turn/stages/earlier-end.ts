@@ -10,7 +10,7 @@ import { NOTICE } from "../../answer/reply-names.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 import { leaveUnanswered } from "../../signals/unanswered.ts";
 import { TOO_MANY_STARTS } from "../../words.ts";
-import { retryWhileDiskFull } from "../../retry-while-disk-full.ts";
+import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
 /** Processes that may try a message; a message that takes the process down each time must not do so for ever. */
 const MOST_STARTS = 3;
@@ -32,7 +32,7 @@ async function wasAnsweredWith(head: InboxRow, { rows, log }: QueuedTurn, ports:
   if ((await ports.journal.outbox.of(head.id)).length === 0) return false;
   if (log) endLog(log, { kind: "replied", stop: "stop" }, ports.clock.now());
   const ids = rows.map(({ id }) => id);
-  await retryWhileDiskFull(() => ports.journal.inbox.finish(ids, { kind: "merged", into: head.id }), ports);
+  await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish(ids, { kind: "merged", into: head.id }), ports);
   ports.replies.acks.end(rows);
   return true;
 }
@@ -69,7 +69,7 @@ export async function finishRows(
   ports: Pick<TurnPorts, "journal" | "clock" | "log" | "link" | "replies">,
 ): Promise<void> {
   const ids = rows.map((row) => row.id);
-  await retryWhileDiskFull(() => ports.journal.inbox.finishTurn(ids, outcome), ports);
+  await retryWhileDiskFull("outcome", () => ports.journal.inbox.finishTurn(ids, outcome), ports);
   ports.replies.acks.end(rows);
   if (outcome.kind === "silent" || outcome.kind === "aborted") leaveUnanswered(rows, ports);
 }
@@ -80,7 +80,7 @@ export async function finishSteered(
   ports: Pick<TurnPorts, "journal" | "clock" | "log">,
 ): Promise<void> {
   try {
-    await retryWhileDiskFull(() => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
+    await retryWhileDiskFull("outcome", () => ports.journal.inbox.finish([id], { kind: "steered" }), ports);
   } catch (error) {
     // The next start finds it in the transcript.
     ports.log.error("message steered, and not noted so", { inbox: id, error });

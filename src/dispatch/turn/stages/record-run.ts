@@ -6,7 +6,7 @@ import type { DispatchPorts } from "../../ports.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
 import { removeEvents } from "../system-events.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
-import { retryWhileDiskFull } from "../../retry-while-disk-full.ts";
+import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
 type KeepPorts = Pick<DispatchPorts, "clock" | "log" | "journal" | "media" | "closedPaths" | "onDiskError">;
 
@@ -22,15 +22,19 @@ export async function recordRun(
   const { result } = end;
   // First, since clients read the transcript as soon as a run is over.
   if (message.options?.operator === true && kind.isUse)
-    await retryWhileDiskFull(() => appendNotices(session, end, { ...ports, agent, runId: facts.runId }), ports);
+    await retryWhileDiskFull(
+      "notice",
+      () => appendNotices(session, end, { ...ports, agent, runId: facts.runId }),
+      ports,
+    );
   const receipt = files.length === 0 ? end.receipt : { ...end.receipt, files };
   const at = clock.now();
   const chat = kind.isUse ? { ...chatFacts(message), abortedLastRun: wasStopped(end), updatedAt: at } : {};
   const patch = { ...chat, ...countersOf(session, end) };
-  await retryWhileDiskFull(() => session.update(patch), ports);
+  await retryWhileDiskFull("session row", () => session.update(patch), ports);
   const ended = result.kind === "failed" ? `failed:${result.failure.kind}` : result.kind;
   const record = { runId: facts.runId, sessionKey: session.key, at, receipt, result: ended };
-  await retryWhileDiskFull(() => journal.runs.record(record), ports);
+  await retryWhileDiskFull("receipt", () => journal.runs.record(record), ports);
   await removeEvents(prepared, session, end, ports);
 }
 

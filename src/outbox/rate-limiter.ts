@@ -2,17 +2,17 @@ import type { Clock } from "../types/clock.ts";
 import type { Peer } from "../types/chat/message.ts";
 import { pause } from "../utils/pause.ts";
 
-/** Messages a second that the operator allows; as many as the platform takes when unset. */
-export interface PaceRules {
+/** Messages per second that the operator allows. Unset: as many as the platform takes. */
+export interface RateLimits {
   readonly perChatPerSecond?: number | undefined;
   readonly perAccountPerSecond?: number | undefined;
 }
 
-/** What is known of one chat, or of a whole account. Times are epoch milliseconds. */
+/** What is known about one chat, or about a whole account. Times are epoch milliseconds. */
 interface Lane {
-  /** Nothing goes before it: the platform said so. */
+  /** The platform refuses calls until then. */
   blockedUntil: number;
-  /** When the latest call went or is to go. */
+  /** When the latest call was made or is due. */
   lastAt: number;
   limitedAt: number;
   /** Milliseconds between two calls, learned as of `limitedAt`; 0 where nothing was learned. */
@@ -20,43 +20,43 @@ interface Lane {
 }
 
 const NEVER = -Infinity;
-/** Two refusals within this time are a pace that is too quick; a single one may be somebody else's doing. */
+/** Two refusals within this time mean that we send too fast. Another program may have caused a single one. */
 const SOON_MS = 60_000;
 const FIRST_SPACING_MS = 500;
 const MOST_SPACING_MS = 8000;
-/** What was learned halves with each of these that passes without a refusal. */
+/** The learned spacing halves after each of these without a refusal. */
 const HALVES_EVERY_MS = 60_000;
 const LEAST_SPACING_MS = 50;
-/** Chats and accounts that are remembered; beyond it those that hold nothing back are forgotten. */
+/** Chats and accounts that are remembered. Beyond that, those that delay no call are forgotten. */
 const MOST_LANES = 2000;
 
 /**
- * When the next call to a chat may go: as quick as the operator allows and the platform was seen to take. The callers of
- * one chat come one after the other; of one account side by side, and go in the order in which they asked.
+ * Decides when the next call to a chat may be made: as fast as the operator allows and the platform has accepted so far.
+ * Only one caller per chat waits at a time. Callers of one account wait in parallel and are served in order.
  */
-export class Pace {
+export class RateLimiter {
   readonly #clock: Clock;
-  readonly #rules: (to: Peer) => PaceRules;
+  readonly #rules: (to: Peer) => RateLimits;
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(clock: Clock, rules: (to: Peer) => PaceRules = () => ({})) {
+  constructor(clock: Clock, rules: (to: Peer) => RateLimits = () => ({})) {
     this.#clock = clock;
     this.#rules = rules;
   }
 
-  /** Resolves when a call may go; also when the gateway stops and when it is `by`, if that comes first: then with false. */
-  async turn(to: Peer, signal: AbortSignal, by = Infinity): Promise<boolean> {
+  /** Resolves with true when a call may be made, with false when the signal aborts or `by` comes first. */
+  async waitTurn(to: Peer, signal: AbortSignal, by = Infinity): Promise<boolean> {
     while (!signal.aborted && this.#clock.now() < by) {
       const { waitMs, isTaken } = this.#take(to);
       const leftMs = by - this.#clock.now();
       if (waitMs > 0) await pause(Math.min(waitMs, leftMs), { clock: this.#clock, signal });
-      // A refusal may have come in while it waited.
-      if (isTaken && waitMs <= leftMs && this.#heldUntil(to) <= this.#clock.now()) return !signal.aborted;
+      // A refusal may have arrived during the wait.
+      if (isTaken && waitMs <= leftMs && this.#blockedUntil(to) <= this.#clock.now()) return !signal.aborted;
     }
     return false;
   }
 
-  /** Takes the turn of a call that nobody waits for, where it may go now: 0, else milliseconds until it may be asked again. */
+  /** Takes the turn if a call may be made now, and returns 0. Otherwise returns the milliseconds until it may. */
   takeNow(to: Peer): number {
     const waitMs = this.waitMs(to);
     const now = this.#clock.now();
@@ -64,17 +64,17 @@ export class Pace {
     return waitMs;
   }
 
-  /** What `takeNow` would say. */
+  /** What `takeNow` would return; takes nothing. */
   waitMs(to: Peer): number {
     const now = this.#clock.now();
     const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);
-    const chat = placeIn(this.#lane(chatName(to)), perChatPerSecond, now);
-    const account = placeIn(this.#lane(accountName(to)), perAccountPerSecond, now);
+    const chat = earliestIn(this.#lane(chatName(to)), perChatPerSecond, now);
+    const account = earliestIn(this.#lane(accountName(to)), perAccountPerSecond, now);
     return Math.max(0, chat - now, account - now);
   }
 
-  /** True where no call makes the next one wait: no rule, and no refusal that still counts. */
-  isUnbound(to: Peer): boolean {
+  /** True when no call delays the next one: there is no rule, and no refusal that still counts. */
+  isUnlimited(to: Peer): boolean {
     const now = this.#clock.now();
     const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);
     const lanes = [this.#lane(chatName(to)), this.#lane(accountName(to))];
@@ -82,35 +82,35 @@ export class Pace {
     return isFree && perChatPerSecond === undefined && perAccountPerSecond === undefined;
   }
 
-  /** A rate-limited chat does not take one of its account's slots, or it would block the other chats. */
+  /** A rate-limited chat takes no slot of its account, or it would block the other chats. */
   #take(to: Peer): { readonly waitMs: number; readonly isTaken: boolean } {
     const now = this.#clock.now();
     const { perChatPerSecond, perAccountPerSecond } = this.#rules(to);
     const chat = this.#lane(chatName(to));
     const account = this.#lane(accountName(to));
-    const free = Math.max(placeIn(chat, perChatPerSecond, now), account.blockedUntil);
+    const free = Math.max(earliestIn(chat, perChatPerSecond, now), account.blockedUntil);
     if (free > now) return { waitMs: free - now, isTaken: false };
-    const at = Math.max(now, placeIn(account, perAccountPerSecond, now));
+    const at = Math.max(now, earliestIn(account, perAccountPerSecond, now));
     chat.lastAt = at;
     account.lastAt = at;
     return { waitMs: at - now, isTaken: true };
   }
 
-  #heldUntil(to: Peer): number {
+  #blockedUntil(to: Peer): number {
     return Math.max(this.#lane(chatName(to)).blockedUntil, this.#lane(accountName(to)).blockedUntil);
   }
 
-  /** The platform refused a call because they came too quickly, and wants none for `afterMs`. */
-  limited(to: Peer, afterMs: number): void {
+  /** The platform refused a call because of its rate limit and accepts none for `afterMs`. */
+  refused(to: Peer, afterMs: number): void {
     const now = this.#clock.now();
     const chat = this.#lane(chatName(to));
     if (now - chat.limitedAt < SOON_MS) chat.spacing = slower(spacingOf(chat, now));
     block(chat, now, afterMs);
-    // Two chats at once: it is the account that is too quick.
-    if (this.#hasOtherHeld(to, now)) block(this.#lane(accountName(to)), now, afterMs);
+    // Two chats at once: the whole account is too fast.
+    if (this.#isOtherBlocked(to, now)) block(this.#lane(accountName(to)), now, afterMs);
   }
 
-  #hasOtherHeld(to: Peer, now: number): boolean {
+  #isOtherBlocked(to: Peer, now: number): boolean {
     const own = chatName(to);
     const account = `${accountName(to)}\n`;
     return [...this.#lanes].some(([name, lane]) => name !== own && name.startsWith(account) && lane.blockedUntil > now);
@@ -119,13 +119,13 @@ export class Pace {
   #lane(name: string): Lane {
     const known = this.#lanes.get(name);
     if (known) return known;
-    if (this.#lanes.size >= MOST_LANES) this.#forget();
+    if (this.#lanes.size >= MOST_LANES) this.#forgetIdle();
     const made: Lane = { blockedUntil: NEVER, lastAt: NEVER, limitedAt: NEVER, spacing: 0 };
     this.#lanes.set(name, made);
     return made;
   }
 
-  #forget(): void {
+  #forgetIdle(): void {
     const now = this.#clock.now();
     for (const [name, lane] of this.#lanes) {
       const isIdle = lane.blockedUntil <= now && now - lane.lastAt > SOON_MS && now - lane.limitedAt > SOON_MS;
@@ -134,7 +134,7 @@ export class Pace {
   }
 }
 
-function placeIn(lane: Lane, perSecond: number | undefined, now: number): number {
+function earliestIn(lane: Lane, perSecond: number | undefined, now: number): number {
   const asked = perSecond === undefined ? 0 : 1000 / perSecond;
   const spacing = Math.max(asked, spacingOf(lane, now));
   return Math.max(lane.blockedUntil, spacing === 0 ? NEVER : lane.lastAt + spacing);
@@ -150,7 +150,7 @@ const slower = (spacing: number): number => Math.min(MOST_SPACING_MS, Math.max(F
 
 function block(lane: Lane, now: number, afterMs: number): void {
   lane.blockedUntil = Math.max(lane.blockedUntil, now + afterMs);
-  // What was learned counts from here.
+  // The learned spacing counts from here.
   lane.spacing = lane.spacing === 0 ? 0 : Math.max(spacingOf(lane, now), LEAST_SPACING_MS);
   lane.limitedAt = now;
 }

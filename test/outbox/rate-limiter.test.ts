@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
-import { Pace, type PaceRules } from "../../src/outbox/pace.ts";
+import { RateLimiter, type RateLimits } from "../../src/outbox/rate-limiter.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
 import { accountId } from "../../src/types/ids.ts";
@@ -27,72 +27,72 @@ async function waited(turn: Promise<unknown>): Promise<number> {
   return clock.now() - began;
 }
 
-const limitedTwice = async (pace: Pace, to = peer("1")) => {
-  pace.limited(to, 1000);
-  await waited(pace.turn(to, never));
-  pace.limited(to, 1000);
-  await waited(pace.turn(to, never));
+const limitedTwice = async (rate: RateLimiter, to = peer("1")) => {
+  rate.refused(to, 1000);
+  await waited(rate.waitTurn(to, never));
+  rate.refused(to, 1000);
+  await waited(rate.waitTurn(to, never));
 };
 
-describe("a pace", () => {
+describe("the rate limiter", () => {
   it("holds nothing back by itself", async () => {
-    const pace = new Pace(clock);
-    for (let call = 0; call < 100; call += 1) expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+    const rate = new RateLimiter(clock);
+    for (let call = 0; call < 100; call += 1) expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
   });
 
   it("keeps a chat waiting as long as its platform said, and no other", async () => {
-    const pace = new Pace(clock);
-    pace.limited(peer("1"), 3000);
-    expect(await waited(pace.turn(peer("2"), never))).toBe(0);
-    expect(await waited(pace.turn(peer("1"), never))).toBe(3000);
-    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+    const rate = new RateLimiter(clock);
+    rate.refused(peer("1"), 3000);
+    expect(await waited(rate.waitTurn(peer("2"), never))).toBe(0);
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(3000);
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
   });
 
   it("takes two chats that are limited at once for the whole account", async () => {
-    const pace = new Pace(clock);
-    pace.limited(peer("1"), 3000);
-    pace.limited(peer("2"), 2000);
+    const rate = new RateLimiter(clock);
+    rate.refused(peer("1"), 3000);
+    rate.refused(peer("2"), 2000);
     const other = { ...peer("3"), account: accountId("other") };
-    expect(await waited(pace.turn(other, never))).toBe(0);
-    expect(await waited(pace.turn(peer("3"), never))).toBe(2000);
+    expect(await waited(rate.waitTurn(other, never))).toBe(0);
+    expect(await waited(rate.waitTurn(peer("3"), never))).toBe(2000);
   });
 
   it("learns to leave time between calls from refusals that follow each other, and forgets it", async () => {
-    const pace = new Pace(clock);
-    await limitedTwice(pace);
-    expect(await waited(pace.turn(peer("1"), never))).toBe(500);
-    pace.limited(peer("1"), 1000);
-    await waited(pace.turn(peer("1"), never));
-    expect(await waited(pace.turn(peer("1"), never))).toBe(1000);
+    const rate = new RateLimiter(clock);
+    await limitedTwice(rate);
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(500);
+    rate.refused(peer("1"), 1000);
+    await waited(rate.waitTurn(peer("1"), never));
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(1000);
     clock.pass(60_000);
-    await waited(pace.turn(peer("1"), never));
-    expect(await waited(pace.turn(peer("1"), never))).toBe(500);
+    await waited(rate.waitTurn(peer("1"), never));
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(500);
     clock.pass(600_000);
-    await waited(pace.turn(peer("1"), never));
-    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
+    await waited(rate.waitTurn(peer("1"), never));
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
   });
 
   it("goes as quick as the operator allows, per chat and per account", async () => {
-    const pace = new Pace(clock, () => ({ perChatPerSecond: 1, perAccountPerSecond: 10 }));
-    expect(await waited(pace.turn(peer("1"), never))).toBe(0);
-    expect(await waited(pace.turn(peer("2"), never))).toBe(100);
-    expect(await waited(pace.turn(peer("1"), never))).toBe(900);
+    const rate = new RateLimiter(clock, () => ({ perChatPerSecond: 1, perAccountPerSecond: 10 }));
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(0);
+    expect(await waited(rate.waitTurn(peer("2"), never))).toBe(100);
+    expect(await waited(rate.waitTurn(peer("1"), never))).toBe(900);
   });
 
   it("lets no chat that waits take the places of others", async () => {
-    const pace = new Pace(clock, () => ({ perAccountPerSecond: 10 }));
-    pace.limited(peer("1"), 30_000);
-    void pace.turn(peer("1"), never);
+    const rate = new RateLimiter(clock, () => ({ perAccountPerSecond: 10 }));
+    rate.refused(peer("1"), 30_000);
+    void rate.waitTurn(peer("1"), never);
     await quiet();
-    expect(await waited(pace.turn(peer("2"), never))).toBe(0);
-    expect(await waited(pace.turn(peer("3"), never))).toBe(100);
+    expect(await waited(rate.waitTurn(peer("2"), never))).toBe(0);
+    expect(await waited(rate.waitTurn(peer("3"), never))).toBe(100);
   });
 
   it("ends a wait when the gateway stops", async () => {
-    const pace = new Pace(clock);
+    const rate = new RateLimiter(clock);
     const stop = new AbortController();
-    pace.limited(peer("1"), 3000);
-    const turn = pace.turn(peer("1"), stop.signal);
+    rate.refused(peer("1"), 3000);
+    const turn = rate.waitTurn(peer("1"), stop.signal);
     stop.abort();
     await turn;
     expect(clock.waits).toEqual([]);
@@ -102,10 +102,10 @@ describe("a pace", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom("1", "2", "3"), { minLength: 2, maxLength: 12 }), async (chats) => {
         clock = handClock();
-        const pace = new Pace(clock, () => ({ perChatPerSecond: 2, perAccountPerSecond: 5 }));
+        const rate = new RateLimiter(clock, () => ({ perChatPerSecond: 2, perAccountPerSecond: 5 }));
         const gone: { chat: string; at: number }[] = [];
         for (const chat of chats) {
-          await waited(pace.turn(peer(chat), never));
+          await waited(rate.waitTurn(peer(chat), never));
           gone.push({ chat, at: clock.now() });
         }
         for (const [index, { chat, at }] of gone.entries()) {
@@ -123,7 +123,7 @@ describe("the outbox", () => {
   let place: Awaited<ReturnType<typeof scratch>>;
   let journal: OpenJournal;
   let platform: Platform;
-  let rules: PaceRules;
+  let rules: RateLimits;
   let outbox: Outbox;
   const reply = (key: string, to = peer("1")): Reply => ({
     replyKey: key,

@@ -75,8 +75,8 @@ describe("links and names", () => {
     const there = new Set(below("test").filter((path) => path.endsWith(".test.ts")));
     const isTest = (name: string) => [...there].some((path) => path === name || path.endsWith(`/${name}`));
     const pages = [
-      "docs/security.md",
-      "docs/reliability.md",
+      "docs/concepts/security.md",
+      "docs/concepts/reliability.md",
       ...below("docs/decisions").map((name) => `docs/decisions/${name}`),
     ];
     const named = pages.flatMap((page) => [
@@ -87,17 +87,40 @@ describe("links and names", () => {
   });
 
   test("every page of docs/ is in its index, every decision in theirs", () => {
-    const missing = ["docs", "docs/decisions"].flatMap((dir) =>
-      readdirSync(join(root, dir))
-        .filter((name) => name.endsWith(".md") && name !== "README.md")
-        .filter((name) => !read(`${dir}/README.md`).includes(`(${name})`)),
-    );
-    expect(missing).toEqual([]);
+    const pages = files.map(shortName).filter((name) => name.startsWith("docs/") && !name.endsWith("README.md"));
+    const isListed = (name: string) => {
+      const index = name.startsWith("docs/decisions/") ? "docs/decisions" : "docs";
+      return read(`${index}/README.md`).includes(`(${relative(index, name)})`);
+    };
+    expect(pages.length).toBeGreaterThan(50);
+    expect(pages.filter((name) => !isListed(name))).toEqual([]);
   });
 
-  test("README lists every room", () => {
-    const rooms = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(rooms.map(({ name }) => name).filter((name) => !read("README.md").includes(`\`src/${name}/\``))).toEqual([]);
+  test("README lists every module", () => {
+    const modules = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(modules.map(({ name }) => name).filter((name) => !read("README.md").includes(`\`src/${name}/\``))).toEqual(
+      [],
+    );
+  });
+
+  test("the architecture page begins with the table of steps, and each file has its symbol", () => {
+    const [, first = ""] = read("docs/concepts/architecture.md").split(/^## /m);
+    expect(first).toMatch(/^Where to find a step\n/);
+    const rows = [...first.matchAll(/^\| [^|]+\? \| `([^`|]+)` \| `(\w+)` \|$/gm)];
+    expect(rows.length).toBeGreaterThan(20);
+    const isWrong = ([, file = "", symbol = ""]: RegExpMatchArray) => !new RegExp(`\\b${symbol}\\b`).test(read(file));
+    expect(rows.filter(isWrong).map(([row]) => row)).toEqual([]);
+  });
+
+  test("error texts and comments name only pages that exist", () => {
+    const code = ["src", "extensions", "scripts", "bin"].flatMap((dir) =>
+      readdirSync(join(root, dir), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.(?:ts|tsx|mjs)$/.test(name))
+        .map((name) => join(dir, name)),
+    );
+    const named = code.flatMap((file) => [...read(file).matchAll(/(?<![\w/.])docs\/[\w/-]+\.(?:md|json)/g)]);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.map(([page]) => page).filter((page) => !existsSync(join(root, page)))).toEqual([]);
   });
 
   test("AGENTS.md stays below 60 lines", () => {
@@ -123,16 +146,16 @@ function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Sections of docs/cli.md by the command in their heading. */
+/** Sections of docs/reference/cli.md by the command in their heading. */
 function cliSections(): ReadonlyMap<string, string> {
-  const parts = read("docs/cli.md").split(/^## /m).slice(1);
+  const parts = read("docs/reference/cli.md").split(/^## /m).slice(1);
   return new Map(parts.map((part) => [/^`(.+?)`/.exec(part)?.[1] ?? part, part]));
 }
 
 const flagsIn = (text: string): readonly string[] =>
   [...text.matchAll(/`(?:-\w, )?(--[a-z-]+)[^`]*`/g)].map((match) => match[1] ?? "");
 
-describe("docs/cli.md", () => {
+describe("docs/reference/cli.md", () => {
   const commands = leaves(buildProgram(silent, "0.0.0").program);
 
   test("has a section for each command and for no other", () => {
@@ -155,7 +178,7 @@ describe("docs/cli.md", () => {
     const groups = new Set(commands.flatMap((command) => (command.parent?.parent ? [nameOf(command.parent)] : [])));
     const called = [
       "README.md",
-      ...files.map(shortName).filter((name) => name.startsWith("docs/") && name !== "docs/config.md"),
+      ...files.map(shortName).filter((name) => name.startsWith("docs/") && name !== "docs/reference/config.md"),
     ].flatMap((name) =>
       [...read(name).matchAll(/(?<=[`\n] ?|^)openclaw ((?:[a-z]+ ?){1,2})/gm)].map((match) => (match[1] ?? "").trim()),
     );
@@ -231,17 +254,19 @@ describe("the running gateway", () => {
   });
   afterAll(() => home.remove());
 
-  test("docs/protocol.md lists its methods, and only its events", async () => {
+  test("docs/reference/protocol.md lists its methods, and only its events", async () => {
     const features = await featuresOf(port, token);
-    expect([...firstColumn("docs/protocol.md", "### Methods")].toSorted()).toEqual(features.methods);
-    const unknown = firstColumn("docs/protocol.md", "### Events").filter((name) => !features.events.includes(name));
+    expect([...firstColumn("docs/reference/protocol.md", "### Methods")].toSorted()).toEqual(features.methods);
+    const unknown = firstColumn("docs/reference/protocol.md", "### Events").filter(
+      (name) => !features.events.includes(name),
+    );
     expect(unknown).toEqual([]);
   });
 
-  test("docs/operations.md lists its metrics", async () => {
+  test("docs/reference/metrics.md lists its metrics", async () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const there = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map((match) => match[1] ?? ""));
-    const listed = firstColumn("docs/operations.md", "## Metrics");
+    const listed = firstColumn("docs/reference/metrics.md", "## All metrics");
     expect([...there].filter((name) => !listed.includes(name))).toEqual([]);
     // A gauge of channels is there only with a channel.
     expect(listed.filter((name) => !there.has(name) && !name.startsWith("openclaw_channel_"))).toEqual([]);

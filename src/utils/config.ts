@@ -3,7 +3,7 @@ import { Secret } from "./secrets/secret.ts";
 
 type About = { title: string; description: string; example?: unknown };
 
-/** Title and description of a config key, for `docs/config.md` and the JSON Schema; the example is for `openclaw.json.example`. */
+/** Title and description of a config key, for `docs/reference/config.md` and the JSON Schema; the example is for `openclaw.json.example`. */
 export const about = (title: string, description: string, example?: unknown): About => ({
   title,
   description,

@@ -16,7 +16,7 @@ function namedIn(file: string): readonly string[] {
 
 /** The rows of the tables below one heading, as cells. */
 function rowsBelow(heading: string): readonly (readonly string[])[] {
-  const [, part = ""] = read("docs/dependencies.md").split(`\n## ${heading}\n`);
+  const [, part = ""] = read("docs/reference/dependencies.md").split(`\n## ${heading}\n`);
   const lines = (part.split("\n## ", 1)[0] ?? "").split("\n").filter((line) => line.startsWith("| `"));
   return lines.map((line) =>
     line
@@ -26,7 +26,7 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
   );
 }
 
-test("docs/dependencies.md has a row for each direct dependency, and no other", () => {
+test("docs/reference/dependencies.md has a row for each direct dependency, and no other", () => {
   const rows = rowsBelow("Each direct dependency");
   const told = rows.map(([name = ""]) => name.replaceAll("`", ""));
   expect(told.toSorted()).toEqual([...namedIn("package.json"), ...namedIn("runtime/package.json")].toSorted());

@@ -78,7 +78,7 @@ export function callError(method: string, error: ErrorShape): Error {
 function withoutFix(error: ErrorShape): { readonly message: string; readonly fix: string } {
   const { message } = error;
   const fix = detailOf(error, "fix");
-  if (fix === undefined) return { message, fix: "See docs/errors.md." };
+  if (fix === undefined) return { message, fix: "See docs/reference/errors.md." };
   return { message: message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1) : message, fix };
 }
 

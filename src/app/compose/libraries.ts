@@ -140,14 +140,14 @@ const kept = (env: LibraryStore["env"]): Record<string, string | undefined> =>
 const noNpm = ({ name, channel }: LibraryWish, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
     message: `The channel ${channel} needs ${name}, and there is no npm on this machine to fetch it with.`,
-    fix: "Install npm, or bring the library from another machine: see docs/dependencies.md.",
+    fix: "Install npm, or bring the library from another machine: see docs/reference/dependencies.md.",
     cause,
   });
 
 const notFetched = ({ name }: LibraryWish, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_LIBRARY", {
     message: `${name} could not be fetched: ${shorten(whatNpmSaid(cause), 300)}`,
-    fix: "See that this machine reaches the npm registry (npm ping), or bring the library: see docs/dependencies.md.",
+    fix: "See that this machine reaches the npm registry (npm ping), or bring the library: see docs/reference/dependencies.md.",
     cause,
   });
 

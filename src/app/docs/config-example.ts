@@ -2,7 +2,7 @@ import type { SchemaKey } from "../config/keys/schema-keys.ts";
 import { isSection, textOf } from "./schema-words.ts";
 
 const HEAD = `// Copy this to ~/.openclaw/openclaw.json and take the slashes away before what you want to change.
-// Every key is optional; the values are the defaults where there is one, else examples. docs/config.md explains them all.
+// Every key is optional; the values are the defaults where there is one, else examples. docs/reference/config.md explains them all.
 `;
 
 /** `openclaw.json.example`: loads as it stands, and says what could be set. */

@@ -1,33 +1,88 @@
 import type { SchemaKey } from "../config/keys/schema-keys.ts";
 import { isInsideSecret, isSection, showKey, showType, textOf } from "./schema-words.ts";
+import { listItem, splitAtSentence } from "./wrap.ts";
 
 const HEAD = `# Configuration
 
 <!-- Made by \`node --conditions=source src/app/docs/generate.ts\` from the schema: change the schema, not this file. -->
 
-\`~/.openclaw/openclaw.json\` (or \`OPENCLAW_CONFIG_PATH\`) is JSON5: comments, trailing commas and bare keys are fine. Every key
-is optional. A key that nobody knows is refused with its line and the nearest known name; one that other gateways of this
-family have and this one has not yet is named in a warning. \`openclaw config validate\` says all of it without a start.
+The config file is \`~/.openclaw/openclaw.json\`, or the file that \`OPENCLAW_CONFIG_PATH\` names. It is JSON5: comments, trailing commas and
+bare keys are allowed. Every key is optional. An unknown key is an error that names its line and the nearest known key. A key that other
+gateways of this family know and this one does not support yet is a warning. \`openclaw config validate\` reports both without a start.
 
-**Secrets.** Any text may hold \`\${VARIABLE}\` (\`$\${\` stands for a plain \`\${\`). In place of a secret there may be a reference:
-\`{ source: "env", id: "NAME" }\`, \`{ source: "file", id: "~/path" }\` or \`{ source: "exec", id: ["program", "argument"] }\`. A
-program is started without a shell, has 5 seconds, and its output without the last line break is the secret. References are
-resolved once, when the file is read. One that cannot be resolved stops the start, except below \`enabled: false\`.
+**Secrets.** Any text may contain \`\${VARIABLE}\`; \`$\${\` is a literal \`\${\`. A secret may also be a reference:
+\`{ source: "env", id: "NAME" }\`, \`{ source: "file", id: "~/path" }\` or \`{ source: "exec", id: ["program", "argument"] }\`. The gateway
+starts such a program without a shell and gives it 5 seconds; its output without the last line break is the secret. References are resolved
+once, when the file is read. A reference that cannot be resolved stops the start, except below \`enabled: false\`.
 
-**Changes while running.** \`messages\`, \`session\`, \`agents\`, \`tools\`, \`commands\`, \`models\`, \`skills\`, \`logging.level\` and
-\`logging.consoleLevel\` hold from the next message on; a change below \`channels.<name>\` restarts that channel; everything else is
-named and waits for a restart. A file that has become invalid changes nothing.
+**Changes while the gateway runs.** \`messages\`, \`session\`, \`agents\`, \`tools\`, \`commands\`, \`models\`, \`skills\`, \`logging.level\` and
+\`logging.consoleLevel\` apply from the next message on. A change below \`channels.<name>\` restarts that channel. Every other change waits for
+a restart, and the log names it. An invalid file changes nothing.
+
 `;
 
-/** `docs/config.md`. */
+/** A section with more rows than this is divided by the keys below it. */
+const MOST_ROWS = 24;
+/** A key with fewer rows below it has no part of its own. */
+const LEAST_ROWS = 4;
+/** Characters of a meaning in a table; the rest of a longer text follows the table. */
+const MEANING_CHARS = 110;
+const DEEPEST_HEADING = 4;
+
+/** A stretch of the page: what is below one key. */
+interface Part {
+  readonly path: readonly string[];
+  readonly rows: readonly SchemaKey[];
+}
+
+/** `docs/reference/config.md`. */
 export function configTable(keys: readonly SchemaKey[]): string {
   const sections = keys.filter((key) => key.path.length === 1);
-  const parts = sections.map((section) => {
-    const rows = keys.filter((key) => key.path[0] === section.path[0] && isRow(key, keys)).map(row);
-    const title = `\n## ${textOf(section.node["title"])}: \`${section.path[0]}\`\n\n${textOf(section.node["description"])}\n`;
-    return `${title}\n| key | type | default | meaning |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+  const contents = sections.map(({ path, node }) => {
+    const name = showKey(path);
+    return `- [\`${name}\`](#${anchorOf(name)}): ${splitAtSentence(textOf(node["description"]), 0)[0]}`;
   });
-  return [HEAD, ...parts].join("");
+  const all = keys.filter((key) => isRow(key, keys));
+  const parts = sections.map(({ path }) => partText({ path, rows: below(path, all) }, keys));
+  return [HEAD, contents.join("\n"), "\n", ...parts].join("");
+}
+
+/** The anchor that GitHub makes of a heading. */
+const anchorOf = (name: string): string => name.toLowerCase().replaceAll(/[^\w-]/g, "");
+
+const below = (path: readonly string[], keys: readonly SchemaKey[]): readonly SchemaKey[] =>
+  keys.filter((key) => path.every((name, index) => key.path[index] === name));
+
+function partText({ path, rows }: Part, keys: readonly SchemaKey[]): string {
+  const children = rows.length > MOST_ROWS ? childrenOf(path, rows) : [];
+  const inChildren = new Set(children.flatMap((child) => child.rows));
+  const own = rows.filter((row) => !inChildren.has(row));
+  const [only, ...others] = children;
+  if (only && own.length === 0 && others.length === 0) return partText(only, keys);
+  const level = "#".repeat(Math.min(path.length + 1, DEEPEST_HEADING));
+  const node = keys.find((key) => showKey(key.path) === showKey(path))?.node;
+  const about = textOf(node?.["description"]);
+  const head = `\n${level} \`${showKey(path)}\`\n${about === "" ? "" : `\n${about}\n`}`;
+  return [head, tableText(own), ...children.map((child) => partText(child, keys))].join("");
+}
+
+/** The keys right below a path that have enough rows for a part of their own; of a list or a map, those of its entries. */
+function childrenOf(path: readonly string[], rows: readonly SchemaKey[]): readonly Part[] {
+  const names = new Set(
+    rows.flatMap((row) => (row.path.length > path.length + 1 ? [row.path[path.length] ?? ""] : [])),
+  );
+  const parts = [...names].map((name) => ({ path: [...path, name], rows: below([...path, name], rows) }));
+  return parts.filter((part) => part.rows.length >= LEAST_ROWS);
+}
+
+function tableText(rows: readonly SchemaKey[]): string {
+  if (rows.length === 0) return "";
+  const notes = rows.flatMap((row) => {
+    const [, rest] = meaningOf(row);
+    return rest === "" ? [] : [listItem(`\`${showKey(row.path)}\`: ${rest}`)];
+  });
+  const table = `\n| key | type | default | meaning |\n|---|---|---|---|\n${rows.map(rowText).join("\n")}\n`;
+  return notes.length === 0 ? table : `${table}\n${notes.join("\n")}\n`;
 }
 
 const isRow = (key: SchemaKey, keys: readonly SchemaKey[]): boolean =>
@@ -36,10 +91,13 @@ const isRow = (key: SchemaKey, keys: readonly SchemaKey[]): boolean =>
   textOf(key.node["description"]) !== "" &&
   !isInsideSecret(key.path, keys);
 
-function row({ path, node }: SchemaKey): string {
+const meaningOf = ({ node }: SchemaKey): readonly [string, string] =>
+  splitAtSentence(textOf(node["description"]), MEANING_CHARS);
+
+function rowText(key: SchemaKey): string {
+  const { path, node } = key;
   const fallback = "default" in node ? `\`${JSON.stringify(node["default"])}\`` : "";
-  const meaning = `**${textOf(node["title"])}.** ${textOf(node["description"])}`;
-  return `| ${[`\`${showKey(path)}\``, showType(node), fallback, meaning].map(escapeCell).join(" | ")} |`;
+  return `| ${[`\`${showKey(path)}\``, showType(node), fallback, meaningOf(key)[0]].map(escapeCell).join(" | ")} |`;
 }
 
 const escapeCell = (text: string): string => text.replaceAll("|", "\\|");

@@ -11,7 +11,7 @@ import { configTable } from "./config-table.ts";
 /** The files that come from the schema and from the folders of extensions, by their place in the repository. */
 async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
-    ["docs/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
+    ["docs/reference/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
     ["openclaw.json.example", configExample(schemaKeys())],
     ["src/app/contributions/bundled.ts", bundledList(root)],

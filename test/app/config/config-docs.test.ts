@@ -13,7 +13,7 @@ const read = (name: string) => readFileSync(join(root, name), "utf8");
 describe("the docs", () => {
   it("say what the schema says", async () => {
     expect(await driftedFiles(root)).toEqual([]);
-    expect(read("docs/config.md")).toContain("| `channels.telegram.botToken` | string or secret reference |");
+    expect(read("docs/reference/config.md")).toContain("| `channels.telegram.botToken` | string or secret reference |");
   });
 
   it("have a title and a description for every key", () => {
@@ -41,7 +41,7 @@ describe("the docs", () => {
   });
 
   it("list every error code with its exit code, and no other", () => {
-    const rows = [...read("docs/errors.md").matchAll(/^\| `([A-Z_]+)` \| (\d+) \| .{10,} \| .{10,} \|$/gm)];
+    const rows = [...read("docs/reference/errors.md").matchAll(/^\| `([A-Z_]+)` \| (\d+) \| .{10,} \| .{10,} \|$/gm)];
     const listed = rows.map(([, code = "", exit]) => [code, Number(exit)] as const);
     const codes = Object.entries(ERROR_CODES).map(([code, { exit }]) => [code, exit] as const);
     expect(new Map(listed)).toEqual(new Map(codes));

@@ -6,8 +6,8 @@ import { sessionKey } from "../../../src/types/ids.ts";
 
 const ROW = /^\| `(\w+)` \| `(src\/dispatch\/turn\/stages\/[\w-]+\.ts)` \|/gm;
 
-it("docs/architecture.md lists the stages of a turn in their order, each with its file", () => {
-  const rows = [...readFileSync("docs/architecture.md", "utf8").matchAll(ROW)];
+it("docs/concepts/architecture.md lists the stages of a turn in their order, each with its file", () => {
+  const rows = [...readFileSync("docs/concepts/architecture.md", "utf8").matchAll(ROW)];
   expect(rows.map(([, name]) => name)).toEqual(TURN_STAGES.map(({ name }) => name));
   expect(rows.filter(([, , file]) => !existsSync(file ?? ""))).toEqual([]);
 });

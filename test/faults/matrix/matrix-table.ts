@@ -49,7 +49,7 @@ export const WHY_NOT: readonly string[] = [
 
 const cells = (words: readonly string[]): string => `| ${words.join(" | ")} |`;
 
-/** As it stands in docs/reliability.md. */
+/** As it stands in docs/concepts/reliability.md. */
 export function renderMatrix(rows: Readonly<Record<string, Row>>): string {
   const ids = Object.keys(rows);
   const head = [cells(["killed at", ...ids]), cells(["---", ...ids.map(() => "---")])];

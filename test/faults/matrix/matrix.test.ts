@@ -39,8 +39,8 @@ afterAll(() => {
   console.log(renderMatrix(Object.fromEntries(ids.map((id) => [id, found[id] ?? MATRIX[id]]))));
 });
 
-test("docs/reliability.md has the same steps, adapters and results", async () => {
-  const docs = await readFile(join(import.meta.dirname, "../../../docs/reliability.md"), "utf8");
+test("docs/concepts/reliability.md has the same steps, adapters and results", async () => {
+  const docs = await readFile(join(import.meta.dirname, "../../../docs/concepts/reliability.md"), "utf8");
   expect(docs).toContain(renderMatrix(MATRIX));
   for (const why of WHY_NOT) expect(docs.replaceAll("\n", " ")).toContain(why);
 });

@@ -26,7 +26,7 @@ function steps(failures: (at: number) => Failure, candidates: number, most: numb
 
 describe("the failure policy", () => {
   it("is told as it is", () => {
-    const text = readFileSync(join(import.meta.dirname, "../../../docs/failures.md"), "utf8");
+    const text = readFileSync(join(import.meta.dirname, "../../../docs/concepts/failures.md"), "utf8");
     const told = [...text.matchAll(/^\| `(\w+)` \|(.*)\|$/gm)].map(([, kind, row = ""]) => [kind, row.trim()] as const);
     const meant = FAILURE_KINDS.map(
       (kind) => [kind, POLICY[kind].map(([remedy, limit]) => `${remedy} ×${limit}`).join(", ")] as const,

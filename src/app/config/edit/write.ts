@@ -98,7 +98,7 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
   if (first) {
     throw new ConfigError("CONFIG_INVALID", {
       message: `Not written: ${first.key}: ${first.message}`,
-      fix: "Give a value that fits; docs/config.md lists the keys.",
+      fix: "Give a value that fits; docs/reference/config.md lists the keys.",
       problems: added,
     });
   }

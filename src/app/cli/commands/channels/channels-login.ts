@@ -90,7 +90,7 @@ async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promis
   if (!adapter.login) {
     throw new OpenClawError("USAGE", {
       message: `${adapter.label} needs no login, only its settings.`,
-      fix: `See openclaw channels add --help and docs/${adapter.id}.md.`,
+      fix: `See openclaw channels add --help and docs/guides/channels.md.`,
     });
   }
   const desk = deskOf(io, state, { channel: adapter.id, account, signal });

@@ -40,7 +40,9 @@ function missing(config: unknown, path: KeyPath): OpenClawError {
   return new OpenClawError("NOT_FOUND", {
     message: `${showPath(path)} has no value.`,
     fix:
-      near === undefined ? "docs/config.md lists the keys." : `Did you mean ${showPath([...path.slice(0, -1), near])}?`,
+      near === undefined
+        ? "docs/reference/config.md lists the keys."
+        : `Did you mean ${showPath([...path.slice(0, -1), near])}?`,
   });
 }
 

@@ -37,7 +37,7 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   return {
     send: (to, part, options) => send(to, part, options, room),
     ...changes(room),
-    unanswered: (message) => unanswered(message, room),
+    clearPending: (message) => unanswered(message, room),
     download: (item) => download(room, item),
     missedSince: async (since) => (session.brings(since) ? [] : missedSince(since, room)),
     async close() {

@@ -8,7 +8,7 @@ import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
 import { Recent } from "./people.ts";
 import { identify, receive } from "./inbound/receive.ts";
-import type { Room } from "./room.ts";
+import type { Account } from "./account.ts";
 import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
 import { Outgoing, signs } from "./outbound/send.ts";
 import { sendFile } from "./outbound/upload.ts";
@@ -18,10 +18,10 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
   const own = isOwn(config) ? ownDaemon(config, host, signal) : undefined;
-  const room = openRoom(config, host, { own, signal });
+  const account = openAccount(config, host, { own, signal });
   try {
-    await room.ready();
-    await identify(room);
+    await account.ready();
+    await identify(account);
   } catch (error) {
     if (!(error instanceof Trouble)) {
       await own?.close();
@@ -29,10 +29,10 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
     }
     if (!signal.aborted) host.report(troubleReport(error));
   }
-  const receiving = receive(room);
+  const receiving = receive(account);
   return {
-    ...speaking(room),
-    download: (item) => download(room.daemon, config, item),
+    ...speaking(account),
+    download: (item) => download(account.daemon, config, item),
     async close() {
       end.abort();
       await receiving;
@@ -41,19 +41,19 @@ export async function connect(config: SignalConfig, host: ChannelHost): Promise<
   };
 }
 
-function openRoom(
+function openAccount(
   config: SignalConfig,
   host: ChannelHost,
   { own, signal }: { own: OwnDaemon | undefined; signal: AbortSignal },
-): Room {
+): Account {
   const base = (): string => own?.base ?? config.httpUrl ?? USUAL_URL;
   const options = {
     timeoutMs: config.timeoutSeconds * 1000,
-    account: () => accountOf(room, config),
+    account: () => accountOf(account, config),
     unreachedFix: own ? undefined : UNREACHED_FIX,
   };
   const daemon = openDaemon(base, options);
-  const room: Room = {
+  const account: Account = {
     config,
     host,
     daemon,
@@ -64,22 +64,22 @@ function openRoom(
     ready: async () => own?.ready(() => daemon.check(signal)),
     self: undefined,
   };
-  return room;
+  return account;
 }
 
-const accountOf = ({ self }: Room, { account }: SignalConfig): string | undefined =>
+const accountOf = ({ self }: Account, { account }: SignalConfig): string | undefined =>
   account ?? self?.number ?? self?.uuid;
 
-function speaking(room: Room): Pick<ChannelLink, "send" | "edit" | "grow" | "remove" | "react" | "typing"> {
-  const outgoing = new Outgoing(room);
+function speaking(account: Account): Pick<ChannelLink, "send" | "edit" | "stream" | "remove" | "react" | "typing"> {
+  const outgoing = new Outgoing(account);
   return {
     async send(to, part, options) {
-      if (part.kind === "media") return sendFile(room, outgoing, to, { part, options });
+      if (part.kind === "media") return sendFile(account, outgoing, to, { part, options });
       return outgoing.say(to, part, options);
     },
     edit: (to, messageId, part) => outgoing.edit(to, messageId, part),
-    grow: (to, options) => outgoing.grow(to, options),
+    stream: (to, options) => outgoing.stream(to, options),
     remove: (to, messageId) => outgoing.remove(to, messageId),
-    ...signs(room, outgoing),
+    ...signs(account, outgoing),
   };
 }

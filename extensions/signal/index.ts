@@ -27,9 +27,9 @@ export const signal: ChannelAdapter<SignalConfig> = {
     const { connect } = await import("./connect.ts");
     return connect(config, host);
   },
-  async login(config, desk) {
+  async login(config, host) {
     const { link } = await import("./login.ts");
-    return link(config, desk);
+    return link(config, host);
   },
   unlinking({ account = "<account>" }) {
     return {

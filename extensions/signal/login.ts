@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { LoginDesk } from "openclaw/plugin-sdk";
+import type { LoginHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
@@ -23,38 +23,38 @@ export interface Linked {
 }
 
 /** Makes signal-cli one more device of an account: its owner scans the code. Throws `OpenClawError`. */
-export async function link(config: SignalConfig, desk: LoginDesk): Promise<Linked> {
-  desk.show({
+export async function link(config: SignalConfig, host: LoginHost): Promise<Linked> {
+  host.show({
     kind: "told",
     text: "On the phone: Signal, Settings, Linked devices, Link a new device. Scan this code.",
   });
-  const account = isOwn(config) ? await linkHere(config, desk) : await linkThere(config, desk);
-  desk.show({ kind: "told", text: `Linked. Set channels.signal.account to ${account}.` });
+  const account = isOwn(config) ? await linkHere(config, host) : await linkThere(config, host);
+  host.show({ kind: "told", text: `Linked. Set channels.signal.account to ${account}.` });
   return { id: account, name: account };
 }
 
 /** signal-cli's own command: it prints the address, waits for the phone, and prints whose device it is. */
-async function linkHere({ cliPath }: SignalConfig, desk: LoginDesk): Promise<string> {
-  const child = spawn(cliPath, ["link", "-n", DEVICE_NAME], { stdio: ["ignore", "pipe", "pipe"], signal: desk.signal });
+async function linkHere({ cliPath }: SignalConfig, host: LoginHost): Promise<string> {
+  const child = spawn(cliPath, ["link", "-n", DEVICE_NAME], { stdio: ["ignore", "pipe", "pipe"], signal: host.signal });
   const ended = once(child, "close");
   let account: string | undefined;
   let lastLine = "";
   createInterface({ input: child.stdout }).on("line", (line) => {
-    if (/^(?:sgnl|tsdevice):/.test(line)) desk.show({ kind: "qr", text: line });
+    if (/^(?:sgnl|tsdevice):/.test(line)) host.show({ kind: "qr", text: line });
     account = /^Associated with: (\S+)/.exec(line)?.[1] ?? account;
   });
   createInterface({ input: child.stderr }).on("line", (line) => {
     lastLine = line;
   });
   await ended.catch((cause: unknown) => {
-    if (desk.signal.aborted) throw unknownAccount("The account was not linked: it was given up.");
+    if (host.signal.aborted) throw unknownAccount("The account was not linked: it was given up.");
     throw badConfig(`${cliPath} cannot be run.`, "Install signal-cli and Java, or set channels.signal.cliPath.", cause);
   });
   if (account === undefined) throw unknownAccount(`The account was not linked. ${lastLine}`.trim());
   return account;
 }
 
-async function linkThere(config: SignalConfig, { signal, show }: LoginDesk): Promise<string> {
+async function linkThere(config: SignalConfig, { signal, show }: LoginHost): Promise<string> {
   const options = { timeoutMs: LINK_MS, account: () => undefined };
   const daemon = openDaemon(() => config.httpUrl ?? USUAL_URL, options);
   const { deviceLinkUri } = read(started, await daemon.call("startLink", {}, { signal }));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { SignalConfig } from "./config.ts";
 import { badConfig, METHOD_NOT_FOUND, Trouble, unknownAccount } from "./failures.ts";
 import type { Person } from "./people.ts";
-import type { Room } from "./room.ts";
+import type { Account } from "./account.ts";
 import type { Daemon } from "./rpc.ts";
 
 const accountList = z.array(z.looseObject({ number: z.string().nullish(), aci: z.string().nullish() }));
@@ -66,7 +66,7 @@ function choose(accounts: readonly Person[], { account, accountUuid }: SignalCon
 /** The same with its id in Signal, by which groups mention it, as far as that can be learnt. Never rejects. */
 export async function withUuid(
   self: Person,
-  { daemon, host, signal }: Pick<Room, "daemon" | "host" | "signal">,
+  { daemon, host, signal }: Pick<Account, "daemon" | "host" | "signal">,
 ): Promise<Person> {
   if (self.uuid !== undefined || self.number === undefined) return self;
   const known = await host.notes.get(NOTE);

@@ -26,7 +26,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
       return result;
     },
     ...changes(account),
-    grow: (to, options) => grow(account, to, options),
+    stream: (to, options) => grow(account, to, options),
     typing: (to) => account.typing.show(to),
     find: (to, part, options) => find(account, to, part, options),
     download: (item) => download(account, item),

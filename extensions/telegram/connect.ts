@@ -12,7 +12,7 @@ import { Moves } from "./receive/moves.ts";
 import { OwnMessages } from "./own-messages.ts";
 import { Posts } from "./receive/posts.ts";
 import { openWay, receive } from "./receive/receive.ts";
-import type { Room } from "./room.ts";
+import type { Account } from "./account.ts";
 import { explain } from "./send/remedy.ts";
 import { changes, sendText } from "./send/send.ts";
 import { Uploads } from "./send/upload.ts";
@@ -21,8 +21,8 @@ import { Uploads } from "./send/upload.ts";
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
   const bot = await openBot(config);
   const known = { moves: new Moves(config, host), own: new OwnMessages(host), forums: new Forums() };
-  const room = { bot, config, host, ...known, posts: new Posts(config) };
-  return link(room, await firstContact(bot, host));
+  const account = { bot, config, host, ...known, posts: new Posts(config) };
+  return link(account, await firstContact(bot, host));
 }
 
 /** Undefined when Telegram cannot be asked now; the receiving asks again. */
@@ -37,28 +37,28 @@ async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefin
   }
 }
 
-function link(room: Room, self: Self | undefined): ChannelLink {
-  const { bot, config, host } = room;
+function link(account: Account, self: Self | undefined): ChannelLink {
+  const { bot, config, host } = account;
   const end = new AbortController();
   const signal = AbortSignal.any([host.signal, end.signal]);
-  const intake = new Intake(room, signal);
-  const uploads = new Uploads(room);
-  const drafts = new Drafts(room);
-  const receiving = { room, intake, signal };
+  const intake = new Intake(account, signal);
+  const uploads = new Uploads(account);
+  const drafts = new Drafts(account);
+  const receiving = { account, intake, signal };
   const received = receive(receiving, openWay(receiving), self);
   return {
     async send(to, part, options) {
-      const where = envelope(room, to, options);
-      return part.kind === "text" ? sendText(room, where, part) : uploads.send(where, part, options.idempotencyKey);
+      const where = envelope(account, to, options);
+      return part.kind === "text" ? sendText(account, where, part) : uploads.send(where, part, options.idempotencyKey);
     },
-    ...changes(room),
-    grow: (to, options) => drafts.grow(to, options),
+    ...changes(account),
+    stream: (to, options) => drafts.stream(to, options),
     download: (item) => download(bot, config, item),
     async close() {
       end.abort();
       await received;
       await intake.end();
-      await room.own.save();
+      await account.own.save();
     },
   };
 }

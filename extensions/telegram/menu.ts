@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { wait } from "openclaw/plugin-sdk";
 import { failureOf } from "./send/failures.ts";
-import type { Room } from "./room.ts";
+import type { Account } from "./account.ts";
 
 /** core.telegram.org/bots/api#setmycommands and #botcommand */
 const MOST_COMMANDS = 100;
@@ -17,7 +17,7 @@ interface Line {
 }
 
 /** The lines of the menu: the gateway's commands, then the operator's. None when the menu is off. */
-function menuOf({ config, host }: Room): readonly Line[] {
+function menuOf({ config, host }: Account): readonly Line[] {
   if (config.commands.native === false) return [];
   const own = config.customCommands.map(({ command, description }) => ({ command, description }));
   const lines = [...host.commands.map(({ name, description }) => ({ command: name, description })), ...own];
@@ -31,9 +31,9 @@ function menuOf({ config, host }: Room): readonly Line[] {
 }
 
 /** Puts the commands into Telegram's menu, or takes them out, unless they are as they should be. Never rejects. */
-export async function showMenu(room: Room, signal: AbortSignal): Promise<void> {
-  const { bot, host } = room;
-  const commands = menuOf(room);
+export async function showMenu(account: Account, signal: AbortSignal): Promise<void> {
+  const { bot, host } = account;
+  const commands = menuOf(account);
   const [botId = ""] = bot.token.split(":");
   const mark =
     commands.length === 0

@@ -6,7 +6,7 @@ import type {
   OutboundPart,
   SendResult,
   WebNote,
-  WebRoom,
+  WebClientPort,
 } from "openclaw/plugin-sdk";
 import { webchatConfig, type WebchatConfig } from "./config.ts";
 import { inboundOf } from "./inbound.ts";
@@ -18,7 +18,7 @@ const ALIVE_EVERY_MS = 60_000;
  * The gateway's own clients: page, WebSocket, HTTP and command line. Answers of runs are no sends here, since the transcript
  * is their delivery; what is sent is what somebody says beside them.
  */
-export function webchat(room: WebRoom): ChannelAdapter<WebchatConfig> {
+export function webchat(room: WebClientPort): ChannelAdapter<WebchatConfig> {
   return {
     id: channelId("webchat"),
     label: "Web chat",
@@ -34,7 +34,7 @@ export function webchat(room: WebRoom): ChannelAdapter<WebchatConfig> {
   };
 }
 
-function open(room: WebRoom, host: ChannelHost): ChannelLink {
+function open(room: WebClientPort, host: ChannelHost): ChannelLink {
   const closed = new AbortController();
   const signal = AbortSignal.any([closed.signal, host.signal]);
   room.listen(async (said) => {
@@ -61,7 +61,7 @@ function open(room: WebRoom, host: ChannelHost): ChannelLink {
 async function send(
   chat: string,
   part: OutboundPart,
-  { room, host, key }: { room: WebRoom; host: ChannelHost; key: string },
+  { room, host, key }: { room: WebClientPort; host: ChannelHost; key: string },
 ): Promise<SendResult> {
   const note = noteOf(part);
   for (const item of note.media ?? []) {

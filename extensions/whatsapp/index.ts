@@ -23,12 +23,12 @@ export const whatsapp: ChannelAdapter<WhatsAppConfig> = {
     const { connect } = await import("./connect.ts");
     return connect(config, host);
   },
-  async login(config, desk) {
+  async login(config, host) {
     const { login } = await import("./link/login.ts");
-    return login(config, desk);
+    return login(config, host);
   },
-  async logout(config, desk) {
+  async logout(config, host) {
     const { logout } = await import("./link/login.ts");
-    return logout(config, desk);
+    return logout(config, host);
   },
 };

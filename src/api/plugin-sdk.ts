@@ -9,10 +9,10 @@ export type {
   ChannelLog,
   FetchedFile,
   FetchRequest,
-  Growth,
-  GrowOptions,
+  NativeStream,
+  StreamOptions,
   LinkReport,
-  LoginDesk,
+  LoginHost,
   LoginStep,
   MenuCommand,
   SendOptions,
@@ -37,8 +37,8 @@ export type {
   TextFormat,
   TextStyle,
 } from "../types/chat/reply.ts";
-export { webEventKey } from "../types/chat/web-room.ts";
-export type { WebMessage, WebNote, WebRoom } from "../types/chat/web-room.ts";
+export { webEventKey } from "../types/chat/web-clients.ts";
+export type { WebMessage, WebNote, WebClientPort } from "../types/chat/web-clients.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
 export type { AccountId, ChannelId, MediaId } from "../types/ids.ts";
 export { OpenClawError } from "../types/errors.ts";

@@ -2,7 +2,7 @@ import type { ChannelLimits, ChannelLink, Notice } from "../types/chat/channel.t
 import { OpenClawError } from "../types/errors.ts";
 import type { AccountId, ChannelId } from "../types/ids.ts";
 import type { ChannelPorts, ConfiguredAccount } from "./ports.ts";
-import type { Unasked } from "./connection/catch-up.ts";
+import type { UnaskedPeriod } from "./connection/catch-up.ts";
 import { Supervisor } from "./connection/supervisor.ts";
 import type { Lifecycle } from "./connection/supervisor.ts";
 
@@ -39,7 +39,7 @@ export interface ChannelStatus {
   /** What a person should see to although it goes on. */
   readonly notices?: readonly Notice[];
   /** Its latest outage was longer than the platform is asked for: what came in this part of it is not known. */
-  readonly unasked?: Unasked;
+  readonly unasked?: UnaskedPeriod;
   readonly self?: { readonly id: string; readonly name: string };
 }
 

@@ -19,7 +19,7 @@ export interface ConfiguredAccount {
 }
 
 /** A library that a channel asks for. */
-export interface LibraryWish {
+export interface LibraryRequest {
   readonly channel: string;
   /** Of the package, as npm knows it. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface ChannelPorts {
   /** Makes the private folder of an account. Without it, adapters that need one say so. */
   readonly folder?: (channel: ChannelId, account: AccountId) => Promise<string>;
   /** The address of a channel's library, fetched where it is not there yet. Without it, adapters that need one say so. */
-  readonly library?: (wish: LibraryWish) => Promise<string>;
+  readonly library?: (wish: LibraryRequest) => Promise<string>;
   /** Gives requests of the gateway's HTTP server to an adapter until the signal aborts. */
   readonly serve?: (
     path: string,

@@ -7,5 +7,5 @@ export const formIn = ({ link }: Pick<DispatchPorts, "link">, chat: Peer): Comma
   link(chat)?.commandForm?.(chat);
 
 /** Words of our own in which a command such as `/new` is named, with each command as people of the chat write it. */
-export const inForm = (words: string, { before }: CommandForm = { before: "/" }): string =>
-  words.replaceAll(/(?<=^|\s)\/(?=[a-z])/g, () => before);
+export const inForm = (words: string, { prefix }: CommandForm = { prefix: "/" }): string =>
+  words.replaceAll(/(?<=^|\s)\/(?=[a-z])/g, () => prefix);

@@ -122,12 +122,12 @@ export class Dispatch {
   /** For the next turn of the chat. */
   async #keep(row: InboxRow): Promise<void> {
     await this.replies.turnAway(row, whyHeard(row.message), "history");
-    this.#ports.heard?.add(row);
+    this.#ports.groupHistory?.add(row);
   }
 
   /** What was said before a message, for the turn that it begins. */
   #before(row: InboxRow): QueuedTurn["pending"] {
-    return this.#ports.heard?.take(row) ?? [];
+    return this.#ports.groupHistory?.take(row) ?? [];
   }
 
   /** Into the session's lane. Operators get a log to watch from now on, and a run of their own. */

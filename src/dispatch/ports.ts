@@ -110,7 +110,7 @@ export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned
   settings(): DispatchSettings;
   /** Only looks: it may be asked more than once about a message. */
   gate(message: InboundMessage): Promise<Verdict>;
-  readonly heard?: GroupHistoryBuffer;
+  readonly groupHistory?: GroupHistoryBuffer;
   link(to: Peer): ChannelLink | undefined;
   /** Without a link now, and to get one: its account is being connected. Never when unset. */
   linkComes?(to: Peer): boolean;

@@ -119,7 +119,7 @@ export class Preview {
   }
 
   #restLater(): void {
-    const ms = this.#growing.restMs;
+    const ms = this.#growing.keepAliveMs;
     if (ms !== undefined && !this.#closed) this.#restIn(ms);
   }
 
@@ -128,7 +128,7 @@ export class Preview {
       if (!this.#isFree) return;
       const waitMs = this.#deps.rate.waitMs(this.#deps.to);
       if (waitMs > 0) this.#restIn(waitMs);
-      else this.#run(() => this.#growing.again());
+      else this.#run(() => this.#growing.keepAlive());
     });
   }
 

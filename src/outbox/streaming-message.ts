@@ -1,4 +1,4 @@
-import type { ChannelLimits, ChannelLink, Growth, GrowOptions, SendResult } from "../types/chat/channel.ts";
+import type { ChannelLimits, ChannelLink, NativeStream, StreamOptions, SendResult } from "../types/chat/channel.ts";
 import type { Peer } from "../types/chat/message.ts";
 import type { OutboundText } from "../types/chat/reply.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -11,7 +11,7 @@ export interface GrowingDeps extends Pick<OutboxDeps, "clock" | "journal" | "lin
   readonly to: Peer;
   readonly inboxId: number;
   readonly replyTo?: string | undefined;
-  readonly recipient?: GrowOptions["recipient"];
+  readonly recipient?: StreamOptions["recipient"];
   /** Whether the platform's own way to show it is used where there is one; yes when unset. */
   readonly isNative?: boolean | undefined;
   /** UTF-16 units that an earlier boot has shown at most; none when unset. */
@@ -27,7 +27,7 @@ const SOURCE_PER_SHOWN = 8;
 /** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
 export class StreamingMessage {
   readonly #deps: GrowingDeps;
-  #growth: Growth | undefined;
+  #growth: NativeStream | undefined;
   /** Whether the platform was asked for its own way. */
   #isAsked = false;
   #body = "";
@@ -73,9 +73,9 @@ export class StreamingMessage {
     return this.#growth?.isMessage === false && this.#body !== "";
   }
 
-  /** Milliseconds after which `again` is due; undefined when it never is. */
-  get restMs(): number | undefined {
-    return this.#body === "" ? undefined : this.#growth?.restMs;
+  /** Milliseconds after which `keepAlive` is due; undefined when it never is. */
+  get keepAliveMs(): number | undefined {
+    return this.#body === "" ? undefined : this.#growth?.keepAliveMs;
   }
 
   /** Shows the text so far, unless the pace of its chat allows that later. Undefined when there was nothing to do. */
@@ -97,7 +97,7 @@ export class StreamingMessage {
   #isShorter({ plain }: OutboundText, link: ChannelLink): boolean {
     if (plain.length >= this.#least) return false;
     const growth = this.#growthOn(link);
-    const hasGone = growth?.isMessage === false && this.#deps.clock.now() - this.#begunAt >= growth.restMs;
+    const hasGone = growth?.isMessage === false && this.#deps.clock.now() - this.#begunAt >= growth.keepAliveMs;
     return this.#body !== "" || !hasGone;
   }
 
@@ -111,9 +111,9 @@ export class StreamingMessage {
     });
   }
 
-  /** Called when nothing new came for `restMs`. */
-  async again(): Promise<SendResult | undefined> {
-    const result = this.#tooEarly() ?? (await this.#growth?.again());
+  /** Called when nothing new came for `keepAliveMs`. */
+  async keepAlive(): Promise<SendResult | undefined> {
+    const result = this.#tooEarly() ?? (await this.#growth?.keepAlive());
     if (result?.kind === "refused") this.#growth = undefined;
     return result;
   }
@@ -156,11 +156,11 @@ export class StreamingMessage {
     return undefined;
   }
 
-  #growthOn(link: ChannelLink): Growth | undefined {
+  #growthOn(link: ChannelLink): NativeStream | undefined {
     if (this.#isAsked) return this.#growth;
     this.#isAsked = true;
     const { to, inboxId, replyTo, recipient } = this.#deps;
-    this.#growth = link.grow?.(to, {
+    this.#growth = link.stream?.(to, {
       key: keyOf(inboxId),
       ...(replyTo !== undefined && { replyTo }),
       ...(recipient && { recipient }),

@@ -3,7 +3,7 @@ import { startChannels } from "../../src/channels/channels.ts";
 import type { Channels } from "../../src/channels/channels.ts";
 import { channelChecks } from "../../src/channels/checks.ts";
 import { methods } from "../../src/channels/methods.ts";
-import type { ChannelPorts, ConfiguredAccount, LibraryWish } from "../../src/channels/ports.ts";
+import type { ChannelPorts, ConfiguredAccount, LibraryRequest } from "../../src/channels/ports.ts";
 import { OpenClawError } from "../../src/types/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../src/types/ids.ts";
 import { NotNow } from "../../src/types/not-now.ts";
@@ -205,7 +205,7 @@ test("an account tells what it waits for while its library is fetched", async ()
   const toy = new Toy();
   const fetched = Promise.withResolvers<string>();
   toy.connecting = async () => void (await toy.host.library("toy-sdk"));
-  const library = async ({ name, fetching }: LibraryWish): Promise<string> => {
+  const library = async ({ name, fetching }: LibraryRequest): Promise<string> => {
     fetching?.(`fetching ${name}`);
     return fetched.promise;
   };

@@ -3,7 +3,7 @@ import type { ChannelAdapter, SendResult } from "../../src/types/chat/channel.ts
 import type { InboundMessage } from "../../src/types/chat/message.ts";
 import { inboundFeatures, outboundFeatures } from "./features.ts";
 import { gating } from "./gating.ts";
-import { growing } from "./growing.ts";
+import { streaming } from "./streaming.ts";
 import { Host } from "./host.ts";
 import { mediaFeatures } from "./media.ts";
 import type { AnyPlatform } from "./platform.ts";
@@ -26,7 +26,7 @@ export function channelContract(name: string, open: () => Promise<AnyPlatform>):
     inboundFeatures(open);
     outboundFeatures(open);
     gating(open);
-    growing(open);
+    streaming(open);
     mediaFeatures(open);
   });
 }

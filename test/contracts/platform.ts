@@ -54,7 +54,7 @@ export interface Platform {
   /** Ids that the shown messages answer to, in their order. */
   answers?(peer: Peer): readonly (string | undefined)[];
   /** Where and what people see of an answer that the platform shows as being written. */
-  readonly growth?: {
+  readonly stream?: {
     readonly where: Peer;
     shown(): string | undefined;
     /** From now on the platform does not do it for this bot. */

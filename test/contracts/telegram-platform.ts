@@ -34,7 +34,7 @@ export async function telegramPlatform(): Promise<Platform & { readonly fake: Fa
     failTyping: () => fake.fail("sendChatAction", "403"),
     failReceive: (count) => fake.fail("getUpdates", "drop", count),
     unacknowledged: () => fake.pending.length,
-    growth: {
+    stream: {
       where: { ...where, chat: { kind: "direct", id: "1001" } },
       shown: () => fake.draft(1001),
       refuse: () => void (fake.drafts = "unknown"),

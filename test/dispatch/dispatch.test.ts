@@ -463,7 +463,7 @@ describe("commands", () => {
   });
 
   it("advice about a command is written as the chat's platform sends it, and the provider's words stay as they are", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ before: "/claw " }) });
+    Object.assign(hall.platform, { commandForm: () => ({ prefix: "/claw " }) });
     const refuse = (message: string) => hall.model.answer(() => ({ status: 400, message }));
     refuse("messages: roles must alternate between user and assistant");
     await boot.ask("hello");
@@ -476,7 +476,7 @@ describe("commands", () => {
   });
 
   it("/help lists commands as they are written in the chat", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ before: "/claw ", note: "Only here." }) });
+    Object.assign(hall.platform, { commandForm: () => ({ prefix: "/claw ", note: "Only here." }) });
     await boot.ask("/help");
     const lines = hall.platform.texts.at(-1)?.split("\n") ?? [];
     expect(lines).toContain("/claw new – Start a fresh conversation.");
@@ -566,7 +566,7 @@ describe("asking before a command is run", () => {
   };
 
   it("names the command that answers as it is written in the chat", async () => {
-    Object.assign(hall.platform, { commandForm: () => ({ before: "@bot /" }) });
+    Object.assign(hall.platform, { commandForm: () => ({ prefix: "@bot /" }) });
     const row = await boot.tell("do it", "owner");
     const { id } = await question();
     expect(hall.platform.texts[0]).toContain(`: @bot /approve ${id} once`);

@@ -72,7 +72,7 @@ export interface Hall {
   commands: readonly CommandContribution[];
   liveState?: NonNullable<DispatchPorts["liveState"]>;
   gate: (message: InboundMessage) => Promise<Verdict>;
-  heard?: GroupHistoryBuffer;
+  groupHistory?: GroupHistoryBuffer;
   transcribe?: NonNullable<DispatchPorts["transcribe"]>;
   journalFor(bootId: string): Promise<OpenJournal>;
   boot(options?: { clock?: Clock }): Promise<Boot>;
@@ -163,7 +163,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     log,
     settings: () => settings(hall),
     gate: (asked) => hall.gate(asked),
-    ...(hall.heard && { heard: hall.heard }),
+    ...(hall.groupHistory && { groupHistory: hall.groupHistory }),
     link: () => (hall.isLinked ? platform : undefined),
     linkComes: () => !hall.isLinked,
     transcribe: async (recording) => hall.transcribe?.(recording),

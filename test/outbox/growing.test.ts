@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
-import type { ChannelLink, Growth, GrowOptions, SendResult } from "../../src/types/chat/channel.ts";
+import type { ChannelLink, NativeStream, StreamOptions, SendResult } from "../../src/types/chat/channel.ts";
 import { handClock, LIMITS, listen, peer, Platform, quiet, scratch, until, type HandClock } from "./stage.ts";
 
 let journal: OpenJournal;
@@ -22,13 +22,13 @@ const ADA = peer("8001");
 const words = (count: number) => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
 
 /** How a platform shows what is being written, and what it says to it. */
-class Sight implements Growth {
+class Sight implements NativeStream {
   readonly isMessage: boolean;
-  readonly restMs = 20_000;
+  readonly keepAliveMs = 20_000;
   readonly told: string[] = [];
   readonly script: SendResult[] = [];
-  options: GrowOptions | undefined;
-  again = async () => this.#answer("again");
+  options: StreamOptions | undefined;
+  keepAlive = async () => this.#answer("keepAlive");
   show = async (_part: unknown, markdown: string) => this.#answer(markdown);
   end = async () => void this.told.push("end");
 
@@ -47,7 +47,7 @@ function stage(isMessage: boolean, limits = LIMITS) {
   const link: ChannelLink = {
     send: (to, part, options) => platform.send(to, part, options),
     edit: (to, id, part) => platform.edit(to, id, part),
-    grow: (_to, options) => {
+    stream: (_to, options) => {
       sight.options = options;
       return sight;
     },
@@ -285,7 +285,7 @@ describe("a draft", () => {
       await until(() => sight.told.length === 1 + times);
       await quiet();
     }
-    expect(sight.told.slice(1)).toEqual(["again", "again"]);
+    expect(sight.told.slice(1)).toEqual(["keepAlive", "keepAlive"]);
     await preview.finish();
     clock.pass(20_000);
     await quiet();

@@ -305,7 +305,7 @@ describe.skipIf(!hasTwin)("the third party's menu", () => {
   test("a command without an answer harms nothing", async () => {
     const { twin, host, link } = await beginAndJoin();
     await run(twin);
-    await link.unanswered?.(await host.heard("/status now"));
+    await link.clearPending?.(await host.heard("/status now"));
     expect(await twin.shown()).toEqual([]);
   });
 

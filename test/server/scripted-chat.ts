@@ -1,4 +1,4 @@
-import type { ChatPort, ChatRequest, CompactionNews, OneShotRequest } from "../../src/types/chat/chat.ts";
+import type { ChatPort, ChatRequest, CompactionUpdate, OneShotRequest } from "../../src/types/chat/chat.ts";
 import type { RunEvent, RunEventBody, RunStream } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../src/types/run/model.ts";
@@ -106,7 +106,7 @@ export class ScriptedChat implements ChatPort {
   readonly aborted: [SessionKey, RunId | undefined][] = [];
   script: Script;
   /** What `compactions` tells. */
-  readonly compacted = new Feed<CompactionNews>();
+  readonly compacted = new Feed<CompactionUpdate>();
   readonly #runs = new Map<RunId, ScriptedRun>();
   readonly #feed = new Feed<RunStream>();
 

@@ -278,13 +278,13 @@ describe("the command menu", () => {
     };
     const dropped = await call("status");
     const answered = await call("think");
-    await link.unanswered?.(dropped);
+    await link.clearPending?.(dropped);
     const removals = () => fake.calls.filter(({ method }) => method === "DELETE").map(({ path }) => path);
     expect(removals()).toEqual([expect.stringMatching(/^\/webhooks\/.*\/messages\/@original$/)]);
     expect(await link.send(group, says("thinking"), KEY)).toMatchObject({ kind: "sent" });
     expect(posts()).toEqual([]);
-    await link.unanswered?.(answered);
-    await link.unanswered?.(dropped);
+    await link.clearPending?.(answered);
+    await link.clearPending?.(dropped);
     expect(removals()).toHaveLength(1);
     await link.send(group, says("to somebody else"), { idempotencyKey: "k2" });
     expect(posts()).toHaveLength(1);
@@ -325,7 +325,7 @@ describe("the command menu", () => {
     await call("status");
     const dropped = await call("think");
     world.aheadMs = 15 * 60_000;
-    await link.unanswered?.(dropped);
+    await link.clearPending?.(dropped);
     expect(fake.calls.at(-1)).toMatchObject({ method: "DELETE", status: 401 });
     expect(await link.send(group, says("fine"), KEY)).toMatchObject({ kind: "sent" });
     expect(fake.calls.at(-2)).toMatchObject({ method: "PATCH", status: 401 });
@@ -338,7 +338,7 @@ describe("the command menu", () => {
     const id = idAt(Date.now() - 15 * 60_000);
     const data = { id: "1", name: "status", type: 1 };
     fake.gateway.dispatch("INTERACTION_CREATE", world.interaction("901", { type: 2, data, id }));
-    await link.unanswered?.(await host.heard("/status"));
+    await link.clearPending?.(await host.heard("/status"));
     expect(fake.calls.filter(({ method }) => method === "DELETE")).toEqual([]);
   });
 

@@ -1,11 +1,11 @@
 import { background } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { readRef, recipientOf } from "../people.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 
 /** Marks messages as read, without waiting: a receipt that is lost is no harm. */
-export function confirmRead({ daemon, host }: Room, messages: readonly InboundMessage[]): void {
+export function confirmRead({ daemon, host }: Account, messages: readonly InboundMessage[]): void {
   const said = messages.filter(({ event }) => event !== "reaction");
   for (const [sender, theirs] of Map.groupBy(said, (message) => message.sender.id)) {
     const targetTimestamp = theirs.map(({ sentAt, id }) => sentAt ?? readRef(id)?.timestamp);

@@ -6,7 +6,7 @@ import type { View } from "./inbound.ts";
 import { addressOf, personOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import { confirmRead } from "./receipts.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { readReceived } from "./schema.ts";
 import type { Envelope, Received } from "./schema.ts";
 import { findSelf, withUuid } from "../self.ts";
@@ -20,58 +20,58 @@ const CURSOR = "lastEvent";
 const BEGINNING = "0";
 
 /** Listens until the signal aborts or a person must act; each way of failing is reported. Never rejects. */
-export async function receive(room: Room): Promise<void> {
+export async function receive(account: Account): Promise<void> {
   let failures = 0;
-  while (!room.signal.aborted) {
+  while (!account.signal.aborted) {
     try {
-      await room.ready();
-      await identify(room);
-      await listen(room, () => {
+      await account.ready();
+      await identify(account);
+      await listen(account, () => {
         failures = 0;
       });
     } catch (error) {
-      if (room.signal.aborted) return;
+      if (account.signal.aborted) return;
       if (error instanceof OpenClawError) {
-        return room.host.report({ kind: "dead", reason: error.message, fix: error.fix });
+        return account.host.report({ kind: "dead", reason: error.message, fix: error.fix });
       }
       const retryInMs = backoff(failures++);
-      room.host.report(troubleReport(error, retryInMs));
-      await wait(retryInMs, room.signal);
+      account.host.report(troubleReport(error, retryInMs));
+      await wait(retryInMs, account.signal);
     }
   }
 }
 
 /** Learns who we are, once. Throws as `findSelf` does. */
-export async function identify(room: Room): Promise<void> {
-  if (room.self !== undefined) return;
-  const self = await findSelf(room.daemon, room.config, room.signal);
-  room.self = await withUuid(self, room);
+export async function identify(account: Account): Promise<void> {
+  if (account.self !== undefined) return;
+  const self = await findSelf(account.daemon, account.config, account.signal);
+  account.self = await withUuid(self, account);
 }
 
 /** One stream of events. Always ends with a throw. */
-async function listen(room: Room, onSign: () => void): Promise<never> {
+async function listen(account: Account, onSign: () => void): Promise<never> {
   const end = new AbortController();
-  const signal = AbortSignal.any([room.signal, end.signal]);
+  const signal = AbortSignal.any([account.signal, end.signal]);
   try {
-    await room.daemon.check(room.signal);
-    const cursor = await room.host.notes.get(CURSOR);
-    const body = await inTime(room.daemon.events(cursor ?? BEGINNING, signal), room.config.stallThresholdMs);
-    alive(room);
+    await account.daemon.check(account.signal);
+    const cursor = await account.host.notes.get(CURSOR);
+    const body = await inTime(account.daemon.events(cursor ?? BEGINNING, signal), account.config.stallThresholdMs);
+    alive(account);
     const pieces = body.pipeThrough(new TextDecoderStream()).getReader();
     const events = new EventReader();
     for (;;) {
-      const { done, value } = await inTime(pieces.read(), room.config.stallThresholdMs);
+      const { done, value } = await inTime(pieces.read(), account.config.stallThresholdMs);
       if (done) throw new Trouble("signal-cli ended the stream of events");
       onSign();
-      alive(room);
-      await take(room, events.push(value));
+      alive(account);
+      await take(account, events.push(value));
     }
   } finally {
     end.abort();
   }
 }
 
-function alive({ host, self }: Room): void {
+function alive({ host, self }: Account): void {
   const id = addressOf(self ?? {});
   host.report({ kind: "alive", ...(id !== undefined && { self: { id, name: self?.number ?? id } }) });
 }
@@ -93,20 +93,20 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
 }
 
 /** Gives events to the host; only then they count as had. */
-async function take(room: Room, items: readonly StreamItem[]): Promise<void> {
+async function take(account: Account, items: readonly StreamItem[]): Promise<void> {
   const events = items.filter((item) => item.kind === "event");
   const last = events.at(-1);
   if (!last) return;
-  const read = await Promise.all(events.map((event) => readEvent(room, event.data)));
+  const read = await Promise.all(events.map((event) => readEvent(account, event.data)));
   const messages = read.flat();
-  if (messages.length > 0) await store(room, messages);
-  if (room.signal.aborted) return;
-  if (last.id !== undefined) await room.host.notes.set(CURSOR, last.id);
-  if (room.config.sendReadReceipts) confirmRead(room, messages);
+  if (messages.length > 0) await store(account, messages);
+  if (account.signal.aborted) return;
+  if (last.id !== undefined) await account.host.notes.set(CURSOR, last.id);
+  if (account.config.sendReadReceipts) confirmRead(account, messages);
 }
 
 /** Offers until it is taken, or the signal aborts. */
-async function store({ host, signal }: Room, messages: readonly InboundMessage[]): Promise<void> {
+async function store({ host, signal }: Account, messages: readonly InboundMessage[]): Promise<void> {
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       return await host.receive(messages);
@@ -118,18 +118,18 @@ async function store({ host, signal }: Room, messages: readonly InboundMessage[]
   }
 }
 
-async function readEvent(room: Room, data: string): Promise<readonly InboundMessage[]> {
+async function readEvent(account: Account, data: string): Promise<readonly InboundMessage[]> {
   try {
     const received = readReceived(data);
-    if (received.exception) tellException(room, received);
-    if (!received.envelope || isForOther(received, room.self)) return [];
-    const envelope = await withWholeText(received.envelope, room);
-    const message = readEnvelope(envelope, viewOf(room, envelope));
-    if (message) room.texts.set(message.id, message.text);
+    if (received.exception) tellException(account, received);
+    if (!received.envelope || isForOther(received, account.self)) return [];
+    const envelope = await withWholeText(received.envelope, account);
+    const message = readEnvelope(envelope, viewOf(account, envelope));
+    if (message) account.texts.set(message.id, message.text);
     return message ? [message] : [];
   } catch (error) {
     // One event that we misread must not hold up all that come after it.
-    room.host.log.warn("an event could not be read and was left out", { error: reasonOf(error).slice(0, 500) });
+    account.host.log.warn("an event could not be read and was left out", { error: reasonOf(error).slice(0, 500) });
     return [];
   }
 }
@@ -138,7 +138,7 @@ async function readEvent(room: Room, data: string): Promise<readonly InboundMess
 const isForOther = ({ account }: Received, self: Person | undefined): boolean =>
   Boolean(account && self) && account !== self?.number && account !== self?.uuid;
 
-function viewOf({ host, config, names, self = {} }: Room, envelope: Envelope): View {
+function viewOf({ host, config, names, self = {} }: Account, envelope: Envelope): View {
   const { uuid, number } = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   for (const address of [uuid, number]) {
     if (address !== undefined && envelope.sourceName) names.set(address, envelope.sourceName);
@@ -152,7 +152,7 @@ function viewOf({ host, config, names, self = {} }: Room, envelope: Envelope): V
   };
 }
 
-function tellException({ host, notices, self = {} }: Room, { exception, envelope }: Received): void {
+function tellException({ host, notices, self = {} }: Account, { exception, envelope }: Received): void {
   const who = envelope?.sourceNumber ?? envelope?.sourceUuid ?? "somebody";
   const isUntrusted = exception?.type === "UntrustedIdentityException";
   const remedy = isUntrusted ? notices.untrusted(who, self.number ?? addressOf(self) ?? "<account>") : undefined;

@@ -3,7 +3,7 @@ import type { MediaItem } from "openclaw/plugin-sdk";
 import { download } from "./download.ts";
 import { longTextOf, originOf } from "./media.ts";
 import { personOf } from "../people.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import type { DataMessage, Envelope } from "./schema.ts";
 
 /**
@@ -12,11 +12,11 @@ import type { DataMessage, Envelope } from "./schema.ts";
  */
 export async function withWholeText(
   envelope: Envelope,
-  room: Pick<Room, "daemon" | "config" | "host">,
+  account: Pick<Account, "daemon" | "config" | "host">,
 ): Promise<Envelope> {
   const { dataMessage, editMessage } = envelope;
   const data = editMessage?.dataMessage ?? dataMessage;
-  const message = data && (await fetchText(data, envelope, room));
+  const message = data && (await fetchText(data, envelope, account));
   if (message === undefined || message === null) return envelope;
   if (editMessage) {
     return { ...envelope, editMessage: { ...editMessage, dataMessage: { ...editMessage.dataMessage, message } } };
@@ -27,17 +27,17 @@ export async function withWholeText(
 async function fetchText(
   data: DataMessage,
   envelope: Envelope,
-  room: Pick<Room, "daemon" | "config" | "host">,
+  account: Pick<Account, "daemon" | "config" | "host">,
 ): Promise<string | undefined> {
   const author = personOf(envelope.sourceUuid, envelope.sourceNumber, envelope.source);
   const item = longTextOf(data, originOf(author, data));
   if (!item) return undefined;
   try {
-    const text = new TextDecoder().decode(await bytesOf(item, room));
+    const text = new TextDecoder().decode(await bytesOf(item, account));
     // Newer versions give the whole in the message itself.
     return text.length > (data.message ?? "").length ? text : undefined;
   } catch (error) {
-    room.host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
+    account.host.log.warn("a long message is cut: its rest cannot be fetched", { reason: String(error) });
     return undefined;
   }
 }
@@ -47,7 +47,7 @@ const MOST_TRIES = 4;
 
 async function bytesOf(
   item: MediaItem,
-  { daemon, config, host }: Pick<Room, "daemon" | "config" | "host">,
+  { daemon, config, host }: Pick<Account, "daemon" | "config" | "host">,
 ): Promise<Uint8Array> {
   for (let failures = 0; ; failures += 1) {
     try {

@@ -41,7 +41,7 @@ export class Edits {
   }
 
   /** Whether a preview may still be edited. */
-  hasRoom(messageId: string): boolean {
+  fitsCaption(messageId: string): boolean {
     return this.#done(messageId) < MOST_OF_PREVIEW;
   }
 

@@ -1,7 +1,7 @@
 import type {
   ChannelLink,
-  Growth,
-  GrowOptions,
+  NativeStream,
+  StreamOptions,
   OutboundPart,
   Peer,
   SendOptions,
@@ -12,7 +12,7 @@ import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
 import type { SendReport, Unsent } from "../failures.ts";
 import { Members } from "../inbound/members.ts";
 import { addressOf, readRef, Recent, recipientOf } from "../people.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 import type { Answer } from "../rpc.ts";
 
@@ -24,7 +24,7 @@ export const target = ({ chat }: Peer): Params =>
   chat.kind === "group" ? { groupId: chat.id } : { recipient: [recipientOf(chat.id)] };
 
 /** The message that is answered. Without its text the apps still find it, where they have it. */
-export function quoted({ self = {}, texts }: Room, { replyTo }: Pick<SendOptions, "replyTo">): Params {
+export function quoted({ self = {}, texts }: Account, { replyTo }: Pick<SendOptions, "replyTo">): Params {
   const ref = replyTo === undefined ? undefined : readRef(replyTo);
   const author = ref && (ref.author ?? addressOf(self));
   if (!ref || author === undefined) return {};
@@ -36,15 +36,15 @@ const NO_REST_MS = 24 * 3_600_000;
 
 /** Calls that people see something of. None rejects. */
 export class Outgoing {
-  readonly #room: Room;
+  readonly #account: Account;
   readonly #edits = new Edits();
   readonly #members: Members;
   /** Nobody knows what became of the last send. */
   #mayBeOffline = false;
 
-  constructor(room: Room) {
-    this.#room = room;
-    this.#members = new Members(room.daemon);
+  constructor(account: Account) {
+    this.#account = account;
+    this.#members = new Members(account.daemon);
   }
 
   /** Text, and the styles and people in it; their offsets are UTF-16 units on both sides. */
@@ -61,7 +61,7 @@ export class Outgoing {
   async send(method: string, params: Params): Promise<SendResult> {
     const offline = this.#mayBeOffline ? await this.#whyOffline() : undefined;
     if (offline) return offline;
-    const { daemon } = this.#room;
+    const { daemon } = this.#account;
     const answer = await daemon.call(method, params);
     const result = this.#resultOf(answer);
     this.#mayBeOffline = result.kind === "unknown";
@@ -84,20 +84,20 @@ export class Outgoing {
    * is certain that nothing was sent.
    */
   async #whyOffline(): Promise<Unsent | undefined> {
-    const answer = await this.#room.daemon.call("listDevices", {});
+    const answer = await this.#account.daemon.call("listDevices", {});
     if (answer.kind === "done") return undefined;
     return { kind: "retry", reason: `signal-cli has no connection to Signal: ${whyNot(answer)}` };
   }
 
   #tell(report: SendReport | undefined): void {
-    const { notices, self = {} } = this.#room;
+    const { notices, self = {} } = this.#account;
     if (report) notices.sent(report, self.number ?? addressOf(self) ?? "<account>");
   }
 
   /** A message of text. */
   async say(to: Peer, part: TextPart, options: Pick<SendOptions, "replyTo">): Promise<SendResult> {
     const words = await this.written(to, part);
-    const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#room, options) });
+    const result = await this.send("send", { ...target(to), ...words, ...quoted(this.#account, options) });
     if (result.kind === "sent") this.#edits.sent(result.messageId, JSON.stringify(words));
     return result;
   }
@@ -118,13 +118,13 @@ export class Outgoing {
   }
 
   /** An answer while it is written: one message, whose last edits stay for the final. */
-  grow(to: Peer, { replyTo }: Pick<GrowOptions, "replyTo">): Growth {
+  stream(to: Peer, { replyTo }: Pick<StreamOptions, "replyTo">): NativeStream {
     let messageId: string | undefined;
     return {
       isMessage: true,
-      restMs: NO_REST_MS,
+      keepAliveMs: NO_REST_MS,
       show: async (part) => {
-        if (messageId !== undefined && !this.#edits.hasRoom(messageId)) {
+        if (messageId !== undefined && !this.#edits.fitsCaption(messageId)) {
           return { kind: "retry", reason: "the last edits of this message stay for its final" };
         }
         if (messageId !== undefined) return this.edit(to, messageId, part);
@@ -132,7 +132,7 @@ export class Outgoing {
         if (result.kind === "sent") messageId = result.messageId;
         return result;
       },
-      again: async () => ({ kind: "sent", messageId: messageId ?? "" }),
+      keepAlive: async () => ({ kind: "sent", messageId: messageId ?? "" }),
     };
   }
 
@@ -155,12 +155,12 @@ function reported(report: SendReport | undefined): SendResult {
 type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
 
 /** What is shown beside messages. */
-export function signs(room: Room, outgoing: Outgoing): Signs {
+export function signs(account: Account, outgoing: Outgoing): Signs {
   const last = new Recent<string>(1000);
   return {
     async react(to, messageId, emoji) {
       const ref = readRef(messageId);
-      const targetAuthor = ref && (ref.author ?? addressOf(room.self ?? {}));
+      const targetAuthor = ref && (ref.author ?? addressOf(account.self ?? {}));
       if (!ref || targetAuthor === undefined) return { kind: "refused", reason: "it is no message of Signal" };
       const before = last.get(messageId);
       // Which emoji is taken away makes no difference to the apps: each person has one under a message.
@@ -173,8 +173,8 @@ export function signs(room: Room, outgoing: Outgoing): Signs {
       return { kind: "sent", messageId };
     },
     async typing(to) {
-      const answer = await room.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
-      if (answer.kind !== "done") room.host.log.info("typing was not shown", { reason: whyNot(answer) });
+      const answer = await account.daemon.call("sendTyping", target(to), { timeoutMs: TYPING_MS });
+      if (answer.kind !== "done") account.host.log.info("typing was not shown", { reason: whyNot(answer) });
     },
   };
 }

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isOwn } from "../config.ts";
 import { reasonOf } from "../failures.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { quoted, target } from "./send.ts";
 import type { Outgoing } from "./send.ts";
 
@@ -13,7 +13,7 @@ const MOST_INLINE_BYTES = 14_000_000;
 
 /** Sends files: inside the call, or as a path where one is too large for that and signal-cli is ours. Never rejects. */
 export async function sendFile(
-  room: Room,
+  account: Account,
   outgoing: Outgoing,
   to: Peer,
   { part, options }: { readonly part: OutboundFiles; readonly options: SendOptions },
@@ -23,7 +23,7 @@ export async function sendFile(
   const laidDown: string[] = [];
   try {
     for (const item of [media, ...more]) {
-      const opened = await open(room, item);
+      const opened = await open(account, item);
       if (!("attachment" in opened)) return opened;
       attachments.push(opened.attachment);
       if (opened.file !== undefined) laidDown.push(opened.file);
@@ -34,7 +34,7 @@ export async function sendFile(
       ...(caption && (await outgoing.written(to, caption))),
       attachments,
       ...(voice && { voiceNote: true }),
-      ...quoted(room, options),
+      ...quoted(account, options),
     });
   } finally {
     for (const file of laidDown) await fs.rm(file, { force: true });
@@ -45,17 +45,17 @@ type Opened =
   | { readonly attachment: string; readonly file?: string }
   | Extract<SendResult, { kind: "refused" | "retry" }>;
 
-async function open(room: Room, item: MediaItem): Promise<Opened> {
-  const bytes = await room.host.openMedia(item).catch((error: unknown) => reasonOf(error));
+async function open(account: Account, item: MediaItem): Promise<Opened> {
+  const bytes = await account.host.openMedia(item).catch((error: unknown) => reasonOf(error));
   if (typeof bytes === "string")
     return { kind: "refused", reason: `${item.name ?? "the file"} cannot be read: ${bytes}` };
   if (bytes.length <= MOST_INLINE_BYTES) return { attachment: dataUri(item, bytes) };
-  if (!isOwn(room.config)) {
+  if (!isOwn(account.config)) {
     const why = "a file above 14 MB reaches signal-cli only where the gateway starts it (channels.signal.autoStart)";
     return { kind: "refused", reason: why };
   }
   try {
-    const file = path.join(await room.host.folder(), `${randomUUID()}-${nameOf(item)}`);
+    const file = path.join(await account.host.folder(), `${randomUUID()}-${nameOf(item)}`);
     await fs.writeFile(file, bytes, { mode: 0o600 });
     return { attachment: file, file };
   } catch (error) {

@@ -38,11 +38,11 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-function openDesk() {
+function openLoginHost() {
   const steps: LoginStep[] = [];
   const { account, log, folder, library } = new Host();
   const show = (step: LoginStep): void => void steps.push(step);
-  return { steps, desk: { account, log, folder, library, show, signal: new AbortController().signal } };
+  return { steps, host: { account, log, folder, library, show, signal: new AbortController().signal } };
 }
 
 describe("a signal-cli of our own", () => {
@@ -111,39 +111,39 @@ describe("a signal-cli of our own", () => {
   });
 
   test("is linked by a code that the phone scans", async () => {
-    const { steps, desk } = openDesk();
+    const { steps, host } = openLoginHost();
     const parsed = signal.config.parse({ cliPath });
-    expect(await signal.login?.(parsed, desk)).toEqual({ id: SELF.number, name: SELF.number });
+    expect(await signal.login?.(parsed, host)).toEqual({ id: SELF.number, name: SELF.number });
     expect(steps).toContainEqual({ kind: "qr", text: "sgnl://linkdevice?uuid=X&pub_key=X" });
   });
 
   test("that was not linked says why", async () => {
-    const { desk } = openDesk();
+    const { host } = openLoginHost();
     process.env["LINK"] = "refused";
-    const refused = signal.login?.(signal.config.parse({ cliPath }), desk);
+    const refused = signal.login?.(signal.config.parse({ cliPath }), host);
     await expect(refused).rejects.toMatchObject({ code: "CHANNEL_AUTH", message: expect.stringContaining("closed!") });
     delete process.env["LINK"];
-    const missing = signal.login?.(signal.config.parse({ cliPath: "/nowhere/signal-cli" }), desk);
+    const missing = signal.login?.(signal.config.parse({ cliPath: "/nowhere/signal-cli" }), host);
     await expect(missing).rejects.toMatchObject({ code: "CHANNEL_CONFIG" });
-    const given = signal.login?.(signal.config.parse({ cliPath }), { ...desk, signal: AbortSignal.abort() });
+    const given = signal.login?.(signal.config.parse({ cliPath }), { ...host, signal: AbortSignal.abort() });
     await expect(given).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
   test("elsewhere is linked the same way, if it takes accounts", async () => {
-    const { steps, desk } = openDesk();
+    const { steps, host } = openLoginHost();
     const { fake } = await signalPlatform();
-    expect(await signal.login?.(signal.config.parse({ httpUrl: fake.url }), desk)).toMatchObject({ id: SELF.number });
+    expect(await signal.login?.(signal.config.parse({ httpUrl: fake.url }), host)).toMatchObject({ id: SELF.number });
     expect(steps).toContainEqual({ kind: "qr", text: "sgnl://linkdevice?uuid=X&pub_key=X" });
     await fake.close();
     const single = await startFakeSignal();
     const alone = signal.config.parse({ httpUrl: single.url });
-    await expect(signal.login?.(alone, desk)).rejects.toMatchObject({
+    await expect(signal.login?.(alone, host)).rejects.toMatchObject({
       code: "CHANNEL_CONFIG",
       fix: expect.stringContaining("links no other"),
     });
     await single.close();
     // Now nobody listens there.
-    const failed: unknown = await signal.login?.(alone, desk).catch((error: unknown) => error);
+    const failed: unknown = await signal.login?.(alone, host).catch((error: unknown) => error);
     const { fix } = failed as { readonly fix: string };
     expect(fix).toMatch(/signal-cli daemon --http.*channels\.signal\.httpUrl/);
     await expect(signal.probe?.(alone, AbortSignal.timeout(5000))).rejects.toMatchObject({ name: "NotNow", fix });
@@ -152,8 +152,8 @@ describe("a signal-cli of our own", () => {
   test("a link that signal-cli refuses is told with its words, and no other fix", async () => {
     const { fake } = await signalPlatform();
     fake.fail("finishLink", "network");
-    const { desk } = openDesk();
-    await expect(signal.login?.(signal.config.parse({ httpUrl: fake.url }), desk)).rejects.toMatchObject({
+    const { host } = openLoginHost();
+    await expect(signal.login?.(signal.config.parse({ httpUrl: fake.url }), host)).rejects.toMatchObject({
       message: expect.stringContaining("Failed to connect"),
       fix: expect.stringMatching(/^Begin again/),
     });

@@ -86,13 +86,13 @@ describe("a message", () => {
     expect((await link.remove?.(DIRECT, id))?.kind).toBe("sent");
   });
 
-  test("that grows leaves edits for its final, which is not sent where it says nothing new", async () => {
+  test("that is streamed leaves edits for its final, which is not sent where it says nothing new", async () => {
     const { link, fake } = await begin();
-    const growth = link.grow?.(DIRECT, { key: "preview:1", replyTo: `5:${ADA.uuid}` });
-    const first = await growth?.show(plain("0"), "0");
+    const stream = link.stream?.(DIRECT, { key: "preview:1", replyTo: `5:${ADA.uuid}` });
+    const first = await stream?.show(plain("0"), "0");
     const id = first?.kind === "sent" ? first.messageId : "";
-    for (let n = 1; n <= 80; n += 1) expect(await growth?.show(plain(`${n}`), `${n}`)).toEqual(first);
-    expect(await growth?.show(plain("81"), "81")).toMatchObject({ kind: "retry" });
+    for (let n = 1; n <= 80; n += 1) expect(await stream?.show(plain(`${n}`), `${n}`)).toEqual(first);
+    expect(await stream?.show(plain("81"), "81")).toMatchObject({ kind: "retry" });
     expect(fake.shown(ADA.uuid)).toEqual(["80"]);
     expect(await link.edit?.(DIRECT, id, plain("all"))).toEqual(first);
     expect(await link.edit?.(DIRECT, id, plain("all"))).toEqual(first);

@@ -6,7 +6,7 @@ import type { SlackConfig } from "../config.ts";
  * does not work in threads (docs.slack.dev/interactivity/implementing-slash-commands).
  */
 export function commandForm({ slashCommand }: SlackConfig, to: Peer, self: string | undefined): CommandForm {
-  if (slashCommand.enabled && to.thread === undefined) return { before: `/${slashCommand.name} ` };
-  if (to.chat.kind === "group") return { before: `@${self ?? "me"} /` };
-  return { before: "/", note: "Slack keeps a message that begins with a slash to itself: begin it with a blank." };
+  if (slashCommand.enabled && to.thread === undefined) return { prefix: `/${slashCommand.name} ` };
+  if (to.chat.kind === "group") return { prefix: `@${self ?? "me"} /` };
+  return { prefix: "/", note: "Slack keeps a message that begins with a slash to itself: begin it with a blank." };
 }

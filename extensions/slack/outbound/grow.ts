@@ -1,5 +1,5 @@
 import { background } from "openclaw/plugin-sdk";
-import type { Growth, GrowOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
+import type { NativeStream, StreamOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "../transport/account.ts";
 import { outcomeOf, reasonOf, wordOf } from "../transport/failures.ts";
 import type { Target } from "../inbound/reactions.ts";
@@ -11,7 +11,7 @@ const NAMES = /<[!@#]/;
 const REST_MS = 20_000;
 
 /** An answer that Slack shows as being written: in threads alone, and for somebody whom it knows. */
-export function grow(account: Account, to: Peer, { replyTo, recipient }: GrowOptions): Growth | undefined {
+export function grow(account: Account, to: Peer, { replyTo, recipient }: StreamOptions): NativeStream | undefined {
   const thread = threadFor(to, replyTo);
   const isForSomebody = to.chat.kind === "direct" || recipient?.teamId !== undefined;
   if (thread === undefined || !isForSomebody || !account.streams.mayBegin(to.chat.id)) return undefined;
@@ -21,12 +21,12 @@ export function grow(account: Account, to: Peer, { replyTo, recipient }: GrowOpt
 interface Place {
   readonly to: Peer;
   readonly thread: string;
-  readonly recipient: GrowOptions["recipient"];
+  readonly recipient: StreamOptions["recipient"];
 }
 
-class Written implements Growth {
+class Written implements NativeStream {
   readonly isMessage = true;
-  readonly restMs = REST_MS;
+  readonly keepAliveMs = REST_MS;
   readonly #account: Account;
   readonly #place: Place;
   #at: Target | undefined;
@@ -45,7 +45,7 @@ class Written implements Growth {
     return this.#at ? this.#append(this.#at, part, text) : this.#begin(part, text);
   }
 
-  async again(): Promise<SendResult> {
+  async keepAlive(): Promise<SendResult> {
     await this.end();
     return refused("nothing new to show");
   }

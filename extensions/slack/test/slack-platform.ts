@@ -36,7 +36,7 @@ export async function slackPlatform(): Promise<Platform & { readonly fake: FakeS
     unacknowledged: () => fake.pending.length,
     redeliver: () => fake.redeliver(),
     sayUnheard: (to, text) => void fake.say(to.chat.id, text, inThread(to), true),
-    growth: {
+    stream: {
       where: { ...where, chat: CREW, thread: TOPIC },
       shown: () => fake.messages.find(({ isOpen }) => isOpen)?.text,
       refuse: () => fake.fail("chat.startStream", "missing_scope", 100),

@@ -189,7 +189,7 @@ describe("what comes in", () => {
 
   test("commands are written as Slack's apps send them, and so written they are commands", async () => {
     const { host, fake, link, direct, group, topic } = await begin();
-    const forms = (of: typeof link) => [direct, group, topic].map((to) => of.commandForm?.(to).before);
+    const forms = (of: typeof link) => [direct, group, topic].map((to) => of.commandForm?.(to).prefix);
     expect(forms(link)).toEqual(["/", "@test_bot /", "@test_bot /"]);
     expect(link.commandForm?.(direct).note).toContain("begin it with a blank");
     fake.say("D1", " /status");

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Host, start, stopAll, textAs } from "../../../test/contracts/channel.ts";
-import type { Growth } from "../../../src/types/chat/channel.ts";
+import type { NativeStream } from "../../../src/types/chat/channel.ts";
 import { ADA, TOPIC } from "./fake-slack.ts";
 import { slackPlatform } from "./slack-platform.ts";
 
@@ -14,12 +14,12 @@ async function begin(config: Record<string, unknown> = {}) {
   const started = await start(platform, new Host(), config);
   const { fake, direct, group, topic } = platform;
   await started.host.until(() => started.host.reports.some((report) => report.kind === "alive"));
-  const grow = (to = topic, options: object = TO_ADA) => started.link.grow?.(to, { ...TO_ADA, ...options });
+  const grow = (to = topic, options: object = TO_ADA) => started.link.stream?.(to, { ...TO_ADA, ...options });
   const calls = () => fake.calls.filter(({ method }) => method.startsWith("chat.")).map(({ method }) => method);
   return { ...started, fake, direct, group, topic, grow, calls };
 }
 
-const show = async (growth: Growth | undefined, markdown: string, body = markdown) => {
+const show = async (growth: NativeStream | undefined, markdown: string, body = markdown) => {
   const result = await growth?.show(mrkdwn(body), markdown);
   if (result?.kind !== "sent") throw new Error(`not shown: ${result?.kind}`);
   return result.messageId;
@@ -115,8 +115,8 @@ describe("an answer in a thread", () => {
     const { fake, grow } = await begin();
     const growth = grow();
     await show(growth, "one");
-    expect(growth?.restMs).toBeLessThan(30_000);
-    expect(await growth?.again()).toMatchObject({ kind: "refused" });
+    expect(growth?.keepAliveMs).toBeLessThan(30_000);
+    expect(await growth?.keepAlive()).toMatchObject({ kind: "refused" });
     expect(fake.messages.at(-1)).toMatchObject({ text: "one", isOpen: false });
   });
 

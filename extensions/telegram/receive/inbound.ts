@@ -1,7 +1,7 @@
 import type { CallbackQuery, MaybeInaccessibleMessage, Message, Update } from "grammy/types";
 import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
 import { mediaOf } from "./media.ts";
-import { addressOf, wordsOf } from "./mentions.ts";
+import { addressOf, textOf } from "./mentions.ts";
 import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
 import { postOf } from "./posts.ts";
@@ -52,7 +52,7 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
     sender: senderOf(message),
     text,
     media,
-    mentionsBot: direct || (address.named && !isHeardAbove(message, view)) || quoted?.fromBot === true,
+    mentionsBot: direct || (address.named && !isAnsweredInChannel(message, view)) || quoted?.fromBot === true,
     receivedAt: view.now,
     sentAt: (message.edit_date ?? message.date) * 1000,
     ...(quoted && { replyTo: quoted }),
@@ -69,7 +69,7 @@ function isOurs(message: Message, { self, own }: View): boolean {
 }
 
 /** The copy of a post that is answered in its channel. */
-function isHeardAbove(message: Message, { posts }: View): boolean {
+function isAnsweredInChannel(message: Message, { posts }: View): boolean {
   const post = postOf(message);
   return post !== undefined && posts?.has(post.chatId, post.id) === true;
 }
@@ -119,13 +119,13 @@ function quoteOf(message: Message, view: View): QuotedMessage | undefined {
   // Every message of a topic "replies" to the notice that opened it.
   if (!original || original.forum_topic_created) return undefined;
   const sender = senderOf(original).name;
-  const text = message.quote?.text ?? wordsOf(original);
+  const text = message.quote?.text ?? textOf(original);
   const media = mediaOf(original);
   return {
     id: String(original.message_id),
     ...(sender !== undefined && { sender }),
     ...(text !== undefined && { text }),
     ...(media.length > 0 && { media }),
-    ...(isOurs(original, view) && !isHeardAbove(message, view) && { fromBot: true }),
+    ...(isOurs(original, view) && !isAnsweredInChannel(message, view) && { fromBot: true }),
   };
 }

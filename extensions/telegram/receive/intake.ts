@@ -5,7 +5,7 @@ import type { Album, AlbumState, Incoming } from "./albums.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
 import { albumOf, readUpdate } from "./inbound.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { Versions } from "./versions.ts";
 
 /** The host could not store what came; its cause says why. */
@@ -16,17 +16,17 @@ export const causeOf = ({ cause }: NotStored): string => (cause instanceof Error
 
 /** The one road from Telegram to the journal: in order, albums as one message. */
 export class Intake {
-  readonly #room: Room;
+  readonly #account: Account;
   readonly #signal: AbortSignal;
   readonly #versions: Versions;
   #albums: AlbumState = NO_ALBUMS;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(room: Room, signal: AbortSignal) {
-    this.#room = room;
+  constructor(account: Account, signal: AbortSignal) {
+    this.#account = account;
     this.#signal = signal;
-    this.#versions = new Versions(room.host);
+    this.#versions = new Versions(account.host);
     signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
   }
 
@@ -34,7 +34,7 @@ export class Intake {
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
-      this.#albums = await readNote(this.#room.host);
+      this.#albums = await readNote(this.#account.host);
       await this.#closeAlbums(() => true);
     });
   }
@@ -42,10 +42,10 @@ export class Intake {
   /** Resolves when all of the updates are durable: only then may Telegram be acknowledged. Throws `NotStored`. */
   async take(self: Self, updates: readonly Update[]): Promise<void> {
     await this.#inTurn(async () => {
-      for (const update of updates) await this.#room.moves.see(update);
+      for (const update of updates) await this.#account.moves.see(update);
       for (const update of updates) {
-        this.#room.forums.see(update);
-        this.#room.posts.see(update);
+        this.#account.forums.see(update);
+        this.#account.posts.see(update);
       }
       const news = this.#versions.newsOf(updates);
       await this.#store(news.updates.flatMap((update) => this.#read(self, update)));
@@ -71,7 +71,7 @@ export class Intake {
   }
 
   async #store(incoming: readonly Incoming[]): Promise<void> {
-    const { host, config } = this.#room;
+    const { host, config } = this.#account;
     const before = this.#albums;
     const { ready, state } = sort(before, incoming, Date.now() + config.mediaGroupFlushMs);
     if (ready.length > 0) await host.receive(ready);
@@ -83,8 +83,8 @@ export class Intake {
   async #closeAlbums(fits: (album: Album) => boolean): Promise<void> {
     const { ready, state } = close(this.#albums, fits);
     if (ready.length > 0) {
-      await this.#room.host.receive(ready);
-      await writeNote(this.#room.host.notes, state);
+      await this.#account.host.receive(ready);
+      await writeNote(this.#account.host.notes, state);
       this.#albums = state;
     }
     this.#wait();
@@ -105,13 +105,13 @@ export class Intake {
       await this.#inTurn(async () => this.#closeAlbums((album) => album.until <= now));
     } catch (error) {
       const reason = error instanceof NotStored ? `${error.message}: ${causeOf(error)}` : String(error);
-      this.#room.host.report({ kind: "trouble", reason });
+      this.#account.host.report({ kind: "trouble", reason });
       this.#wait(failures + 1);
     }
   }
 
   #read(self: Self, update: Update): readonly Incoming[] {
-    const { host, config, moves, own, posts } = this.#room;
+    const { host, config, moves, own, posts } = this.#account;
     try {
       const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own, posts });
       const album = albumOf(update);
@@ -127,7 +127,7 @@ export class Intake {
 
   #release({ callback_query: query }: Update): void {
     if (!query) return;
-    const { bot, host } = this.#room;
+    const { bot, host } = this.#account;
     bot.calls.answerCallbackQuery({ callback_query_id: query.id }).catch((error: unknown) => {
       host.log.info("a button kept spinning", { reason: failureOf(error).text });
     });

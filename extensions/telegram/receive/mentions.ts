@@ -4,14 +4,14 @@ import type { Self } from "../api.ts";
 /** The text of a message (of a sticker its emoji) without our name behind a command, and whether the bot is named in it. */
 export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
   const shown = message.text ?? message.caption ?? "";
-  const text = wordsOf(message) ?? message.sticker?.emoji ?? "";
+  const text = textOf(message) ?? message.sticker?.emoji ?? "";
   const naming = entitiesOf(message).filter((entity) => names(entity, shown, self));
   const command = naming.find((entity) => entity.type === "bot_command" && entity.offset === 0);
   return { text: command ? withoutName(text, command) : text, named: naming.length > 0 };
 }
 
 /** What a message or its caption says, with the addresses that its apps hide behind words. */
-export function wordsOf(message: Message): string | undefined {
+export function textOf(message: Message): string | undefined {
   const shown = message.text ?? message.caption;
   return shown && withLinks(shown, entitiesOf(message));
 }

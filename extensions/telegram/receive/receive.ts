@@ -12,35 +12,35 @@ export type Round = (self: Self) => Promise<void>;
 
 /** The way to receive: a webhook where one is configured, else polling, never both. Throws `CHANNEL_CONFIG`. */
 export const openWay = (receiving: Receiving): Round =>
-  receiving.room.config.webhookUrl === undefined
+  receiving.account.config.webhookUrl === undefined
     ? polls(receiving)
-    : webhook(receiving, receiving.room.config.webhookUrl);
+    : webhook(receiving, receiving.account.config.webhookUrl);
 
 /** Receives, round by round, until the signal aborts or the account is dead. Never rejects. */
 export async function receive(receiving: Receiving, round: Round, known: Self | undefined): Promise<void> {
-  const { room, signal } = receiving;
+  const { account, signal } = receiving;
   let self = known;
   let failures = 0;
   let isReady = false;
   while (!signal.aborted) {
     try {
-      self ??= await whoAmI(room.bot, signal);
+      self ??= await whoAmI(account.bot, signal);
       if (!isReady) await prepare(receiving);
       isReady = true;
       await round(self);
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      const ms = remedy(room, error, failures++);
+      const ms = remedy(account, error, failures++);
       if (ms === undefined) return;
       await wait(ms, signal);
     }
   }
 }
 
-async function prepare({ room, intake, signal }: Receiving): Promise<void> {
-  await room.moves.begin();
-  await room.own.begin();
+async function prepare({ account, intake, signal }: Receiving): Promise<void> {
+  await account.moves.begin();
+  await account.own.begin();
   await intake.begin();
-  background("menu of commands", showMenu(room, signal));
+  background("menu of commands", showMenu(account, signal));
 }

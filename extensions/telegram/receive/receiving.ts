@@ -1,9 +1,9 @@
 import type { Intake } from "./intake.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 
 /** What both ways to receive work with. */
 export interface Receiving {
-  readonly room: Room;
+  readonly account: Account;
   readonly intake: Intake;
   readonly signal: AbortSignal;
 }

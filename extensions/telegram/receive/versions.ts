@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { wordsOf } from "./mentions.ts";
+import { textOf } from "./mentions.ts";
 import { readOwnNote } from "openclaw/plugin-sdk";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
@@ -83,7 +83,7 @@ export class Versions {
 
 function digestOf(message: Message): string | undefined {
   try {
-    const said = JSON.stringify([wordsOf(message), filesOf(message), untrustedOf(message)]);
+    const said = JSON.stringify([textOf(message), filesOf(message), untrustedOf(message)]);
     return createHash("sha256").update(said).digest("base64url").slice(0, 16);
   } catch {
     return undefined;

@@ -28,8 +28,8 @@ function secretOf({ webhookSecret }: TelegramConfig): string {
 }
 
 /** Opens the path that Telegram sends to. Throws `CHANNEL_CONFIG` when the settings cannot work. */
-function openPath({ room, intake, signal }: Receiving, self: () => Self | undefined): void {
-  const { host, config } = room;
+function openPath({ account, intake, signal }: Receiving, self: () => Self | undefined): void {
+  const { host, config } = account;
   const secret = secretOf(config);
   host.serve(config.webhookPath, async (request) => {
     if (request.method !== "POST") return { status: 405 };
@@ -76,8 +76,8 @@ function readBody({ body }: WebhookRequest): Update | undefined {
  * minute, and throws what stood in the way. Throws `CHANNEL_CONFIG` when the settings cannot work.
  */
 export function webhook(receiving: Receiving, url: string): (self: Self) => Promise<void> {
-  const { room, signal } = receiving;
-  const { bot, config, host } = room;
+  const { account, signal } = receiving;
+  const { bot, config, host } = account;
   let known: Self | undefined;
   openPath(receiving, () => known);
   let isSet = false;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Growth, GrowOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
+import type { NativeStream, StreamOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
 import { envelope } from "./envelope.ts";
 import { failureOf, resultOf } from "./failures.ts";
 import type { Failure } from "./failures.ts";
-import type { Room } from "../room.ts";
-import { inEitherDress } from "./send.ts";
+import type { Account } from "../account.ts";
+import { withPlainTextFallback } from "./send.ts";
 import type { Words } from "./send.ts";
 
 /** A draft is gone after 30 seconds (core.telegram.org/bots/api#sendmessagedraft). */
@@ -19,34 +19,34 @@ interface Place {
 
 /** Answers that Telegram shows as drafts: in direct chats alone, where the server knows them. */
 export class Drafts {
-  readonly #room: Room;
+  readonly #account: Account;
   #isRefused = false;
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(account: Account) {
+    this.#account = account;
   }
 
   /** Undefined where there are no drafts. */
-  grow(to: Peer, { key }: GrowOptions): Growth | undefined {
-    const { chat_id: chat, message_thread_id: thread } = envelope(this.#room, to, {});
+  stream(to: Peer, { key }: StreamOptions): NativeStream | undefined {
+    const { chat_id: chat, message_thread_id: thread } = envelope(this.#account, to, {});
     if (this.#isRefused || to.chat.kind !== "direct" || typeof chat !== "number") return undefined;
     const at = { chat_id: chat, ...(thread !== undefined && { message_thread_id: thread }), draft_id: idOf(key) };
     let last: OutboundText | undefined;
     const show = async (part: OutboundText): Promise<SendResult> => {
       last = part;
-      return inEitherDress(part, (words) => this.#show(at, words));
+      return withPlainTextFallback(part, (words) => this.#show(at, words));
     };
     return {
       isMessage: false,
-      restMs: REST_MS,
+      keepAliveMs: REST_MS,
       show,
-      again: async () => (last ? show(last) : { kind: "refused", reason: "nothing was shown" }),
+      keepAlive: async () => (last ? show(last) : { kind: "refused", reason: "nothing was shown" }),
     };
   }
 
   async #show(at: Place, words: Words): Promise<SendResult> {
     try {
-      await this.#room.bot.calls.sendMessageDraft({ ...at, ...words });
+      await this.#account.bot.calls.sendMessageDraft({ ...at, ...words });
       return { kind: "sent", messageId: "" };
     } catch (error) {
       const failure = failureOf(error);
@@ -57,7 +57,7 @@ export class Drafts {
 
   #refuse(reason: string): void {
     this.#isRefused = true;
-    this.#room.host.log.info("Telegram takes no drafts of this bot; messages are edited", { reason });
+    this.#account.host.log.info("Telegram takes no drafts of this bot; messages are edited", { reason });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { InlineKeyboardMarkup } from "grammy/types";
 import type { Peer, ReplyButton, SendOptions } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "../config.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 
 /** Bytes that a button may carry (core.telegram.org/bots/api#inlinekeyboardbutton). */
 const CALLBACK_BYTES = 64;
@@ -20,28 +20,35 @@ export interface Envelope {
   readonly reply_markup?: InlineKeyboardMarkup;
 }
 
-export function envelope(room: Pick<Room, "config" | "moves">, to: Peer, options: Partial<SendOptions>): Envelope {
+export function envelope(
+  account: Pick<Account, "config" | "moves">,
+  to: Peer,
+  options: Partial<SendOptions>,
+): Envelope {
   const { replyTo, silent, buttons } = options;
   return {
-    chat_id: chatId(room, to),
+    chat_id: chatId(account, to),
     ...(to.thread !== undefined && to.thread !== GENERAL && { message_thread_id: Number(to.thread) }),
     ...(silent && { disable_notification: true }),
     ...(replyTo !== undefined && {
       reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true },
     }),
-    ...markup(room.config, to, buttons),
+    ...markup(account.config, to, buttons),
   };
 }
 
 /** Where "typing…" is shown: there the General topic has its number. */
-export function place(room: Pick<Room, "moves" | "forums">, to: Peer): { chat_id: ChatId; message_thread_id?: number } {
-  const id = chatId(room, to);
-  const thread = to.thread ?? (room.forums.has(id) ? GENERAL : undefined);
+export function place(
+  account: Pick<Account, "moves" | "forums">,
+  to: Peer,
+): { chat_id: ChatId; message_thread_id?: number } {
+  const id = chatId(account, to);
+  const thread = to.thread ?? (account.forums.has(id) ? GENERAL : undefined);
   return { chat_id: id, ...(thread !== undefined && { message_thread_id: Number(thread) }) };
 }
 
 /** The chat as Telegram knows it now. */
-export function chatId({ moves }: Pick<Room, "moves">, to: Peer): ChatId {
+export function chatId({ moves }: Pick<Account, "moves">, to: Peer): ChatId {
   const id = moves.onTelegram(to.chat.id);
   return /^-?\d+$/.test(id) ? Number(id) : id;
 }

@@ -31,12 +31,12 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** A proxy or a server of somebody's own may leave the description out. */
-const wordsOf = (description: unknown): string =>
+const textOf = (description: unknown): string =>
   typeof description === "string" && description !== "" ? description : "no reason given";
 
 function answered({ error_code: code, description, parameters }: GrammyError): Failure {
   const { retry_after: wait, migrate_to_chat_id: movedTo } = parameters;
-  const text = wordsOf(description);
+  const text = textOf(description);
   return {
     kind: "answered",
     code,

@@ -1,6 +1,6 @@
 import { InputFile } from "grammy";
 import type { MediaItem, SendResult } from "openclaw/plugin-sdk";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import type { Words } from "./send.ts";
 import { defaultName, mostBytes } from "./shapes.ts";
 
@@ -15,7 +15,7 @@ export interface Opened {
 
 /** Reads a file from the store. Never rejects. */
 export async function openFile(
-  { host, config }: Room,
+  { host, config }: Account,
   item: MediaItem,
 ): Promise<Opened | Extract<SendResult, { kind: "refused" }>> {
   if (item.source.at === "platform") {

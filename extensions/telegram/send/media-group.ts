@@ -3,17 +3,17 @@ import type { SendResult } from "openclaw/plugin-sdk";
 import type { Envelope } from "./envelope.ts";
 import { captionOf } from "./files.ts";
 import type { Load } from "./files.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 import { deliver } from "./send.ts";
 import { isUnfit, methodOf } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
 
 /** Sends an album. Pictures that Telegram does not take as such go as plain files. Never rejects. */
-export async function sendGroup(room: Room, to: Envelope, load: Load): Promise<SendResult> {
+export async function sendGroup(account: Account, to: Envelope, load: Load): Promise<SendResult> {
   const methods = load.files.map(({ item, bytes }) => methodOf({ media: item }, bytes));
   const kind = kindOf(methods);
   const attempt = async (media: () => Media): Promise<SendResult> =>
-    named(await deliver(room, to, (at) => post(room, at, media())), load);
+    named(await deliver(account, to, (at) => post(account, at, media())), load);
   const result = await attempt(() => MEDIA[kind](load, methods));
   return kind !== "files" && isUnfit(result) && !isHalfDone(result)
     ? attempt(() => MEDIA.files(load, methods))
@@ -45,7 +45,7 @@ const MEDIA: Readonly<Record<Kind, (load: Load, methods: readonly Method[]) => M
   files: (load) => load.files.map((file, at) => ({ type: "document", media: file.file(), ...caption(load, at) })),
 };
 
-async function post({ bot, own }: Room, to: Envelope, media: Media): Promise<{ message_id: number }> {
+async function post({ bot, own }: Account, to: Envelope, media: Media): Promise<{ message_id: number }> {
   const [first, ...others] = await bot.calls.sendMediaGroup({ ...to, media });
   if (!first) throw new Error("Telegram names no message of the album");
   for (const { message_id: id } of others) own.add(String(to.chat_id), String(id), to.message_thread_id);

@@ -2,7 +2,7 @@ import { backoff } from "openclaw/plugin-sdk";
 import { failureOf, isBadToken, TOKEN_FIX } from "./failures.ts";
 import type { Failure } from "./failures.ts";
 import { causeOf, NotStored } from "../receive/intake.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 
 /** A refusal that only the operator can end. */
 export class Dead extends Error {
@@ -23,7 +23,7 @@ export class Trouble extends Error {
 }
 
 /** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
-export function remedy({ host }: Pick<Room, "host">, error: unknown, failures: number): number | undefined {
+export function remedy({ host }: Pick<Account, "host">, error: unknown, failures: number): number | undefined {
   const retryInMs = backoff(failures);
   if (error instanceof Dead) {
     host.report({ kind: "dead", reason: error.message, fix: error.fix });

@@ -4,7 +4,7 @@ import type { TelegramConfig } from "../config.ts";
 import { chatId, markup, place } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { failureOf, resultOf } from "./failures.ts";
-import type { Room } from "../room.ts";
+import type { Account } from "../account.ts";
 
 const THREAD_GONE = /message thread not found/i;
 
@@ -13,30 +13,30 @@ const THREAD_GONE = /message thread not found/i;
  * deleted goes to the group itself. Never rejects.
  */
 export async function deliver(
-  room: Room,
+  account: Account,
   to: Envelope,
   call: (to: Envelope) => Promise<{ message_id: number }>,
 ): Promise<SendResult> {
   try {
     const message = await call(to);
-    room.own.add(String(to.chat_id), String(message.message_id), to.message_thread_id);
+    account.own.add(String(to.chat_id), String(message.message_id), to.message_thread_id);
     return { kind: "sent", messageId: String(message.message_id) };
   } catch (error) {
     const failure = failureOf(error);
     const moved = failure.kind === "answered" ? failure.movedTo : undefined;
     if (moved !== undefined && moved !== to.chat_id) {
-      await keepMove(room, to, moved);
-      return deliver(room, { ...to, chat_id: moved }, call);
+      await keepMove(account, to, moved);
+      return deliver(account, { ...to, chat_id: moved }, call);
     }
     if (failure.kind === "answered" && to.message_thread_id !== undefined && THREAD_GONE.test(failure.text)) {
       const { message_thread_id: _gone, ...group } = to;
-      return deliver(room, group, call);
+      return deliver(account, group, call);
     }
     return resultOf(failure);
   }
 }
 
-async function keepMove({ moves, host }: Room, from: Envelope, to: number): Promise<void> {
+async function keepMove({ moves, host }: Account, from: Envelope, to: number): Promise<void> {
   await moves.add(String(from.chat_id), String(to)).catch((error: unknown) => {
     host.log.warn("the new id of a group was not noted", { from: from.chat_id, to, error: String(error) });
   });
@@ -54,7 +54,7 @@ export interface Words {
 }
 
 /** Text as HTML; as plain text when Telegram cannot read the entities, which happens before anything is sent. */
-export async function inEitherDress(
+export async function withPlainTextFallback(
   part: OutboundText,
   send: (words: Words) => Promise<SendResult>,
 ): Promise<SendResult> {
@@ -66,22 +66,22 @@ export async function inEitherDress(
 const previews = ({ linkPreview }: TelegramConfig): { readonly link_preview_options?: { is_disabled: true } } =>
   linkPreview ? {} : { link_preview_options: { is_disabled: true } };
 
-export async function sendText(room: Room, to: Envelope, part: OutboundText): Promise<SendResult> {
-  return inEitherDress(part, (words) =>
-    deliver(room, to, (at) => room.bot.calls.sendMessage({ ...at, ...words, ...previews(room.config) })),
+export async function sendText(account: Account, to: Envelope, part: OutboundText): Promise<SendResult> {
+  return withPlainTextFallback(part, (words) =>
+    deliver(account, to, (at) => account.bot.calls.sendMessage({ ...at, ...words, ...previews(account.config) })),
   );
 }
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
 
 /** What can be done to messages that are there. */
-export function changes(room: Room): Changes {
-  const { bot, config, host } = room;
+export function changes(account: Account): Changes {
+  const { bot, config, host } = account;
   return {
     async edit(to, messageId, part, options = {}) {
-      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
+      const target = { chat_id: chatId(account, to), message_id: Number(messageId) };
       const buttons = markup(config, to, options.buttons);
-      const result = await inEitherDress(part, async (words) => {
+      const result = await withPlainTextFallback(part, async (words) => {
         const { text: caption, ...mode } = words;
         const all = { ...target, ...buttons, ...words, ...previews(config) };
         const edited = await change(messageId, () => bot.calls.editMessageText(all));
@@ -91,17 +91,17 @@ export function changes(room: Room): Changes {
       return refusedFor(result, /message is not modified/i) ? { kind: "sent", messageId } : result;
     },
     async remove(to, messageId) {
-      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
+      const target = { chat_id: chatId(account, to), message_id: Number(messageId) };
       const result = await change(messageId, () => bot.calls.deleteMessage(target));
       return refusedFor(result, /message to delete not found/i) ? { kind: "sent", messageId } : result;
     },
     async react(to, messageId, emoji) {
       const reaction = emoji !== undefined && isReaction(emoji) ? [{ type: "emoji" as const, emoji }] : [];
-      const target = { chat_id: chatId(room, to), message_id: Number(messageId) };
+      const target = { chat_id: chatId(account, to), message_id: Number(messageId) };
       return change(messageId, () => bot.calls.setMessageReaction({ ...target, reaction }));
     },
     async typing(to) {
-      await bot.calls.sendChatAction({ ...place(room, to), action: "typing" }).catch((error: unknown) => {
+      await bot.calls.sendChatAction({ ...place(account, to), action: "typing" }).catch((error: unknown) => {
         host.log.info("typing was not shown", { reason: failureOf(error).text });
       });
     },

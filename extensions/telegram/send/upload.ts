@@ -4,8 +4,8 @@ import type { Envelope } from "./envelope.ts";
 import { captionOf, openFile } from "./files.ts";
 import type { Load, Opened } from "./files.ts";
 import { sendGroup } from "./media-group.ts";
-import type { Room } from "../room.ts";
-import { deliver, inEitherDress, sendText } from "./send.ts";
+import type { Account } from "../account.ts";
+import { deliver, withPlainTextFallback, sendText } from "./send.ts";
 import type { Words } from "./send.ts";
 import { CAPTION_UNITS, isUnfit, methodOf, sizeRefusal } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
@@ -14,26 +14,26 @@ const MOST_TOLD = 200;
 
 /** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
 export class Uploads {
-  readonly #room: Room;
+  readonly #account: Account;
   /** Idempotency keys of files whose caption people see already. */
   readonly #told = new Set<string>();
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(account: Account) {
+    this.#account = account;
   }
 
   /** A file that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
   async send(to: Envelope, part: OutboundFiles, key: string): Promise<SendResult> {
     const files: Opened[] = [];
     for (const item of [part.media, ...(part.more ?? [])]) {
-      const opened = await openFile(this.#room, item);
+      const opened = await openFile(this.#account, item);
       if (opened.kind === "refused") return opened;
       files.push(opened);
     }
     const { caption, ...bare } = part;
-    if (caption === undefined || hasRoom(part, files)) return this.#sendAll(to, part, files);
+    if (caption === undefined || fitsCaption(part, files)) return this.#sendAll(to, part, files);
     if (!this.#told.has(key)) {
-      const told = await sendText(this.#room, to, caption);
+      const told = await sendText(this.#account, to, caption);
       if (told.kind !== "sent") return told;
       this.#told.add(key);
     }
@@ -48,11 +48,11 @@ export class Uploads {
     const { caption } = part;
     const send = async (words?: Words): Promise<SendResult> => {
       const result = await (files.length > 1
-        ? sendGroup(this.#room, to, { files, words })
+        ? sendGroup(this.#account, to, { files, words })
         : this.#sendAs(to, part, { files, words }));
-      return result.kind === "refused" ? sizeRefusal(result, this.#room.config) : result;
+      return result.kind === "refused" ? sizeRefusal(result, this.#account.config) : result;
     };
-    return caption ? inEitherDress(caption, send) : send();
+    return caption ? withPlainTextFallback(caption, send) : send();
   }
 
   async #sendAs(to: Envelope, part: OutboundFiles, { files, words }: Load): Promise<SendResult> {
@@ -60,21 +60,21 @@ export class Uploads {
     if (!opened) return { kind: "refused", reason: "there is no file" };
     const method = methodOf(part, opened.bytes);
     const attempt = (how: Method): Promise<SendResult> =>
-      deliver(this.#room, to, (at) =>
-        call(this.#room, how, { to: { ...at, ...captionOf(words) }, file: opened.file() }),
+      deliver(this.#account, to, (at) =>
+        call(this.#account, how, { to: { ...at, ...captionOf(words) }, file: opened.file() }),
       );
     const result = await attempt(method);
     return isUnfit(result) && method !== "sendDocument" ? attempt("sendDocument") : result;
   }
 }
 
-const hasRoom = (part: OutboundFiles, [first]: readonly Opened[]): boolean =>
+const fitsCaption = (part: OutboundFiles, [first]: readonly Opened[]): boolean =>
   (part.caption?.plain.length ?? 0) <= CAPTION_UNITS && methodOf(part, first?.bytes ?? 0) !== "sendSticker";
 
 type Captioned = Envelope & ReturnType<typeof captionOf>;
 
 async function call(
-  { bot }: Room,
+  { bot }: Account,
   method: Method,
   { to, file }: { readonly to: Captioned; readonly file: InputFile | string },
 ): Promise<{ message_id: number }> {

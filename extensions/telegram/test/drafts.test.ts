@@ -12,16 +12,16 @@ async function begin() {
   const started = await start(platform);
   const { fake, direct, group } = platform;
   const drafts = () => fake.sent.filter(({ method }) => method === "sendMessageDraft");
-  const grow = (to = direct, key = "preview:7") => started.link.grow?.(to, { key });
-  return { ...started, fake, direct, group, drafts, grow };
+  const open = (to = direct, key = "preview:7") => started.link.stream?.(to, { key });
+  return { ...started, fake, direct, group, drafts, open };
 }
 
 test("a growing answer is one draft of a direct chat, in HTML", async () => {
-  const { fake, drafts, grow } = await begin();
-  const growth = grow();
-  expect(growth).toMatchObject({ isMessage: false });
-  expect(await growth?.show(html("<b>one</b>", "one"), "**one**")).toMatchObject({ kind: "sent" });
-  await growth?.show(html("<b>one</b> two", "one two"), "**one** two");
+  const { fake, drafts, open } = await begin();
+  const stream = open();
+  expect(stream).toMatchObject({ isMessage: false });
+  expect(await stream?.show(html("<b>one</b>", "one"), "**one**")).toMatchObject({ kind: "sent" });
+  await stream?.show(html("<b>one</b> two", "one two"), "**one** two");
   expect(fake.draft(1001)).toBe("one two");
   expect(fake.shown(1001)).toEqual([]);
   const [first, second] = drafts();
@@ -30,61 +30,61 @@ test("a growing answer is one draft of a direct chat, in HTML", async () => {
 });
 
 test("a draft has the same number after a restart, and another one for another answer", async () => {
-  const { drafts, grow } = await begin();
-  for (const key of ["preview:7", "preview:7", "preview:8"]) await grow(undefined, key)?.show(html("one"), "one");
+  const { drafts, open } = await begin();
+  for (const key of ["preview:7", "preview:7", "preview:8"]) await open(undefined, key)?.show(html("one"), "one");
   const ids = drafts().map(({ body }) => body["draft_id"]);
   expect(ids[0]).toBe(ids[1]);
   expect(ids[2]).not.toBe(ids[0]);
 });
 
 test("a draft that fades is shown again, as it was", async () => {
-  const { drafts, grow } = await begin();
-  const growth = grow();
-  expect(growth?.restMs).toBeLessThan(30_000);
-  await growth?.show(html("one"), "one");
-  expect(await growth?.again()).toMatchObject({ kind: "sent" });
+  const { drafts, open } = await begin();
+  const stream = open();
+  expect(stream?.keepAliveMs).toBeLessThan(30_000);
+  await stream?.show(html("one"), "one");
+  expect(await stream?.keepAlive()).toMatchObject({ kind: "sent" });
   expect(drafts().map(({ text }) => text)).toEqual(["one", "one"]);
 });
 
 test("markup that Telegram cannot read is shown plain", async () => {
-  const { fake, grow } = await begin();
-  expect(await grow()?.show(html("<b>one", "one"), "**one")).toMatchObject({ kind: "sent" });
+  const { fake, open } = await begin();
+  expect(await open()?.show(html("<b>one", "one"), "**one")).toMatchObject({ kind: "sent" });
   expect(fake.draft(1001)).toBe("one");
 });
 
 test("a topic of a direct chat has its own draft", async () => {
-  const { direct, drafts, grow } = await begin();
-  await grow({ ...direct, thread: "5" })?.show(html("one"), "one");
+  const { direct, drafts, open } = await begin();
+  await open({ ...direct, thread: "5" })?.show(html("one"), "one");
   expect(drafts()[0]?.body).toMatchObject({ message_thread_id: 5 });
 });
 
 test("there are none in groups, and none for a chat that is known by its name", async () => {
-  const { direct, group, grow } = await begin();
-  expect(grow(group)).toBeUndefined();
-  expect(grow({ ...direct, chat: { kind: "direct", id: "@ada" } })).toBeUndefined();
+  const { direct, group, open } = await begin();
+  expect(open(group)).toBeUndefined();
+  expect(open({ ...direct, chat: { kind: "direct", id: "@ada" } })).toBeUndefined();
 });
 
 test.each(["unknown", "refused"] as const)("a server to which drafts are %s is not asked again", async (how) => {
-  const { fake, drafts, grow, host } = await begin();
-  const growth = grow();
+  const { fake, drafts, open, host } = await begin();
+  const stream = open();
   fake.drafts = how;
-  expect(await growth?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
-  expect(grow()).toBeUndefined();
+  expect(await stream?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
+  expect(open()).toBeUndefined();
   expect(drafts()).toHaveLength(1);
   expect(host.lines.some((line) => line.includes("drafts"))).toBe(true);
 });
 
 test("an error without a description is one all the same", async () => {
-  const { fake, grow } = await begin();
+  const { fake, open } = await begin();
   fake.fail("sendMessageDraft", "bare");
-  expect(await grow()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
+  expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
 });
 
 test("a chat that takes nothing says nothing of the others; a 429 names its time", async () => {
-  const { fake, grow } = await begin();
+  const { fake, open } = await begin();
   fake.fail("sendMessageDraft", "403");
-  expect(await grow()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
+  expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
   fake.fail("sendMessageDraft", "429", 1, 3);
-  expect(await grow()?.show(html("one"), "one")).toMatchObject({ kind: "retry", afterMs: 3000, rateLimited: true });
-  expect(await grow()?.show(html("one"), "one")).toMatchObject({ kind: "sent" });
+  expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "retry", afterMs: 3000, rateLimited: true });
+  expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "sent" });
 });

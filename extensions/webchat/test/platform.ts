@@ -10,7 +10,7 @@ import { openSessions } from "../../../src/sessions/sessions.ts";
 import type { ChannelAdapter } from "../../../src/types/chat/channel.ts";
 import { channelId, DEFAULT_ACCOUNT, DEFAULT_AGENT } from "../../../src/types/ids.ts";
 import type { Peer } from "../../../src/types/chat/message.ts";
-import type { WebMessage } from "../../../src/types/chat/web-room.ts";
+import type { WebMessage } from "../../../src/types/chat/web-clients.ts";
 import { Host } from "../../../test/contracts/host.ts";
 import type { AnyPlatform, PlatformFile } from "../../../test/contracts/platform.ts";
 import { listen } from "../../../test/outbox/stage.ts";

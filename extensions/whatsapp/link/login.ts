@@ -1,6 +1,6 @@
 import type { ConnectionState } from "@whiskeysockets/baileys";
 import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
-import type { LoginDesk, LoginStep } from "openclaw/plugin-sdk";
+import type { LoginHost, LoginStep } from "openclaw/plugin-sdk";
 import { openAuth } from "./auth.ts";
 import type { Auth } from "./auth.ts";
 import { loadBaileys } from "./baileys.ts";
@@ -16,7 +16,7 @@ import { Recent } from "../inbound/recent.ts";
 interface Room {
   readonly baileys: Baileys;
   readonly config: WhatsAppConfig;
-  readonly desk: LoginDesk;
+  readonly host: LoginHost;
   /** A code was shown that no phone has taken yet. */
   hasOpenCode: boolean;
 }
@@ -30,16 +30,16 @@ interface Account {
 const MOST_ENDINGS = 5;
 
 /** Shows codes until the phone has taken one. Throws `CHANNEL_AUTH` when none was taken, or the signal aborted. */
-export async function login(config: WhatsAppConfig, desk: LoginDesk): Promise<Account> {
-  return withRoom(config, desk, async (room, auth) => {
+export async function login(config: WhatsAppConfig, host: LoginHost): Promise<Account> {
+  return withRoom(config, host, async (room, auth) => {
     for (let failures = 0; ; failures++) {
       const end = await meet({ room, auth }, async (socket) => accountOf(socket));
       if (end.kind === "open") return end.value;
-      desk.signal.throwIfAborted();
+      host.signal.throwIfAborted();
       const ending = endingOf(end.code, failures);
       if (failures + 1 >= MOST_ENDINGS || isLast(end.code, ending, room)) throw notLinked(ending, room);
       if (end.code === 401) auth.forget();
-      else if (ending.kind === "pause") await rest(ending, failures, desk);
+      else if (ending.kind === "pause") await rest(ending, failures, host);
     }
   });
 }
@@ -52,19 +52,19 @@ function isLast(code: number | undefined, ending: Ending, { hasOpenCode }: Room)
   return ending.kind === "dead" || (ending.kind === "pause" && ending.firstMs !== undefined);
 }
 
-async function rest({ reason }: Ending, failures: number, desk: LoginDesk): Promise<void> {
-  desk.show({ kind: "told", text: `Not linked yet: ${reason}. It is tried again.` });
-  await wait(backoff(failures), desk.signal);
-  desk.signal.throwIfAborted();
+async function rest({ reason }: Ending, failures: number, host: LoginHost): Promise<void> {
+  host.show({ kind: "told", text: `Not linked yet: ${reason}. It is tried again.` });
+  await wait(backoff(failures), host.signal);
+  host.signal.throwIfAborted();
 }
 
 /** Ends the link on WhatsApp's side where that can be reached, and forgets its keys here. */
-export async function logout(config: WhatsAppConfig, desk: LoginDesk): Promise<void> {
-  await withRoom(config, desk, async (room, auth) => {
+export async function logout(config: WhatsAppConfig, host: LoginHost): Promise<void> {
+  await withRoom(config, host, async (room, auth) => {
     if (auth.creds.me) {
       const end = await meet({ room, auth }, (socket) => socket.unlink());
       if (end.kind === "ended" && end.code !== 401) {
-        desk.show({ kind: "told", text: "WhatsApp could not be told; remove the device on the phone as well." });
+        host.show({ kind: "told", text: "WhatsApp could not be told; remove the device on the phone as well." });
       }
     }
     auth.forget();
@@ -73,15 +73,15 @@ export async function logout(config: WhatsAppConfig, desk: LoginDesk): Promise<v
 
 async function withRoom<T>(
   config: WhatsAppConfig,
-  desk: LoginDesk,
+  host: LoginHost,
   act: (room: Room, auth: Auth) => Promise<T>,
 ): Promise<T> {
-  const baileys = await loadBaileys(desk);
-  const auth = await openAuth(await desk.folder(), baileys, desk.log);
+  const baileys = await loadBaileys(host);
+  const auth = await openAuth(await host.folder(), baileys, host.log);
   try {
-    return await act({ baileys, config, desk, hasOpenCode: false }, auth);
+    return await act({ baileys, config, host, hasOpenCode: false }, auth);
   } catch (error) {
-    if (error instanceof OpenClawError || !desk.signal.aborted) throw error;
+    if (error instanceof OpenClawError || !host.signal.aborted) throw error;
     throw failed("it was given up", "Begin again when the phone is at hand.", error);
   } finally {
     auth.close();
@@ -97,7 +97,7 @@ async function meet<T>(
   { room, auth }: { room: Room; auth: Auth },
   act: (socket: WaSocket) => Promise<T>,
 ): Promise<End<T>> {
-  const { baileys, config, desk } = room;
+  const { baileys, config, host } = room;
   const end = Promise.withResolvers<End<T>>();
   const ended = (error: unknown): void => end.resolve({ kind: "ended", code: codeOf(error) });
   const showCode = codes(room, (phone) => socket.pairingCode(phone), ended);
@@ -108,7 +108,7 @@ async function meet<T>(
     }
     if (state.isNewLogin) {
       room.hasOpenCode = false;
-      desk.show({ kind: "told", text: "The phone agrees. WhatsApp connects anew." });
+      host.show({ kind: "told", text: "The phone agrees. WhatsApp connects anew." });
     }
     if (state.qr !== undefined) showCode(state.qr);
   };
@@ -120,11 +120,11 @@ async function meet<T>(
   const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
   const socket = openSocket({ baileys, auth, config, events, opened: new Recent(0), knownGroup: () => undefined });
   const abort = (): void => ended(undefined);
-  desk.signal.addEventListener("abort", abort, { once: true });
+  host.signal.addEventListener("abort", abort, { once: true });
   try {
     return await end.promise;
   } finally {
-    desk.signal.removeEventListener("abort", abort);
+    host.signal.removeEventListener("abort", abort);
     await socket.close();
     over.reject(new Error("nothing is received during a login"));
   }
@@ -136,11 +136,11 @@ function codes(
   ask: (phone: string) => Promise<string>,
   unasked: (error: unknown) => void,
 ): (qr: string) => void {
-  const { desk } = room;
-  const { phone } = desk;
+  const { host } = room;
+  const { phone } = host;
   const shown = (step: LoginStep): void => {
     room.hasOpenCode = true;
-    desk.show(step);
+    host.show(step);
   };
   let asked = false;
   return (qr) => {

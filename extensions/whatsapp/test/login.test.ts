@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
-import type { LoginDesk, LoginStep } from "../../../src/types/chat/channel.ts";
+import type { LoginHost, LoginStep } from "../../../src/types/chat/channel.ts";
 import { Host } from "../../../test/contracts/channel.ts";
 import { whatsapp, whatsappConfig } from "../index.ts";
 import { DEVICE, startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
@@ -24,7 +24,7 @@ afterEach(async () => {
 const config = () => whatsappConfig.parse({ waWebSocketUrl: fake.url });
 const stopper = () => new AbortController();
 
-function deskOf(show: (step: LoginStep) => void, more: Partial<LoginDesk> = {}): LoginDesk {
+function openLogin(show: (step: LoginStep) => void, more: Partial<LoginHost> = {}): LoginHost {
   const log = { info: () => undefined, warn: () => undefined };
   return {
     account: DEFAULT_ACCOUNT,
@@ -39,11 +39,11 @@ function deskOf(show: (step: LoginStep) => void, more: Partial<LoginDesk> = {}):
 
 test("a scanned code links the account, over the new connection that WhatsApp asks for", async () => {
   const steps: LoginStep[] = [];
-  const desk = deskOf((step) => {
+  const login = openLogin((step) => {
     steps.push(step);
     if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
   });
-  expect(await whatsapp.login?.(config(), desk)).toEqual({ id: "+4915550001", name: expect.any(String) });
+  expect(await whatsapp.login?.(config(), login)).toEqual({ id: "+4915550001", name: expect.any(String) });
   expect(steps.map(({ kind }) => kind)).toEqual(["qr", "told"]);
   expect(fake.logins).toBe(1);
 
@@ -57,31 +57,31 @@ test("a scanned code links the account, over the new connection that WhatsApp as
 test("a number asks for a code to type instead", async () => {
   const stop = stopper();
   const steps: LoginStep[] = [];
-  const desk = deskOf(
+  const login = openLogin(
     (step) => {
       steps.push(step);
       stop.abort();
     },
     { phone: "+49 155 50001", signal: stop.signal },
   );
-  await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+  await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   expect(steps).toEqual([{ kind: "code", code: expect.stringMatching(/^[0-9A-Z]{8}$/) }]);
 });
 
 test("a login that is given up ends at once", async () => {
   const stop = stopper();
-  const desk = deskOf(() => stop.abort(), { signal: stop.signal });
-  await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
+  const login = openLogin(() => stop.abort(), { signal: stop.signal });
+  await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
 });
 
 test("a device that was logged out is linked anew", async () => {
   await fake.link(folder);
   fake.loggedOut = true;
-  const desk = deskOf((step) => {
+  const login = openLogin((step) => {
     fake.loggedOut = false;
     if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
   });
-  expect(await whatsapp.login?.(config(), desk)).toMatchObject({ id: "+4915550001" });
+  expect(await whatsapp.login?.(config(), login)).toMatchObject({ id: "+4915550001" });
 });
 
 /** What a login ends with, and what it showed before; the waits between its tries are over at once. */
@@ -89,11 +89,11 @@ async function failedLogin() {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const steps: LoginStep[] = [];
   const waits: number[] = [];
-  const desk = deskOf((step) => {
+  const login = openLogin((step) => {
     steps.push(step);
     if (step.kind === "told") queueMicrotask(() => waits.push(nextTimer()));
   });
-  const error: unknown = await Promise.resolve(whatsapp.login?.(config(), desk)).catch((reason: unknown) => reason);
+  const error: unknown = await Promise.resolve(whatsapp.login?.(config(), login)).catch((reason: unknown) => reason);
   return { error, steps, waits };
 }
 
@@ -138,13 +138,13 @@ describe("a login that fails tells why", () => {
   test("nobody took the codes that were shown (408)", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const codes: string[] = [];
-    const desk = deskOf((step) => {
+    const login = openLogin((step) => {
       if (step.kind !== "qr") return;
       codes.push(step.text);
       // How long the library shows its first code.
       queueMicrotask(() => vi.advanceTimersByTime(60_000));
     });
-    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+    await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({
       message: "WhatsApp was not linked: no code was taken in time.",
       fix: expect.stringContaining("Linked devices"),
     });
@@ -153,13 +153,13 @@ describe("a login that fails tells why", () => {
 
   test("the phone took the code, and WhatsApp then went away", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const desk = deskOf((step) => {
+    const login = openLogin((step) => {
       if (step.kind === "qr") fake.pairing.scan(step.text, DEVICE);
       if (step.kind !== "told") return;
       fake.refusal = 503;
       queueMicrotask(() => vi.advanceTimersByTime(LONGEST_WAIT_MS));
     });
-    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+    await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({
       message: expect.stringContaining("server is not available"),
       fix: network,
     });
@@ -167,8 +167,8 @@ describe("a login that fails tells why", () => {
 
   test("somebody gave it up", async () => {
     const stop = stopper();
-    const desk = deskOf(() => stop.abort(), { signal: stop.signal });
-    await expect(whatsapp.login?.(config(), desk)).rejects.toMatchObject({
+    const login = openLogin(() => stop.abort(), { signal: stop.signal });
+    await expect(whatsapp.login?.(config(), login)).rejects.toMatchObject({
       message: expect.stringContaining("given up"),
     });
   });
@@ -181,7 +181,7 @@ test("what comes during a login is left for the gateway", async () => {
   expect(
     await whatsapp.login?.(
       config(),
-      deskOf(() => undefined),
+      openLogin(() => undefined),
     ),
   ).toMatchObject({ name: DEVICE.name });
   expect(fake.queue).toHaveLength(1);
@@ -196,7 +196,7 @@ test("a logout is told to WhatsApp, and forgets the keys", async () => {
   await fake.link(folder);
   await whatsapp.logout?.(
     config(),
-    deskOf(() => undefined),
+    openLogin(() => undefined),
   );
   await expect.poll(() => fake.unlinked).toEqual([DEVICE.jid]);
   const host = new Host();
@@ -210,7 +210,7 @@ test("a logout without a network forgets the keys all the same", async () => {
   const steps: LoginStep[] = [];
   await whatsapp.logout?.(
     config(),
-    deskOf((step) => steps.push(step)),
+    openLogin((step) => steps.push(step)),
   );
   expect(steps).toMatchObject([{ kind: "told" }]);
   const host = new Host();

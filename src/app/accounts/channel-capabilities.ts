@@ -5,7 +5,7 @@ import type { Config } from "../config/schema.ts";
 import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
 
 /** What a connection may be able to do beside sending. */
-const METHODS = ["edit", "remove", "grow", "typing", "react", "find", "download", "missedSince"] as const;
+const METHODS = ["edit", "remove", "stream", "typing", "react", "find", "download", "missedSince"] as const;
 
 /** What an account's channel can do. `methods` is told of a connected account alone: the connection brings them. */
 export interface Capabilities {

@@ -8,7 +8,7 @@ import type { ChannelLink, SendResult } from "../../types/chat/channel.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatActs, ChatPost, ChatScene, TargetWords } from "../../types/chat/send.ts";
+import type { ChatActs, ChatPost, ChatScene, TargetInput } from "../../types/chat/send.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { Tool } from "../../types/run/tool.ts";
 import { deniedPaths } from "./agent-tools.ts";
@@ -63,7 +63,7 @@ function chatActs(
 }
 
 /** Words that name the run's own chat mean it with its thread. */
-function find(words: TargetWords, home: Peer, parts: OutgoingParts): Peer {
+function find(words: TargetInput, home: Peer, parts: OutgoingParts): Peer {
   const { to, accountId: named, threadId } = words;
   const channel = channelOf(words, home, parts);
   const accountId = named ?? (channel === home.channel ? home.account : undefined);
@@ -73,7 +73,7 @@ function find(words: TargetWords, home: Peer, parts: OutgoingParts): Peer {
   return isHere && found.chat.id === home.chat.id ? inThread(home, threadId ?? found.thread) : found;
 }
 
-function channelOf({ to = "", channel }: TargetWords, home: Peer, { channels }: OutgoingParts): string {
+function channelOf({ to = "", channel }: TargetInput, home: Peer, { channels }: OutgoingParts): string {
   const known = [...new Set(channels.status().map((row) => row.channel))];
   return channel?.toLowerCase() ?? channelIn(to, known) ?? home.channel;
 }

@@ -46,7 +46,7 @@ export interface Surroundings {
   /** The channels' accounts; there are none when unset, and no tool acts in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
-  heard?: DispatchPorts["heard"];
+  groupHistory?: DispatchPorts["groupHistory"];
   statusLines(): readonly string[];
   /** See `DispatchPorts`. */
   onDiskFull?: DispatchPorts["onDiskFull"];
@@ -93,7 +93,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     log,
     settings: createRules(live),
     gate: (message) => around.gate(message),
-    ...(around.heard && { heard: around.heard }),
+    ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
     linkComes: (to) => around.linkComes?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),

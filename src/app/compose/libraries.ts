@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
-import type { LibraryWish } from "../../channels/ports.ts";
+import type { LibraryRequest } from "../../channels/ports.ts";
 import type { ChannelLog } from "../../types/chat/channel.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
@@ -47,7 +47,7 @@ export const libraryStore = ({ stateSub }: Pick<StatePaths, "stateSub">, log: Li
  * in the versions and with the hashes of the lock, and runs no install script. Throws `CHANNEL_CONFIG` where this release has
  * no lock for the channel or the machine has no npm, and `CHANNEL_LIBRARY` when it could not be fetched.
  */
-export async function libraryUrl(store: LibraryStore, wish: LibraryWish): Promise<string> {
+export async function libraryUrl(store: LibraryStore, wish: LibraryRequest): Promise<string> {
   const lock = await lockOf(store, wish);
   const id = createHash("sha256").update(lock).digest("hex").slice(0, 16);
   const place = join(store.folder, `${wish.channel}-${id}`);
@@ -63,7 +63,7 @@ export async function libraryUrl(store: LibraryStore, wish: LibraryWish): Promis
   }
 }
 
-async function lockOf({ locks }: LibraryStore, { channel, name }: LibraryWish): Promise<string> {
+async function lockOf({ locks }: LibraryStore, { channel, name }: LibraryRequest): Promise<string> {
   try {
     return await readFile(join(locks, `${channel}.package-lock.json`), "utf8");
   } catch (cause) {
@@ -78,7 +78,7 @@ async function lockOf({ locks }: LibraryStore, { channel, name }: LibraryWish): 
 
 async function fetchLibrary(
   store: LibraryStore,
-  wish: LibraryWish,
+  wish: LibraryRequest,
   { lock, place }: { lock: string; place: string },
 ): Promise<void> {
   store.log.info(`fetching ${wish.name} for the channel ${wish.channel} from the npm registry`);
@@ -106,7 +106,7 @@ const manifestIn = (lock: string): string => JSON.stringify(lockShape.parse(JSON
 
 const ARGUMENTS = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
 
-async function runNpm({ env, npm }: LibraryStore, wish: LibraryWish, cwd: string): Promise<void> {
+async function runNpm({ env, npm }: LibraryStore, wish: LibraryRequest, cwd: string): Promise<void> {
   const [command, ...first] = npm;
   try {
     await promisify(execFile)(command, [...first, ...ARGUMENTS], {
@@ -137,14 +137,14 @@ const KEPT =
 const kept = (env: LibraryStore["env"]): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)));
 
-const noNpm = ({ name, channel }: LibraryWish, cause: unknown): OpenClawError =>
+const noNpm = ({ name, channel }: LibraryRequest, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
     message: `The channel ${channel} needs ${name}, and there is no npm on this machine to fetch it with.`,
     fix: "Install npm, or bring the library from another machine: see docs/reference/dependencies.md.",
     cause,
   });
 
-const notFetched = ({ name }: LibraryWish, cause: unknown): OpenClawError =>
+const notFetched = ({ name }: LibraryRequest, cause: unknown): OpenClawError =>
   new OpenClawError("CHANNEL_LIBRARY", {
     message: `${name} could not be fetched: ${shorten(whatNpmSaid(cause), 300)}`,
     fix: "See that this machine reaches the npm registry (npm ping), or bring the library: see docs/reference/dependencies.md.",
@@ -160,7 +160,7 @@ function whatNpmSaid(cause: unknown): string {
 }
 
 /** Versions of before, and drafts that a crash has left. */
-async function removeOthers({ folder }: LibraryStore, { channel }: LibraryWish, place: string): Promise<void> {
+async function removeOthers({ folder }: LibraryStore, { channel }: LibraryRequest, place: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const isDraft = name.startsWith(`.${channel}-`);

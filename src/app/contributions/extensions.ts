@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ChannelAdapter } from "../../types/chat/channel.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { contributions } from "./contributions.ts";
-import type { WebMessage, WebRoom } from "../../types/chat/web-room.ts";
+import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts";
 
 /** Schemas of the bundled channels, for checking the config file. */
 export async function channelSchemas(): Promise<Record<string, z.ZodType>> {
@@ -20,7 +20,7 @@ export const bundledChannels: readonly string[] = contributions.channels.map(({ 
 /** The channel that needs no platform, and no config. */
 export const WEB_CHAT = "webchat";
 
-export async function webChatFor(room: WebRoom): Promise<ChannelAdapter> {
+export async function webChatFor(room: WebClientPort): Promise<ChannelAdapter> {
   const { webchat } = await import("../../../extensions/webchat/index.ts");
   return webchat(room);
 }

@@ -20,7 +20,7 @@ const KEEP_MS = 7 * 24 * 60 * 60_000;
 
 /** Who is let in, by the config in force; and what was said in between. */
 export class Admission {
-  readonly heard: GroupHistoryBuffer = {
+  readonly groupHistory: GroupHistoryBuffer = {
     add: ({ id, message }) => {
       const from = this.#placeOf(message.from);
       this.#pending.add({ id, message: { ...message, from } }, this.#policyFor(from).historyLimit);
@@ -58,7 +58,7 @@ export class Admission {
   /** What was said in groups and not answered, as an earlier boot knew it. Rejects when the journal cannot be read. */
   async refill(journal: Pick<OpenJournal, "heard">): Promise<void> {
     for (const row of await journal.heard(systemClock.now() - KEEP_MS, (from) => this.#placeOf(from)))
-      this.heard.add(row);
+      this.groupHistory.add(row);
   }
 
   #tellStopped(patterns: readonly MentionPattern[], log: Log | undefined): void {

@@ -9,7 +9,7 @@ import { Feed } from "../../utils/feed.ts";
 import { openCore } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import { packageVersion } from "../package-root.ts";
-import { ChannelRoom } from "./channel-room.ts";
+import { GatewayChannels } from "./gateway-channels.ts";
 import type { Parts, StartOptions } from "./parts.ts";
 import { describeModel } from "./model-text.ts";
 import { createHeartbeats } from "./methods/heartbeats.ts";
@@ -35,7 +35,7 @@ export interface Gateway {
 export async function startGateway(live: Live, options: StartOptions): Promise<Gateway> {
   const { log } = options;
   const stop = new AbortController();
-  const channels = new ChannelRoom(live, log);
+  const channels = new GatewayChannels(live, log);
   const events = new Feed<GatewayEvent>();
   const onPairing = (request: PairingRequest) => events.publish(pairingRequested(request));
   const core = await openCore(live, log, { ...channels.surroundings(), onPairing });

@@ -6,7 +6,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Core } from "../compose/core.ts";
 import type { Live } from "../compose/live.ts";
 import type { OpenLog } from "../log/log.ts";
-import type { ChannelRoom } from "./channel-room.ts";
+import type { GatewayChannels } from "./gateway-channels.ts";
 
 export interface StartOptions {
   readonly log: OpenLog;
@@ -21,7 +21,7 @@ export interface Parts {
   readonly live: Live;
   readonly log: OpenLog;
   readonly core: Core;
-  readonly channels: ChannelRoom;
+  readonly channels: GatewayChannels;
   readonly heartbeats: Heartbeats;
   readonly events: Feed<GatewayEvent>;
   readonly version: string;

@@ -6,7 +6,7 @@ import type { SendResult } from "../../types/chat/channel.ts";
 import type { AgentId } from "../../types/ids.ts";
 import { MethodError, type GatewayEvent } from "../../types/method.ts";
 import type { Session, Sessions } from "../../types/session.ts";
-import type { WebMessage, WebNote, WebRoom } from "../../types/chat/web-room.ts";
+import type { WebMessage, WebNote, WebClientPort } from "../../types/chat/web-clients.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 
 interface WebParts {
@@ -26,7 +26,7 @@ const notThere = (): MethodError =>
 type Take = (said: WebMessage) => Promise<void>;
 
 /** The clients of this gateway, as their channel meets them. */
-export class WebClients implements WebRoom {
+export class WebClients implements WebClientPort {
   readonly #parts: WebParts;
   #ear = Promise.withResolvers<Take>();
 

@@ -15,7 +15,7 @@ const HOLD_MS = 60_000;
 type Ask = NonNullable<ChannelLink["missedSince"]>;
 
 /** A time of which the platform was not asked, since it is too long ago; epoch milliseconds. */
-export interface Unasked {
+export interface UnaskedPeriod {
   readonly from: number;
   readonly until: number;
 }
@@ -34,7 +34,7 @@ export class CatchUp {
   #gaps = 0;
   #asked = 0;
   #isFirst = false;
-  #unasked: Unasked | undefined;
+  #unasked: UnaskedPeriod | undefined;
   #running: Promise<void> | undefined;
 
   constructor(ports: CatchUpPorts) {
@@ -42,7 +42,7 @@ export class CatchUp {
   }
 
   /** The part of the latest gap that was not asked for. */
-  get unasked(): Unasked | undefined {
+  get unasked(): UnaskedPeriod | undefined {
     return this.#unasked;
   }
 
@@ -109,7 +109,7 @@ export class CatchUp {
     }
   }
 
-  #leave(unasked: Unasked): void {
+  #leave(unasked: UnaskedPeriod): void {
     this.#unasked = unasked;
     const { from, until } = unasked;
     this.#ports.log.warn("an outage was longer than is asked for: what came in its first part is not known", {

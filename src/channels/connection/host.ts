@@ -8,7 +8,7 @@ import { isPassingStatus, retryAfterMs } from "./outcome.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 
 /** What a supervisor hears from its adapter. */
-export interface HostEars {
+export interface HostCallbacks {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   report(state: LinkReport): void;
   /** What the account waits for before it can connect; undefined when that is over. */
@@ -18,7 +18,11 @@ export interface HostEars {
 }
 
 /** What one account's adapter may ask of the gateway. */
-export function makeHost(account: ConfiguredAccount, ports: ChannelPorts, { busy, ...ears }: HostEars): ChannelHost {
+export function makeHost(
+  account: ConfiguredAccount,
+  ports: ChannelPorts,
+  { busy, ...ears }: HostCallbacks,
+): ChannelHost {
   const { adapter, account: id } = account;
   const where = `channels.${adapter.id}`;
   return {

@@ -7,7 +7,7 @@ import { Secret } from "../../types/secret.ts";
 import { backoff } from "../../utils/backoff.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
-import { CatchUp, type Unasked } from "./catch-up.ts";
+import { CatchUp, type UnaskedPeriod } from "./catch-up.ts";
 import { DeliveryGap } from "./delivery-gap.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { ownKeys } from "../own-keys.ts";
@@ -94,7 +94,7 @@ export class Supervisor {
     readonly attempts: number;
     readonly self: { id: string; name: string } | undefined;
     /** The part of its latest outage that its platform was not asked for. */
-    readonly unasked: Unasked | undefined;
+    readonly unasked: UnaskedPeriod | undefined;
   } {
     return {
       lifecycle: this.#lifecycle,

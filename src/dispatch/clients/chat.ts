@@ -7,7 +7,7 @@ import { channelId, DEFAULT_ACCOUNT, runId, type SessionKey } from "../../types/
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
 import type { RunFacts } from "../../types/run/run.ts";
-import { webEventKey, type WebMessage } from "../../types/chat/web-room.ts";
+import { webEventKey, type WebMessage } from "../../types/chat/web-clients.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { chatOf } from "./deliver-to.ts";
 import type { Dispatch } from "../dispatch.ts";

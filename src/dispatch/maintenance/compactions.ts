@@ -8,7 +8,7 @@ import { readFilesIn } from "../../history/compaction/reads.ts";
 import { readAudit, sectionsReminder } from "../../prompt/after-compaction.ts";
 import { loadContextFiles } from "../../prompt/bootstrap.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
-import type { CompactionNews } from "../../types/chat/chat.ts";
+import type { CompactionUpdate } from "../../types/chat/chat.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
 import { runId } from "../../types/ids.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
@@ -39,7 +39,7 @@ type CompactionEntry = Extract<TranscriptEntry, { type: "compaction" }>;
 /** Compactions outside of runs, and what every compaction leaves to be said. */
 export class Compactions {
   readonly #ports: CompactionPorts;
-  readonly #feed = new Feed<CompactionNews>();
+  readonly #feed = new Feed<CompactionUpdate>();
   readonly #closing = new AbortController();
 
   constructor(ports: CompactionPorts) {
@@ -61,7 +61,7 @@ export class Compactions {
   }
 
   /** Those that no run's own events tell. */
-  watch(signal: AbortSignal): AsyncIterable<CompactionNews> {
+  watch(signal: AbortSignal): AsyncIterable<CompactionUpdate> {
     return this.#feed.watch(signal);
   }
 

@@ -37,12 +37,12 @@ async function takeUp(group: readonly InboxRow[], dispatch: Dispatch, ports: Dis
   const [first] = group;
   if (!first) return;
   if (first.sessionKey === undefined) return dispatch.admit(first);
-  const { heard, kinds } = ports;
+  const { groupHistory, kinds } = ports;
   const { takesCommands } = kinds.of(first.message);
   const text = takesCommands ? commandIn(first.message.text, ports.settings(), dispatch.commands)?.args : undefined;
   dispatch.enter(first.sessionKey, {
     rows: group,
-    pending: group.flatMap((row) => heard?.take(row) ?? []),
+    pending: group.flatMap((row) => groupHistory?.take(row) ?? []),
     isReplay: true,
     ...(text !== undefined && { text }),
   });

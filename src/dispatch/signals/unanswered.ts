@@ -6,7 +6,7 @@ export function leaveUnanswered(rows: readonly InboxRow[], { link, log }: Pick<D
   for (const { id, message } of rows) {
     if (message.event !== "command" && message.event !== "button") continue;
     link(message.from)
-      ?.unanswered?.(message)
+      ?.clearPending?.(message)
       .catch((error: unknown) => log.warn("the adapter still shows a message as queued", { inbox: id, error }));
   }
 }

@@ -69,7 +69,7 @@ export type SendResult =
   | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "refused"; readonly reason: string };
 
-export interface GrowOptions {
+export interface StreamOptions {
   /** Stable over restarts. */
   readonly key: string;
   /** Platform message id that the answer answers. */
@@ -82,15 +82,15 @@ export interface GrowOptions {
  * An answer that the platform itself shows as being written. Calls come one after the other; none rejects. After `refused`
  * nothing more is asked of it: a message is sent, or the one that it made edited.
  */
-export interface Growth {
+export interface NativeStream {
   /** True: what is shown is a message, and the final an edit of it. False: it goes away by itself, and the final is sent. */
   readonly isMessage: boolean;
-  /** Milliseconds without a `show` after which `again` is called. */
-  readonly restMs: number;
+  /** Milliseconds without a `show` after which `keepAlive` is called. */
+  readonly keepAliveMs: number;
   /** The text so far, and how it would be sent. `sent` names the message; any id where there is none. */
   show(part: OutboundText, markdown: string): Promise<SendResult>;
   /** Nothing new came for a while: shows the same once more, or refuses. */
-  again(): Promise<SendResult>;
+  keepAlive(): Promise<SendResult>;
   /** No final follows: what is shown is all of it. */
   end?(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export interface Growth {
 /** How a person writes one of the gateway's commands in a chat. */
 export interface CommandForm {
   /** What comes before the command's name, such as `/openclaw `. */
-  readonly before: string;
+  readonly prefix: string;
   /** A sentence for the list of commands. */
   readonly note?: string;
 }
@@ -115,7 +115,7 @@ export interface ChannelLink {
   ): Promise<SendResult>;
   remove?(to: Peer, messageId: string): Promise<SendResult>;
   /** For an answer while it is written; only beside `edit`. Undefined where this chat has nothing but sends and edits. */
-  grow?(to: Peer, options: GrowOptions): Growth | undefined;
+  stream?(to: Peer, options: StreamOptions): NativeStream | undefined;
   /** Shows "typing…" for a few seconds; called again while a run goes on. */
   typing?(to: Peer): Promise<void>;
   react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
@@ -127,7 +127,7 @@ export interface ChannelLink {
   /** Where the platform's own app does not send a message that begins with a slash; `/` and the name where unset. */
   commandForm?(to: Peer): CommandForm;
   /** A command of the menu or a pressed button gets no answer: what shows that it waits for one can go. */
-  unanswered?(message: InboundMessage): Promise<void>;
+  clearPending?(message: InboundMessage): Promise<void>;
   /**
    * Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE` where it never
    * can be had; after anything else it is asked again, after `NotNow` not sooner than that says.
@@ -243,7 +243,7 @@ export type LoginStep =
   | { readonly kind: "told"; readonly text: string };
 
 /** Where `openclaw channels login` and the page meet an adapter. */
-export interface LoginDesk {
+export interface LoginHost {
   readonly account: AccountId;
   readonly signal: AbortSignal;
   readonly log: ChannelLog;
@@ -278,9 +278,9 @@ export interface ChannelAdapter<Config = unknown> {
   /** Resolves once the adapter is at work; it reconnects by itself. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
   /** Links the account; gives back who it is. Throws `OpenClawError` when it could not, or when the signal aborted. */
-  login?(config: Config, desk: LoginDesk): Promise<{ readonly id: string; readonly name: string }>;
+  login?(config: Config, host: LoginHost): Promise<{ readonly id: string; readonly name: string }>;
   /** Forgets the account here and, where it can, on the platform. */
-  logout?(config: Config, desk: LoginDesk): Promise<void>;
+  logout?(config: Config, host: LoginHost): Promise<void>;
   /** How a person ends a link that something else than the gateway holds. */
   unlinking?(config: Config): Unlinking;
   /**

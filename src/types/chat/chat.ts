@@ -31,7 +31,7 @@ export interface OneShotRequest {
 }
 
 /** An event of a compaction outside of any run: one that somebody asked for, or behind a turn. */
-export interface CompactionNews {
+export interface CompactionUpdate {
   readonly facts: RunFacts;
   readonly event: RunEvent;
 }
@@ -56,7 +56,7 @@ export interface ChatPort {
   /** Every run from now on, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
   /** Compactions outside of runs, from now on. */
-  compactions(signal: AbortSignal): AsyncIterable<CompactionNews>;
+  compactions(signal: AbortSignal): AsyncIterable<CompactionUpdate>;
   /** An answer's words without directives for channels; empty when it was to be silent. */
   plain(text: string): string;
   approvals: {

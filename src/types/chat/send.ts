@@ -13,7 +13,7 @@ export interface ChatScene {
 }
 
 /** A chat in a model's words. */
-export interface TargetWords {
+export interface TargetInput {
   readonly to?: string | undefined;
   readonly channel?: string | undefined;
   readonly accountId?: string | undefined;
@@ -51,7 +51,7 @@ export type ChatAct = "react" | "edit" | "delete";
 /** What the gateway does in chats for a tool. */
 export interface ChatActs {
   /** The chat that is meant, with what is not said taken from `home`. Throws, in words for the model, when it cannot be told. */
-  find(words: TargetWords, home: Peer): Peer;
+  find(words: TargetInput, home: Peer): Peer;
   /** False when the chat's platform is known not to have it. */
   can(to: Peer, act: ChatAct): boolean;
   /**

@@ -2,13 +2,13 @@ import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { Logins } from "../../../src/app/gateway/methods/logins.ts";
 import type { ConfiguredAccount } from "../../../src/channels/ports.ts";
-import type { ChannelAdapter, LoginDesk } from "../../../src/types/chat/channel.ts";
+import type { ChannelAdapter, LoginHost } from "../../../src/types/chat/channel.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import { accountId, DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import { TestClock, TOY } from "../../channels/toy.ts";
 
 type End = { readonly id: string; readonly name: string };
-let desks: { readonly desk: LoginDesk; readonly end: PromiseWithResolvers<End> }[];
+let desks: { readonly desk: LoginHost; readonly end: PromiseWithResolvers<End> }[];
 let events: string[];
 let clock: TestClock;
 let logins: Logins;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { compactByEngine } from "../../../src/dispatch/maintenance/engine-compaction.ts";
 import { UsageTally } from "../../../src/dispatch/maintenance/auxiliary-usage.ts";
-import type { CompactionNews } from "../../../src/types/chat/chat.ts";
+import type { CompactionUpdate } from "../../../src/types/chat/chat.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";
 import type { ModelCall } from "../../fakes/model.ts";
 import { done, makeTool } from "../../harness/stage.ts";
@@ -260,7 +260,7 @@ Never share keys.
   it("the chat is told in a line when the config wants it, and watchers of the gateway see it", async () => {
     hall.rules = { agent: { contextTokens: 4000, compaction: { ...COMPACTION, notifyUser: true } } };
     const boot = await hall.boot();
-    const seen: CompactionNews[] = [];
+    const seen: CompactionUpdate[] = [];
     const stop = new AbortController();
     const watching = (async () => {
       for await (const news of boot.chat.compactions(stop.signal)) seen.push(news);

@@ -33,7 +33,7 @@ const lastTold = () =>
 describe("a message that joins a running turn", () => {
   it("says who wrote it, what it quotes and what the chat said before, as in a turn of its own", async () => {
     await boot.stop();
-    hall.heard = {
+    hall.groupHistory = {
       add: () => undefined,
       take: ({ message: { sender } }) =>
         sender.id === "g2" ? [{ sender: "Carol", at: 5, text: "never mind him" }] : [],

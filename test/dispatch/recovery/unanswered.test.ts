@@ -8,7 +8,7 @@ let hall: Hall;
 let boot: Boot;
 let told: string[];
 
-const hear = (unanswered: NonNullable<ChannelLink["unanswered"]>) => Object.assign(hall.platform, { unanswered });
+const hear = (clearPending: NonNullable<ChannelLink["clearPending"]>) => Object.assign(hall.platform, { clearPending });
 
 beforeEach(async () => {
   hall = await openHall();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ownError, ownStep } from "../../../channels/own-keys.ts";
-import type { ConfiguredAccount, LibraryWish } from "../../../channels/ports.ts";
+import type { ConfiguredAccount, LibraryRequest } from "../../../channels/ports.ts";
 import type { ChannelLog, LoginStep } from "../../../types/chat/channel.ts";
 import { OpenClawError, type ErrorCode } from "../../../types/errors.ts";
 import type { Clock } from "../../../types/clock.ts";
@@ -13,7 +13,7 @@ export interface LoginPorts {
   readonly clock: Clock;
   readonly log: ChannelLog;
   folder(account: ConfiguredAccount): Promise<string>;
-  library(wish: LibraryWish): Promise<string>;
+  library(wish: LibraryRequest): Promise<string>;
   /** The account's connection is closed, so that nobody else uses its keys; the result brings it up again. */
   pause(account: ConfiguredAccount): Promise<() => Promise<void>>;
 }

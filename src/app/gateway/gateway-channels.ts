@@ -10,7 +10,7 @@ import { DEFAULT_ACCOUNT, type AccountId, type ChannelId } from "../../types/ids
 import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { Method } from "../../types/method.ts";
-import type { WebRoom } from "../../types/chat/web-room.ts";
+import type { WebClientPort } from "../../types/chat/web-clients.ts";
 import { accountFolder, accountOf, defaultAccountOf, isChannelOn, lowerLimits } from "../accounts/accounts.ts";
 import { accountsIn } from "../accounts/channel-accounts.ts";
 import type { Core, Surroundings } from "../compose/core.ts";
@@ -24,7 +24,7 @@ import type { DiskState } from "./disk/disk-state.ts";
 import { accountStop, STOP_FIX } from "../config/keys/narrowing.ts";
 
 /** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
-export class ChannelRoom {
+export class GatewayChannels {
   readonly #live: Live;
   readonly #log: Log;
   readonly #notices: DiskNotices;
@@ -32,7 +32,7 @@ export class ChannelRoom {
   readonly webhooks: Webhooks;
   #channels: Channels | undefined;
   #core: Core | undefined;
-  #clients: WebRoom | undefined;
+  #clients: WebClientPort | undefined;
   /** Why channels are off although the config has them on. */
   #held: string | undefined;
   isUp = false;
@@ -63,7 +63,7 @@ export class ChannelRoom {
       linkComes: (to) => this.#comes(to),
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
-      heard: this.#admission.heard,
+      groupHistory: this.#admission.groupHistory,
       onDiskFull: async (messages, { error, isAdmitted }) =>
         isAdmitted ? this.#notices.waiting(messages, error) : this.#notices.refused(messages, error),
       onDiskError: (error) => this.disk.refused(error),
@@ -89,7 +89,7 @@ export class ChannelRoom {
     return this.#limitsOf(to);
   }
 
-  connectTo(core: Core, clients: WebRoom): void {
+  connectTo(core: Core, clients: WebClientPort): void {
     this.#core = core;
     this.#clients = clients;
   }
@@ -261,6 +261,6 @@ export class ChannelRoom {
 const LONG_OFF_MS = 3 * 60_000;
 
 /** Always on, whatever the config says. */
-async function webAccount(clients: WebRoom): Promise<ConfiguredAccount> {
+async function webAccount(clients: WebClientPort): Promise<ConfiguredAccount> {
   return { adapter: await webChatFor(clients), account: DEFAULT_ACCOUNT, config: {}, enabled: true };
 }

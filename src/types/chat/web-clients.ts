@@ -18,7 +18,7 @@ export interface WebNote {
 }
 
 /** The gateway's own clients, in the place that a platform has for other adapters. */
-export interface WebRoom {
+export interface WebClientPort {
   /** Gives what clients say to `take`, which resolves when it is durable, until the signal aborts. */
   listen(take: (said: WebMessage) => Promise<void>, signal: AbortSignal): void;
   /** Writes into the conversation, durably, and tells the clients. The same `key` again writes nothing. Never rejects. */

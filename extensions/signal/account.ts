@@ -5,7 +5,7 @@ import type { Person, Recent } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 
 /** What the parts of one connection share. */
-export interface Room {
+export interface Account {
   readonly config: SignalConfig;
   readonly host: ChannelHost;
   readonly daemon: Daemon;

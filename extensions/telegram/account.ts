@@ -7,7 +7,7 @@ import type { OwnMessages } from "./own-messages.ts";
 import type { Posts } from "./receive/posts.ts";
 
 /** What the parts of one account share. */
-export interface Room {
+export interface Account {
   readonly bot: Bot;
   readonly config: TelegramConfig;
   readonly host: ChannelHost;

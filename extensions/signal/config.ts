@@ -19,58 +19,73 @@ export const signalConfig = z.looseObject({
     .string()
     .regex(ACCOUNT_ID)
     .optional()
-    .meta(about("Account id", "The bot's id in Signal, by which groups mention it; asked for when unset.")),
+    .meta(
+      about(
+        "Account id",
+        "The bot's id in Signal, which mentions in groups use; the gateway asks signal-cli when unset.",
+      ),
+    ),
   httpUrl: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
     .optional()
-    .meta(about("HTTP address", "Of a running `signal-cli daemon --http`; when unset, the gateway starts its own.")),
-  httpHost: z.string().default("127.0.0.1").meta(about("HTTP host", "Where an own signal-cli listens.")),
+    .meta(
+      about("HTTP address", "Address of a running `signal-cli daemon --http`. When unset, the gateway starts its own."),
+    ),
+  httpHost: z
+    .string()
+    .default("127.0.0.1")
+    .meta(about("HTTP host", "Address on which the gateway's own signal-cli listens.")),
   httpPort: z
     .int()
     .min(1)
     .max(65_535)
     .optional()
-    .meta(about("HTTP port", "Where an own signal-cli listens; a free port when unset.")),
+    .meta(about("HTTP port", "Port on which the gateway's own signal-cli listens; a free port when unset.")),
   cliPath: z.string().min(1).default("signal-cli").meta(about("Command", "The signal-cli program.")),
   autoStart: z
     .boolean()
     .optional()
-    .meta(about("Start", "Starts and watches signal-cli; when unset, where `httpUrl` is unset.")),
+    .meta(about("Start", "Starts and watches signal-cli. When unset, true unless `httpUrl` is set.")),
   startupTimeoutMs: milliseconds
     .min(1000)
     .max(120_000)
     .default(30_000)
-    .meta(about("Start timeout", "Milliseconds that an own signal-cli may take until it answers.")),
+    .meta(about("Start timeout", "Milliseconds within which the gateway's own signal-cli must answer.")),
   receiveMode: z
     .enum(["on-start", "manual"])
     .default("manual")
     .meta(
       about(
         "Receive",
-        "`manual`: an own signal-cli fetches messages only while the gateway listens; `on-start`: always.",
+        "When the gateway's own signal-cli fetches messages. `manual`: only while the gateway listens. `on-start`: always.",
       ),
     ),
-  ignoreAttachments: z.boolean().default(false).meta(about("Ignore files", "Loads no files that people send.")),
+  ignoreAttachments: z.boolean().default(false).meta(about("Ignore files", "Does not fetch files that people send.")),
   ignoreStories: z
     .boolean()
     .default(true)
-    .meta(about("Ignore stories", "Fetches no stories; they are never answered.")),
+    .meta(about("Ignore stories", "Does not fetch stories, which are never answered.")),
   sendReadReceipts: z
     .boolean()
     .default(false)
-    .meta(about("Read receipts", "Shows senders, strangers too, that their message was taken in.")),
+    .meta(about("Read receipts", "Shows senders, including strangers, that their message was received.")),
   selfChatMode: z
     .boolean()
     .default(false)
-    .meta(about("Note to self", "Answers what the account's owner writes to themself on another device.")),
-  mediaMaxMb: z.number().positive().max(100).default(100).meta(about("Media limit", "Megabytes of one file.")),
-  timeoutSeconds: z.int().min(1).default(60).meta(about("Timeout", "Seconds that one call to signal-cli may take.")),
+    .meta(
+      about("Note to self", "Answers messages that the account's owner sends to their own account (Note to Self)."),
+    ),
+  mediaMaxMb: z.number().positive().max(100).default(100).meta(about("Media limit", "Most megabytes of one file.")),
+  timeoutSeconds: z.int().min(1).default(60).meta(about("Timeout", "Most seconds of one call to signal-cli.")),
   stallThresholdMs: milliseconds
     .min(1000)
     .default(45_000)
     .meta(
-      about("Stall threshold", "Events are asked for anew after so many milliseconds without a sign of signal-cli."),
+      about(
+        "Stall threshold",
+        "Milliseconds without a sign of life of signal-cli after which the event stream is opened anew.",
+      ),
     ),
 });
 export type SignalConfig = z.output<typeof signalConfig>;

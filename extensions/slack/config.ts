@@ -7,7 +7,7 @@ const socketMode = z.looseObject({
   serverPingTimeout: milliseconds
     .min(1000)
     .default(30_000)
-    .meta(about("Silence", "A socket on which nothing came for so many milliseconds is opened anew.")),
+    .meta(about("Silence", "Milliseconds without data after which the socket is opened anew.")),
 });
 
 const thread = z.looseObject({
@@ -17,7 +17,7 @@ const thread = z.looseObject({
     .meta(
       about(
         "Conversation of a thread",
-        "`thread`: each thread has its own. `channel`: threads share that of their channel; answers go into the thread still.",
+        "`thread`: each thread has its own conversation. `channel`: threads share the conversation of their channel; answers still go into the thread.",
       ),
     ),
   inheritParent: z
@@ -26,7 +26,7 @@ const thread = z.looseObject({
     .meta(
       about(
         "Inherit from the channel",
-        "Tells a new thread with a conversation of its own what was said in the channel before, up to `initialHistoryLimit` lines.",
+        "Shows a new thread that has its own conversation the last messages of the channel, up to `initialHistoryLimit` lines.",
       ),
     ),
   initialHistoryLimit: z
@@ -34,20 +34,25 @@ const thread = z.looseObject({
     .min(0)
     .max(200)
     .default(20)
-    .meta(about("Earlier messages", "Lines of a thread that are told when the bot is first named in it.")),
+    .meta(
+      about(
+        "Earlier messages",
+        "Number of earlier messages of a thread that the model sees when the bot is first mentioned in it.",
+      ),
+    ),
   requireExplicitMention: z
     .boolean()
     .default(false)
-    .meta(about("Require mention in threads", "Asks for a mention even in threads in which the bot has written.")),
+    .meta(about("Require mention in threads", "Requires a mention even in threads in which the bot has written.")),
 });
 
 const slashCommand = z.looseObject({
-  enabled: z.boolean().default(false).meta(about("Enabled", "Takes the slash command of the app.")),
+  enabled: z.boolean().default(false).meta(about("Enabled", "Accepts the app's slash command.")),
   name: z
     .string()
     .transform((name) => name.replace(/^\//, ""))
     .default("openclaw")
-    .meta(about("Name", "The command as the app declares it, without its slash.")),
+    .meta(about("Name", "Name of the command as the app declares it, without the slash.")),
 });
 
 /** The adapter's own keys under `channels.slack` and its accounts; the keys that every channel has belong to the core. */
@@ -56,38 +61,40 @@ export const slackConfig = z.looseObject({
   mode: z
     .enum(["socket", "http"])
     .default("socket")
-    .meta(about("Mode", "`socket` needs no public address; `http` takes Slack's requests at `webhookPath`.")),
-  botToken: secretField.optional().meta(about("Bot token", "Begins with `xoxb-`.")),
+    .meta(about("Mode", "`socket` needs no public address; `http` receives Slack's requests at `webhookPath`.")),
+  botToken: secretField.optional().meta(about("Bot token", "Bot token; begins with `xoxb-`.")),
   appToken: secretField
     .optional()
-    .meta(about("App token", "Begins with `xapp-`; needs `connections:write`. For `mode: socket`.")),
+    .meta(about("App token", "App token for `mode: socket`; begins with `xapp-` and needs `connections:write`.")),
   signingSecret: secretField
     .optional()
-    .meta(about("Signing secret", "Proves that a request comes from Slack. For `mode: http`.")),
+    .meta(about("Signing secret", "Secret by which the gateway recognises Slack's requests, for `mode: http`.")),
   webhookPath: z
     .string()
     .startsWith("/")
     .default("/slack/events")
-    .meta(about("Webhook path", "Where Slack sends events, commands and pressed buttons. For `mode: http`.")),
+    .meta(about("Webhook path", "Path to which Slack sends events, commands and pressed buttons, for `mode: http`.")),
   apiUrl: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/*$/, "/"))
     .default("https://slack.com/api/")
     .meta(about("API address", "Address of Slack's Web API.")),
-  timeoutSeconds: z.int().min(1).max(600).default(30).meta(about("Timeout", "Seconds that one call may take.")),
+  timeoutSeconds: z.int().min(1).max(600).default(30).meta(about("Timeout", "Most seconds of one call.")),
   socketMode: socketMode.prefault({}).meta(about("Socket", "The connection of `mode: socket`.")),
-  thread: thread.prefault({}).meta(about("Threads", "What is told of threads.")),
-  slashCommand: slashCommand.prefault({}).meta(about("Slash command", "A command of the app, taken as a message.")),
+  thread: thread.prefault({}).meta(about("Threads", "Threads.")),
+  slashCommand: slashCommand
+    .prefault({})
+    .meta(about("Slash command", "Slash command of the app; its text becomes a message.")),
   typingReaction: z
     .string()
     .optional()
-    .meta(about("Typing reaction", "An emoji's name, put under the message that is being answered.")),
+    .meta(about("Typing reaction", "Name of an emoji that is put under the message while it is answered.")),
   unfurlLinks: z.boolean().default(false).meta(about("Unfurl links", "Shows previews of linked pages.")),
   unfurlMedia: z
     .boolean()
     .default(false)
-    .meta(about("Unfurl media", "Shows linked pictures and films; Slack fetches them though nobody opens the link.")),
-  mediaMaxMb: z.number().positive().max(1000).default(20).meta(about("Media limit", "Megabytes of one file.")),
+    .meta(about("Unfurl media", "Shows linked pictures and films. Slack fetches them even if nobody opens the link.")),
+  mediaMaxMb: z.number().positive().max(1000).default(20).meta(about("Media limit", "Most megabytes of one file.")),
 });
 export type SlackConfig = z.output<typeof slackConfig>;
 

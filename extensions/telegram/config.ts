@@ -7,7 +7,7 @@ const commandsConfig = z.looseObject({
   native: z
     .union([z.boolean(), z.literal("auto")])
     .default("auto")
-    .meta(about("Native", "Shows the gateway's commands in Telegram's menu; false takes them out of it.")),
+    .meta(about("Native", "Shows the gateway's commands in Telegram's menu; false removes them.")),
 });
 
 const customCommand = z.looseObject({
@@ -15,25 +15,29 @@ const customCommand = z.looseObject({
     .string()
     .transform((name) => name.replace(/^\//, "").toLowerCase())
     .pipe(z.string().regex(/^[a-z0-9_]{1,32}$/))
-    .meta(about("Command", "Up to 32 letters, digits and underscores; reaches the agent as it is.")),
-  description: z.string().min(1).max(256).meta(about("Description", "What the menu says about it.")),
+    .meta(
+      about("Command", "Name of the command, up to 32 letters, digits and underscores. The agent gets it as text."),
+    ),
+  description: z.string().min(1).max(256).meta(about("Description", "Description of the command in the menu.")),
 });
 
 const capabilitiesConfig = z.looseObject({
   inlineButtons: z
     .enum(["off", "dm", "group", "all", "allowlist"])
     .default("all")
-    .meta(about("Buttons", "Where messages have buttons; `allowlist` is `all`, for nobody else is heard.")),
+    .meta(
+      about(
+        "Buttons",
+        "Chats in which messages have buttons. `allowlist` means `all`, because the bot ignores everybody else.",
+      ),
+    ),
 });
 
 /** The adapter's own keys under `channels.telegram` and its accounts; the keys that every channel has belong to the core. */
 export const telegramConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
-  botToken: secretField.optional().meta(about("Bot token", "From @BotFather.")),
-  tokenFile: z
-    .string()
-    .optional()
-    .meta(about("Token file", "A file that holds the bot token; used when `botToken` is unset.")),
+  botToken: secretField.optional().meta(about("Bot token", "Bot token from @BotFather.")),
+  tokenFile: z.string().optional().meta(about("Token file", "File with the bot token, used when `botToken` is unset.")),
   apiRoot: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
@@ -46,64 +50,70 @@ export const telegramConfig = z.looseObject({
   proxy: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .meta(about("Proxy", "An HTTP proxy through which Telegram is reached.")),
+    .meta(about("Proxy", "HTTP proxy for calls to Telegram.")),
   webhookUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .meta(about("Webhook address", "Where Telegram sends updates; nothing is polled then.")),
+    .meta(
+      about("Webhook address", "Public address to which Telegram sends updates. When set, the gateway does not poll."),
+    ),
   webhookSecret: secretField
     .optional()
-    .meta(about("Webhook secret", "Proves that a request comes from Telegram: 1 to 256 of `A-Z a-z 0-9 _ -`.")),
+    .meta(
+      about(
+        "Webhook secret",
+        "Secret by which the gateway recognises Telegram's requests: 1 to 256 of `A-Z a-z 0-9 _ -`.",
+      ),
+    ),
   webhookPath: z
     .string()
     .startsWith("/")
     .default("/telegram-webhook")
-    .meta(about("Webhook path", "The path of the gateway's own server that `webhookUrl` leads to.")),
+    .meta(about("Webhook path", "Path on the gateway's port to which `webhookUrl` leads.")),
   webhookCertPath: z
     .string()
     .startsWith("/")
     .optional()
-    .meta(about("Webhook certificate", "A file with the public key of a certificate that nobody has signed.")),
+    .meta(about("Webhook certificate", "File with the public key of a self-signed certificate.")),
   linkPreview: z
     .boolean()
     .default(false)
     .meta(
       about(
         "Link preview",
-        "Shows a preview below messages with links. Telegram fetches the page for it: a link that a stranger talked the model into carries out what is in it, though nobody opens it.",
+        "Shows link previews below messages. Telegram fetches the page for a preview, so a link that a stranger made the model write can leak data even if nobody opens it.",
       ),
     ),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Telegram's menu of commands.")),
-  customCommands: z.array(customCommand).default([]).meta(about("Own commands", "More lines of that menu.")),
-  capabilities: capabilitiesConfig.prefault({}).meta(about("Capabilities", "What messages may have.")),
+  customCommands: z
+    .array(customCommand)
+    .default([])
+    .meta(about("Own commands", "Additional commands in Telegram's menu.")),
+  capabilities: capabilitiesConfig.prefault({}).meta(about("Capabilities", "Features of messages.")),
   edits: z
     .enum(["answer", "ignore"])
     .default("answer")
-    .meta(about("Edits", "Whether a message that somebody changed is taken as a new one.")),
+    .meta(about("Edits", "Treats a message that its sender edited as a new message.")),
   mediaGroupFlushMs: milliseconds
     .min(10)
     .max(60_000)
     .default(1000)
-    .meta(about("Album wait", "An album is whole when nothing more of it came for so many milliseconds.")),
+    .meta(about("Album wait", "Milliseconds without a further file after which an album is complete.")),
   mediaMaxMb: z
     .number()
     .positive()
     .max(2000)
     .default(20)
-    .meta(about("Media limit", "Megabytes of one file; the public Bot API gives out 20.")),
-  timeoutSeconds: z
-    .int()
-    .min(1)
-    .default(60)
-    .meta(about("Timeout", "Seconds that one call may take, long polls aside.")),
+    .meta(about("Media limit", "Most megabytes of one file; the public Bot API offers 20.")),
+  timeoutSeconds: z.int().min(1).default(60).meta(about("Timeout", "Most seconds of one call, except long polls.")),
   pollingStallThresholdMs: milliseconds
     .min(2000)
     .default(45_000)
-    .meta(about("Stall threshold", "A poll without an answer for so many milliseconds is begun anew.")),
+    .meta(about("Stall threshold", "Milliseconds without an answer after which a poll is repeated.")),
   takeOverWebhook: z
     .boolean()
     .default(false)
-    .meta(about("Take over webhook", "Removes a webhook that another program has set for this bot.")),
+    .meta(about("Take over webhook", "Removes a webhook that another program set for this bot.")),
 });
 export type TelegramConfig = z.output<typeof telegramConfig>;
 

@@ -16,10 +16,10 @@ export const whatsappConfig = z.looseObject({
     .meta(
       about(
         "Own chat",
-        "Hears what the linked number writes to itself, for a gateway on somebody's own number; add it to `allowFrom`.",
+        "Answers messages that the linked number sends to itself, for a gateway on your own number. Add the number to `allowFrom`.",
       ),
     ),
-  mediaMaxMb: z.number().positive().max(100).default(50).meta(about("Media limit", "Megabytes of one file.")),
+  mediaMaxMb: z.number().positive().max(100).default(50).meta(about("Media limit", "Most megabytes of one file.")),
   waWebSocketUrl: z
     .url({ protocol: /^wss?$/ })
     .default("wss://web.whatsapp.com/ws/chat")
@@ -28,20 +28,25 @@ export const whatsappConfig = z.looseObject({
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
     .default("https://mmg.whatsapp.net")
-    .meta(about("Media URL", "Where the files of messages are fetched from.")),
+    .meta(about("Media URL", "Address from which files of messages are fetched.")),
   waVersion: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/)
     .optional()
-    .meta(about("Version", "The version of WhatsApp Web that is claimed, for when WhatsApp refuses the built-in one.")),
+    .meta(about("Version", "Version of WhatsApp Web that the gateway reports, if WhatsApp refuses the built-in one.")),
   connectTimeoutMs: milliseconds
     .min(1000)
     .default(20_000)
-    .meta(about("Connect timeout", "Milliseconds that a connection may take to stand.")),
+    .meta(about("Connect timeout", "Milliseconds within which a connection must be open.")),
   keepAliveMs: milliseconds
     .min(1000)
     .default(25_000)
-    .meta(about("Keep-alive", "Milliseconds between two signs of life; silence for 5 s more ends the connection.")),
+    .meta(
+      about(
+        "Keep-alive",
+        "Milliseconds between two keep-alive requests; 5 s more without an answer end the connection.",
+      ),
+    ),
 });
 export type WhatsAppConfig = z.output<typeof whatsappConfig>;
 

@@ -27,25 +27,27 @@ const timeOfDay = z
 const isZone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));
 
 const activeHours = z.strictObject({
-  start: timeOfDay.prefault("00:00").meta(about("Start", "First minute of the day, as `08:00`.")),
+  start: timeOfDay.prefault("00:00").meta(about("Start", "Start of the active hours, such as `08:00`.")),
   end: timeOfDay
     .prefault("24:00")
-    .meta(about("End", "Where it ends, as `22:00`; before the start it goes on over midnight.")),
+    .meta(about("End", "End of the active hours, such as `22:00`. An end before the start is on the next day.")),
   timezone: z
     .string()
     .refine((text) => text === "user" || text === "local" || isZone(text), "is no time zone; write it as Europe/Vienna")
     .default("user")
-    .meta(about("Time zone", "IANA name; `user` is `agents.defaults.userTimezone`, `local` the machine's.")),
+    .meta(
+      about("Time zone", "IANA name; `user` means `agents.defaults.userTimezone`, `local` the machine's time zone."),
+    ),
 });
 
 /** One gives what the others leave open: an agent's own block lies over `agents.defaults.heartbeat`. */
 const shape = {
   every: every
     .optional()
-    .meta(about("Every", "From one look to the next; `30m` when unset, `0m` for never. A bare number is minutes.")),
+    .meta(about("Every", "Interval between heartbeats; `30m` when unset, `0m` for never. A bare number is minutes.")),
   activeHours: activeHours
     .optional()
-    .meta(about("Active hours", "When it looks; always when unset.", { start: "08:00", end: "22:00" })),
+    .meta(about("Active hours", "Hours in which heartbeats run; always when unset.", { start: "08:00", end: "22:00" })),
   target: z
     .string()
     .min(1)
@@ -53,37 +55,39 @@ const shape = {
     .meta(
       about(
         "Target",
-        "Where it says what it found: `last` is the direct chat, or the page, that an owner last wrote in, `none` no chat, otherwise a " +
-          "channel with `to`. `last` when unset.",
+        "Where heartbeats report. `last`: the direct chat or page in which an owner last wrote. `none`: no chat. " +
+          "Otherwise a channel, with `to`. `last` when unset.",
       ),
     ),
-  to: z.string().min(1).optional().meta(about("To", "The chat on the target channel, as for `openclaw message send`.")),
-  accountId: z.string().min(1).optional().meta(about("Account", "The target channel's account; its first when unset.")),
+  to: z.string().min(1).optional().meta(about("To", "Chat on the target channel, as for `openclaw message send`.")),
+  accountId: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(about("Account", "Account of the target channel; its first when unset.")),
   directPolicy: z
     .enum(["allow", "block"])
     .optional()
-    .meta(about("Direct chats", "`block` never writes into a direct chat. `allow` when unset.")),
+    .meta(about("Direct chats", "`block` never sends to a direct chat. `allow` when unset.")),
   session: z
     .string()
     .min(1)
     .optional()
-    .meta(about("Session", "The conversation it goes on in, when it is not on its own; the target chat's when unset.")),
+    .meta(about("Session", "Session of heartbeats that are not isolated; the target chat's when unset.")),
   isolatedSession: z
     .boolean()
     .optional()
-    .meta(
-      about("On its own", "Looks without the conversation before its eyes, which costs far less. True when unset."),
-    ),
+    .meta(about("On its own", "Runs heartbeats without the conversation, which costs far less. True when unset.")),
   lightContext: z
     .boolean()
     .optional()
-    .meta(about("Light context", "Of the workspace's files it reads `HEARTBEAT.md` alone. True when unset.")),
+    .meta(about("Light context", "Shows only `HEARTBEAT.md` of the workspace's files. True when unset.")),
   model: z
     .string()
     .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")
     .optional()
-    .meta(about("Model", "`provider/model` for this alone; the agent's when unset.")),
-  timeoutSeconds: z.int().min(1).max(86_400).optional().meta(about("Timeout", "Seconds that one look may take.")),
+    .meta(about("Model", "Model of heartbeats, as `provider/model`; the agent's when unset.")),
+  timeoutSeconds: z.int().min(1).max(86_400).optional().meta(about("Timeout", "Most seconds of one heartbeat.")),
   prompt: z
     .string()
     .min(1)
@@ -91,22 +95,27 @@ const shape = {
     .meta(
       about(
         "Prompt",
-        "What the agent is woken with, also when `HEARTBEAT.md` has nothing; the usual words when unset.",
+        "User text of a heartbeat. When set, heartbeats run even if `HEARTBEAT.md` is empty. The built-in text when unset.",
       ),
     ),
   includeSystemPromptSection: z
     .boolean()
     .optional()
-    .meta(about("In the system prompt", "The system prompt says what a heartbeat is. True when unset.")),
+    .meta(about("In the system prompt", "Explains heartbeats in the system prompt. True when unset.")),
   ackMaxChars: z
     .int()
     .min(0)
     .optional()
-    .meta(about("Remark", "Characters beside `HEARTBEAT_OK` that still count as nothing to say; 300 when unset.")),
+    .meta(
+      about(
+        "Remark",
+        "Characters in addition to `HEARTBEAT_OK` that still count as nothing to report; 300 when unset.",
+      ),
+    ),
   skipWhenBusy: z
     .boolean()
     .optional()
-    .meta(about("Skip when busy", "Leaves a look out while any run goes on. False when unset.")),
+    .meta(about("Skip when busy", "Skips a heartbeat while any run is active. False when unset.")),
 };
 
 const heartbeatConfig = z.strictObject(shape);
@@ -115,7 +124,7 @@ export type HeartbeatConfig = z.output<typeof heartbeatConfig>;
 const defaults = agentDefaultsConfig.extend({
   heartbeat: heartbeatConfig
     .prefault({})
-    .meta(about("Heartbeat", "From time to time the agent looks after what `HEARTBEAT.md` says.")),
+    .meta(about("Heartbeat", "The agent regularly checks on what `HEARTBEAT.md` lists.")),
 });
 
 const entry = agentEntryConfig.extend({
@@ -124,7 +133,7 @@ const entry = agentEntryConfig.extend({
     .meta(
       about(
         "Heartbeat",
-        "As in `agents.defaults.heartbeat`, over it. Once one agent has such a block, only those that have one are woken.",
+        "As in `agents.defaults.heartbeat`, which it overrides. When any agent has this block, only agents with it have heartbeats.",
       ),
     ),
 });
@@ -136,7 +145,7 @@ export const agentsConfig = z.strictObject({
     .array(entry)
     .prefault([])
     .meta(
-      about("List", "The agents; one named `main` when empty.", [
+      about("List", "The agents. One agent named `main` when empty.", [
         { id: "main", default: true },
         { id: "research", model: "openai/gpt-5.1" },
       ]),

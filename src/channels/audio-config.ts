@@ -12,19 +12,22 @@ export const audioConfig = z.strictObject({
         .meta(
           about(
             "Command",
-            "A program with its arguments that prints the words of a voice note; `{{MediaPath}}` is the file, added at the end when it stands nowhere.",
+            "Program with arguments that prints the text of a voice note. `{{MediaPath}}` is the file; it is added at the end when it is missing.",
             ["whisper-cli", "--no-timestamps", "{{MediaPath}}"],
           ),
         ),
       baseUrl: z
         .url()
         .optional()
-        .meta(about("Address", "An OpenAI-compatible service; `/audio/transcriptions` is added.")),
-      model: z.string().default("whisper-1").meta(about("Model", "The service's model.")),
-      apiKey: secretField.optional().meta(about("Key", "The service's key.")),
-      language: z.string().optional().meta(about("Language", "What is spoken, such as `de`; guessed when unset.")),
-      prompt: z.string().optional().meta(about("Prompt", "Names and words that may occur.")),
-      maxBytes: z.int().min(1).default(20_971_520).meta(about("Most bytes", "Longer recordings stay files.")),
+        .meta(about("Address", "Address of an OpenAI-compatible service; `/audio/transcriptions` is added.")),
+      model: z.string().default("whisper-1").meta(about("Model", "Model of the service.")),
+      apiKey: secretField.optional().meta(about("Key", "Key of the service.")),
+      language: z
+        .string()
+        .optional()
+        .meta(about("Language", "Language of recordings, such as `de`; guessed when unset.")),
+      prompt: z.string().optional().meta(about("Prompt", "Names and words that may occur in recordings.")),
+      maxBytes: z.int().min(1).default(20_971_520).meta(about("Most bytes", "Recordings with more bytes stay files.")),
       timeoutSeconds: z
         .int()
         .min(1)

@@ -7,7 +7,7 @@ const match = z.strictObject({
   accountId: z
     .string()
     .optional()
-    .meta(about("Account", "One account of the channel; `*` for every one. The default account when unset.")),
+    .meta(about("Account", "Account of the channel; `*` for every account. The default account when unset.")),
   peer: z
     .strictObject({
       kind: z
@@ -16,13 +16,13 @@ const match = z.strictObject({
       id: z
         .union([z.string(), z.number()])
         .transform(String)
-        .meta(about("Id", "Chat, thread, or sender of a direct chat; `*` for all of the kind.")),
+        .meta(about("Id", "Id of the chat, the thread, or the sender of a direct chat; `*` for all of the kind.")),
     })
     .optional()
     .meta(about("Chat", "One chat, or one thread of a chat.")),
   guildId: z.string().optional().meta(about("Guild", "A Discord server.")),
   teamId: z.string().optional().meta(about("Team", "A Slack workspace.")),
-  roles: idList.optional().meta(about("Roles", "Senders with any of these role ids, within the guild.")),
+  roles: idList.optional().meta(about("Roles", "Senders with any of these role ids in the guild.")),
 });
 
 /** `bindings` */
@@ -31,10 +31,10 @@ export const bindingsConfig = z.array(
     type: z
       .enum(["route", "acp"])
       .optional()
-      .meta(about("Type", "`route`; rows of the type `acp` have no effect here yet.")),
-    agentId: z.string().min(1).meta(about("Agent", "Who answers.")),
-    comment: z.string().optional().meta(about("Comment", "For people.")),
-    match: match.meta(about("Match", "Which messages; all that is given must hold.")),
+      .meta(about("Type", "`route`. Rows of the type `acp` have no effect yet.")),
+    agentId: z.string().min(1).meta(about("Agent", "Id of the agent that answers.")),
+    comment: z.string().optional().meta(about("Comment", "Comment for people.")),
+    match: match.meta(about("Match", "Conditions for messages; all of them must hold.")),
     session: z
       .strictObject({
         dmScope: z
@@ -43,7 +43,7 @@ export const bindingsConfig = z.array(
           .meta(about("Direct chats", "As in `session.dmScope`, for these messages.")),
       })
       .optional()
-      .meta(about("Sessions", "How these messages are told apart.")),
+      .meta(about("Sessions", "Session settings for these messages.")),
   }),
 );
 

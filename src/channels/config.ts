@@ -1,78 +1,7 @@
 import { z } from "zod";
 import { accountId, type AccountId } from "../types/ids.ts";
 import { about, idList, pacingConfig } from "../utils/config.ts";
-
-/** Characters that the operator may add to the system prompt of one chat: as many as a workspace file has there. */
-const MOST_CHAT_PROMPT = 20_000;
-
-const systemPrompt = z
-  .string()
-  .max(MOST_CHAT_PROMPT)
-  .optional()
-  .meta(
-    about(
-      "System prompt",
-      "Words for the model that hold in this chat alone, added to the system prompt as they are: 20,000 characters at most. " +
-        "Unset, those of the entry `*`; empty, none.",
-    ),
-  );
-
-/** One topic of a chat. */
-export const topicConfig = z.looseObject({ systemPrompt });
-
-const topics = z
-  .record(z.string(), topicConfig)
-  .optional()
-  .meta(about("Topics", "Topics by the platform's id; `*` for all others. Their words come after those of the chat."));
-
-/** One direct chat. */
-export const directConfig = z.looseObject({ systemPrompt, topics });
-
-/** One group of an account. */
-export const groupConfig = z.looseObject({
-  systemPrompt,
-  topics,
-  enabled: z.boolean().default(true).meta(about("Enabled", "Ignores the group when false.")),
-  allow: z.boolean().optional().meta(about("Allow", "An older name of `enabled`; false in either ignores the group.")),
-  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
-  allowFrom: idList
-    .optional()
-    .meta(
-      about("Allow from", "Senders who are heard there; as `groupAllowFrom` says when unset, with no roles either."),
-    ),
-  users: idList.optional().meta(about("Users", "Another name of `allowFrom`.")),
-  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard as well.")),
-});
-
-/** One Discord server of an account. */
-export const guildConfig = z.looseObject({
-  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is named.")),
-  users: idList
-    .optional()
-    .meta(about("Users", "Senders who are heard; as `groupAllowFrom` says when neither users nor roles are set.")),
-  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are heard.")),
-  channels: z
-    .record(z.string(), groupConfig)
-    .optional()
-    .meta(about("Channels", "The channels that are heard; all of the server's when unset or with `*`.")),
-});
-
-const botLoopConfig = z.looseObject({
-  enabled: z.boolean().default(true).meta(about("Enabled", "Counts what other bots write.")),
-  maxEventsPerWindow: z.int().min(1).default(20).meta(about("Most", "Messages of one bot in one chat and window.")),
-  windowSeconds: z.int().min(1).default(60).meta(about("Window", "Seconds in which they are counted.")),
-  cooldownSeconds: z.int().min(1).default(60).meta(about("Rest", "Seconds in which the bot is not heard afterwards.")),
-});
-
-/** Another way to write the rules of direct chats. */
-export const dmConfig = z.looseObject({
-  enabled: z.boolean().default(true).meta(about("Enabled", "False is `dmPolicy: disabled`.")),
-  policy: z
-    .enum(["pairing", "allowlist", "open", "disabled"])
-    .optional()
-    .meta(about("Policy", "Goes before `dmPolicy`.")),
-  allowFrom: idList.prefault([]).meta(about("Allow from", "Let in beside those of the account's `allowFrom`.")),
-});
+import { botLoopConfig, directConfig, dmConfig, groupConfig, guildConfig } from "./chat-config.ts";
 
 const replyToMode = z.enum(["off", "first", "all", "batched"]);
 
@@ -87,8 +16,8 @@ export const streamingConfig = z.looseObject({
     .meta(
       about(
         "Mode",
-        "`partial` and `progress` show the answer while it grows, `block` sends finished parts, `off` the whole. " +
-          "When unset, `block` where `agents.defaults.blockStreamingDefault` is on, else `partial`.",
+        "`partial` and `progress` show an answer while it is written, `block` sends finished parts, `off` sends the " +
+          "whole answer. When unset, `block` if `agents.defaults.blockStreamingDefault` is on, else `partial`.",
       ),
     ),
   nativeTransport: z
@@ -97,11 +26,12 @@ export const streamingConfig = z.looseObject({
     .meta(
       about(
         "Native",
-        "Shows a growing answer in the platform's own way: as a draft in Telegram's direct chats, as a stream in Slack's " +
-          "threads. Where it has none or refuses, and when false, a message is edited.",
+        "Shows an answer while it is written in the platform's own way: as a draft in Telegram's direct chats, as a " +
+          "stream in Slack's threads. Where the platform has none or refuses, and when false, the gateway edits a " +
+          "message.",
       ),
     ),
-  chunkMode: chunkMode.meta(about("Chunk mode", "As in `chunkMode`, before it.")),
+  chunkMode: chunkMode.meta(about("Chunk mode", "As in `chunkMode`; has priority over it.")),
 });
 
 /** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
@@ -117,25 +47,27 @@ const accountShape = {
     .meta(
       about(
         "Direct chats",
-        'Strangers get a pairing code, or are ignored. `open` lets in whom `allowFrom` names: everybody with `"*"`. ' +
-          "`disabled` ignores everybody.",
+        "Who may write direct messages. `pairing`: strangers get a pairing code. `allowlist`: strangers are ignored. " +
+          '`open`: everybody whom `allowFrom` names, with `"*"` everybody. `disabled`: nobody.',
       ),
     ),
   allowFrom: idList
     .prefault([])
-    .meta(about("Allow from", "Senders who are let in, by id, phone number or `@username`; `*` is everybody.")),
-  dm: dmConfig.prefault({}).meta(about("Direct chats", "Another way to write `dmPolicy` and `allowFrom`.")),
+    .meta(about("Allow from", "Senders who are allowed, by id, phone number or `@username`; `*` means everybody.")),
+  dm: dmConfig.prefault({}).meta(about("Direct chats", "Older form of `dmPolicy` and `allowFrom`.")),
   groupPolicy: z
     .enum(["allowlist", "open", "disabled"])
     .default("allowlist")
-    .meta(about("Groups", "Hears only the groups of `groups`, all of them, or none.")),
+    .meta(
+      about("Groups", "Groups that the bot reads: `allowlist` only those of `groups`, `open` all, `disabled` none."),
+    ),
   groupAllowFrom: idList
     .optional()
     .meta(
       about(
         "Group allow from",
-        "Senders who are heard in groups. When unset everybody there; but in those of `groups`, while `groupPolicy` is " +
-          "`allowlist`, only `allowFrom` where that lists anybody.",
+        "Senders who are allowed in groups. When unset, everybody; but with `groupPolicy: allowlist`, only senders of " +
+          "`allowFrom` in the groups of `groups`, if it lists anybody.",
       ),
     ),
   groups: z
@@ -145,7 +77,7 @@ const accountShape = {
   channels: z
     .record(z.string(), groupConfig)
     .prefault({})
-    .meta(about("Channels", "Slack's word for `groups`; both count.")),
+    .meta(about("Channels", "Slack's name for `groups`; both apply.")),
   guilds: z
     .record(z.string(), guildConfig)
     .prefault({})
@@ -153,24 +85,26 @@ const accountShape = {
   allowBots: z
     .union([z.boolean(), z.literal("mentions")])
     .default(false)
-    .meta(about("Bots", "Hears other bots: never, always, or when they name this one.")),
+    .meta(about("Bots", "Whether messages of other bots count: never, always, or when they mention this bot.")),
   botLoopProtection: botLoopConfig
     .prefault({})
-    .meta(about("Bot loops", "Ends conversations in which bots answer each other for ever.")),
+    .meta(about("Bot loops", "Ends conversations in which bots keep answering each other.")),
   reactionNotifications: z
     .enum(["off", "own", "all", "allowlist"])
     .default("own")
     .meta(
       about(
         "Reactions",
-        "Which reactions the agent is told of with the next message: to its own messages, all, or by some.",
+        "Reactions that the next message reports to the agent: to its own messages, all, or of the senders of an allowlist.",
       ),
     ),
-  reactionAllowlist: idList.prefault([]).meta(about("Reactions of", "Whose reactions are told with `allowlist`.")),
+  reactionAllowlist: idList
+    .prefault([])
+    .meta(about("Reactions of", "Senders whose reactions are reported with `allowlist`.")),
   requireMention: z
     .boolean()
     .default(true)
-    .meta(about("Require mention", "In groups, answers only when named; a group's own setting goes first.")),
+    .meta(about("Require mention", "Answers in groups only when mentioned. A group's own setting has priority.")),
   thread: z
     .looseObject({
       historyScope: z
@@ -179,12 +113,12 @@ const accountShape = {
         .meta(
           about(
             "Conversation of a thread",
-            "`thread`: each thread has its own. `channel`: all threads share that of their chat; answers go into the thread still.",
+            "`thread`: each thread has its own conversation. `channel`: all threads share the conversation of their chat; answers still go into the thread.",
           ),
         ),
     })
     .prefault({})
-    .meta(about("Threads", "What a thread is to the agent.")),
+    .meta(about("Threads", "Conversations of threads.")),
   historyLimit: z.int().min(0).optional().meta(about("History limit", "As in `messages.groupChat.historyLimit`.")),
   dms: z
     .record(
@@ -194,7 +128,7 @@ const accountShape = {
           .int()
           .min(0)
           .optional()
-          .meta(about("History limit", "As `dmHistoryLimit`, for this chat, and before it.")),
+          .meta(about("History limit", "As `dmHistoryLimit`, for this chat; has priority over it.")),
       }),
     )
     .prefault({})
@@ -205,7 +139,7 @@ const accountShape = {
     .meta(
       about(
         "Direct chats",
-        "The same as `dms`, and before it; by the platform's id or the phone number, `*` for all others.",
+        "As `dms`, and has priority over it. By the platform's id or the phone number; `*` for all others.",
       ),
     ),
   dmHistoryLimit: z
@@ -215,60 +149,69 @@ const accountShape = {
     .meta(
       about(
         "Direct history limit",
-        "Earlier user turns of a direct chat that the model sees; all that fit when 0 or unset.",
+        "Number of earlier user turns of a direct chat that the model sees; all that fit when 0 or unset.",
       ),
     ),
   textChunkLimit: z
     .int()
     .min(1)
     .optional()
-    .meta(about("Text limit", "Characters of one sent message, at least 100, when less than the platform takes.")),
+    .meta(about("Text limit", "Most characters of one sent message, at least 100, if less than the platform's limit.")),
   maxLinesPerMessage: z
     .int()
     .min(1)
     .optional()
-    .meta(about("Most lines", "Lines of one sent message, where the platform shows long ones badly.")),
+    .meta(about("Most lines", "Most lines of one sent message, for platforms that show long messages badly.")),
   markdown: z
     .looseObject({
       tables: z
         .enum(["off", "bullets", "code", "block"])
         .optional()
-        .meta(about("Tables", "As written, as lists, or aligned in a code block; by their width when unset.")),
+        .meta(
+          about("Tables", "Tables as written, as lists, or aligned in a code block; chosen by their width when unset."),
+        ),
     })
     .prefault({})
-    .meta(about("Markdown", "How answers are laid out.")),
+    .meta(about("Markdown", "Layout of answers.")),
   mediaMaxMb: z
     .number()
     .min(0)
     .optional()
-    .meta(about("Media limit", "Megabytes of one file, when less than the platform takes.")),
+    .meta(about("Media limit", "Most megabytes of one file, if less than the platform's limit.")),
   mediaTypes: z
     .looseObject({
       allow: z
         .array(mimePattern)
         .optional()
-        .meta(about("Taken", "Types of files that are taken, such as `image/*`; all when unset.")),
-      deny: z.array(mimePattern).prefault([]).meta(about("Refused", "Types that are not taken, before `allow`.")),
+        .meta(about("Taken", "File types that are accepted, such as `image/*`; all when unset.")),
+      deny: z
+        .array(mimePattern)
+        .prefault([])
+        .meta(about("Refused", "File types that are refused; has priority over `allow`.")),
     })
     .prefault({})
-    .meta(about("Media types", "Which files of a message are kept and shown to the agent, by what is in them.")),
+    .meta(
+      about("Media types", "Files of a message that are kept and shown to the agent, by the type of their content."),
+    ),
   streaming: streamingConfig.prefault({}).meta(about("Streaming", "How an answer appears while it is written.")),
   chunkMode: chunkMode.meta(
     about(
       "Chunk mode",
-      "`length`, the default, sends an answer in several messages where it is too long for one, `newline` each paragraph in one.",
+      "`length`, the default, splits only an answer that is too long for one message; `newline` sends each paragraph as a message.",
     ),
   ),
-  replyToMode: replyToMode.default("off").meta(about("Quote", "Whether answers quote the message that they answer.")),
+  replyToMode: replyToMode
+    .default("off")
+    .meta(about("Quote", "Which messages of an answer quote the message that they answer.")),
   replyToModeByChatType: z
     .looseObject({
       direct: replyToMode.optional().meta(about("Direct chats", "As in `replyToMode`.")),
       group: replyToMode.optional().meta(about("Groups", "As in `replyToMode`.")),
-      channel: replyToMode.optional().meta(about("Channels", "Another name of `group`.")),
+      channel: replyToMode.optional().meta(about("Channels", "Another name for `group`.")),
     })
     .prefault({})
-    .meta(about("Quote by chat", "Goes before `replyToMode`.")),
-  pacing: pacingConfig.prefault({}).meta(about("Pacing", "Goes before `messages.pacing`.")),
+    .meta(about("Quote by chat", "Has priority over `replyToMode`.")),
+  pacing: pacingConfig.prefault({}).meta(about("Pacing", "Has priority over `messages.pacing`.")),
   responsePrefix: z.string().optional().meta(about("Response prefix", "As in `messages.responsePrefix`.")),
   ackReaction: z
     .unknown()
@@ -290,11 +233,11 @@ const channelConfig = z.looseObject({
   accounts: z
     .record(z.string(), z.record(z.string(), z.unknown()))
     .optional()
-    .meta(about("Accounts", "Several accounts by name; each takes over the channel's keys and may set its own.")),
+    .meta(about("Accounts", "Several accounts by name. Each inherits the channel's keys and may set its own.")),
   defaultAccount: z
     .string()
     .optional()
-    .meta(about("Default account", "The one that is meant where none is named; `default` or the first when unset.")),
+    .meta(about("Default account", "Account that is used where none is named; `default` or the first when unset.")),
 });
 export type ChannelConfig = z.output<typeof channelConfig>;
 

@@ -13,26 +13,27 @@ const queue = z.strictObject({
     .meta(
       about(
         "Mode",
-        "What a message does while a run goes on: `collect` waits and joins others into one turn, `followup` waits its turn, " +
-          "`steer` reaches the running turn, `interrupt` ends it.",
+        "What happens to a message while a run is active. `collect`: it waits and joins other waiting messages in one " +
+          "turn. `followup`: it waits for a turn of its own. `steer`: it joins the running turn. `interrupt`: it ends " +
+          "the running turn.",
       ),
     ),
-  byChannel: z.record(z.string(), queueMode).prefault({}).meta(about("By channel", "Mode per channel.")),
+  byChannel: z.record(z.string(), queueMode).prefault({}).meta(about("By channel", "Mode by channel.")),
   debounceMs: milliseconds
     .default(500)
-    .meta(about("Debounce", "Milliseconds of quiet before queued messages become a turn.")),
+    .meta(about("Debounce", "Milliseconds without a further message before queued messages become a turn.")),
   debounceMsByChannel: z
     .record(z.string(), milliseconds)
     .prefault({})
-    .meta(about("Debounce by channel", "Milliseconds per channel.")),
-  cap: z.int().min(1).default(20).meta(about("Cap", "Messages that may wait in one session.")),
+    .meta(about("Debounce by channel", "`debounceMs` by channel.")),
+  cap: z.int().min(1).default(20).meta(about("Cap", "Most messages that wait in one session.")),
   drop: z
     .enum(["summarize", "old", "new"])
     .default("summarize")
     .meta(
       about(
         "Drop",
-        "Beyond the cap: refuse the oldest (`old`) or the newest (`new`), or tell the agent the oldest in a line each (`summarize`).",
+        "What happens to messages over the cap: `old` refuses the oldest, `new` refuses the newest, `summarize` gives the agent one line for each of the oldest.",
       ),
     ),
 });
@@ -45,31 +46,33 @@ export const messagesConfig = z.strictObject({
     .meta(
       about(
         "Response prefix",
-        "Text before every answer. `{model}`, `{modelFull}`, `{provider}`, `{thinkingLevel}` and `{identity.name}` stand for who " +
-          "answers; `auto` is `[{identity.name}]`.",
+        "Text before every answer. `{model}`, `{modelFull}`, `{provider}`, `{thinkingLevel}` and `{identity.name}` " +
+          "are replaced by those of the answer; `auto` means `[{identity.name}]`.",
       ),
     ),
-  queue: queue.prefault({}).meta(about("Queue", "Messages that come while the agent is at work.")),
+  queue: queue.prefault({}).meta(about("Queue", "Messages that arrive while a run is active.")),
   inbound: z
     .strictObject({
       debounceMs: milliseconds
         .default(0)
-        .meta(about("Debounce", "Milliseconds in which messages of one sender become one turn.")),
-      byChannel: z.record(z.string(), milliseconds).prefault({}).meta(about("By channel", "Milliseconds per channel.")),
+        .meta(about("Debounce", "Milliseconds within which messages of one sender become one turn.")),
+      byChannel: z.record(z.string(), milliseconds).prefault({}).meta(about("By channel", "`debounceMs` by channel.")),
     })
     .prefault({})
-    .meta(about("Inbound", "Messages as they come in.")),
+    .meta(about("Inbound", "Collecting of incoming messages.")),
   groupChat: z
     .strictObject({
       mentionPatterns: z
         .array(z.string().refine(isPattern, "is no regular expression"))
         .prefault([])
-        .meta(about("Mention patterns", "Regular expressions (without case) that count as a mention of the bot.")),
+        .meta(
+          about("Mention patterns", "Regular expressions that count as a mention of the bot; case does not matter."),
+        ),
       historyLimit: z
         .int()
         .min(0)
         .default(50)
-        .meta(about("History limit", "Unanswered group messages that are shown to the model with the next mention.")),
+        .meta(about("History limit", "Number of unanswered group messages that the model sees with the next mention.")),
     })
     .prefault({})
     .meta(about("Group chats", "Behaviour in groups.")),
@@ -79,10 +82,10 @@ export const messagesConfig = z.strictObject({
     .meta(
       about(
         "Label repeats",
-        "A message that may be in the chat already begins with `(possible repeat) `. The journal knows it either way.",
+        "Starts a message that may already be in the chat with `(possible repeat) `. The journal records it in any case.",
       ),
     ),
-  pacing: pacingConfig.prefault({}).meta(about("Pacing", "How quickly chats are written to, at most.")),
+  pacing: pacingConfig.prefault({}).meta(about("Pacing", "Limits how fast the gateway sends.")),
   recovery: z
     .strictObject({
       maxAgeHours: z
@@ -93,7 +96,7 @@ export const messagesConfig = z.strictObject({
         .meta(
           about(
             "Age",
-            "Hours since a message was written; after an outage older ones are not answered, and their chats are told.",
+            "After an outage, messages older than this many hours are not answered; their chats get a notice.",
           ),
         ),
       maxRows: z
@@ -102,37 +105,41 @@ export const messagesConfig = z.strictObject({
         .max(100_000)
         .default(200)
         .meta(
-          about("Count", "Messages that a start answers at most; of more, the oldest are told like those too old."),
+          about(
+            "Count",
+            "Most messages that a start answers. The oldest of more are treated like messages that are too old.",
+          ),
         ),
     })
     .prefault({})
-    .meta(about("Recovery", "What becomes of messages that an outage left unanswered.")),
+    .meta(about("Recovery", "Messages that an outage left unanswered.")),
   ackReaction: z
     .string()
     .default("")
-    .meta(about("Reaction", "Emoji put under a message that was accepted; none when empty.")),
+    .meta(about("Reaction", "Emoji that the gateway puts under an accepted message; none when empty.")),
   ackReactionScope: z
     .enum(["group-mentions", "group-all", "direct", "all", "off", "none"])
     .default("group-mentions")
-    .meta(about("Reaction scope", "Which messages get the reaction.")),
+    .meta(about("Reaction scope", "Messages that get the reaction.")),
   removeAckAfterReply: z
     .boolean()
     .default(false)
-    .meta(about("Remove reaction", "Takes the reaction off once answered.")),
+    .meta(about("Remove reaction", "Removes the reaction when the message has its outcome.")),
 });
 
 /** `commands.*` */
 export const commandsConfig = z.strictObject({
-  text: z.boolean().default(true).meta(about("Text commands", "Messages that begin with `/` are commands.")),
+  text: z.boolean().default(true).meta(about("Text commands", "Treats messages that begin with `/` as commands.")),
   allowFrom: z
     .record(z.string(), idList)
     .prefault({})
     .meta(
       about(
         "Who may use commands",
-        "Lists of senders by channel, as ids or `channel:id`; the key `*` is the list of every channel without its own, and `*` in a list is " +
-          "everybody. Where there is a list, whom it names may use every command but the owners' (in groups too), and others but owners may use none. " +
-          "Without one, `/new`, `/reset`, `/model`, `/think` and `/compact` are for owners in groups, and for everybody in their own chat.",
+        "Lists of senders by channel, as ids or `channel:id`. The key `*` is the list of channels without their own; " +
+          "`*` in a list means everybody. Where a list applies, the senders in it may use every command except those " +
+          "for owners (in groups too), and only they and owners may use commands. Without a list, `/new`, `/reset`, " +
+          "`/model`, `/think` and `/compact` are for owners in groups, and for everybody in their own direct chat.",
       ),
     ),
   ownerAllowFrom: idList
@@ -140,7 +147,7 @@ export const commandsConfig = z.strictObject({
     .meta(
       about(
         "Owners",
-        "Senders who may approve commands, as ids or `channel:id`. Without any, only the page and the command line may.",
+        "Senders who may approve commands, as ids or `channel:id`. Without owners, only the page and the command line may approve.",
       ),
     ),
 });

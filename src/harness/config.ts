@@ -13,7 +13,7 @@ const isPattern = makes(compilePattern);
 const modelName = z
   .string()
   .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")
-  .meta(about("Model", "`provider/model`."));
+  .meta(about("Model", "Model, as `provider/model`."));
 
 const modelChoice = z.union([
   modelName,
@@ -22,7 +22,7 @@ const modelChoice = z.union([
     fallbacks: z
       .array(modelName)
       .prefault([])
-      .meta(about("Fallbacks", "Models that are asked in turn when the one before fails.")),
+      .meta(about("Fallbacks", "Models that are asked in this order when the one before fails.")),
   }),
 ]);
 
@@ -35,19 +35,27 @@ const params = z.strictObject({
     .max(2)
     .optional()
     .meta(
-      about("Temperature", "0 draws the likeliest word each time. Some models take none, and none while they think."),
+      about(
+        "Temperature",
+        "Randomness of answers, 0 to 2; at 0 the model picks the most likely token. Some models accept no temperature, or none while they think.",
+      ),
     ),
   topP: z
     .number()
     .gt(0)
     .max(1)
     .optional()
-    .meta(about("Top P", "Words are drawn from this share of the likeliest. Codex's server takes none.")),
+    .meta(
+      about(
+        "Top P",
+        "The model picks from the most likely tokens up to this share of probability. Codex's server does not accept it.",
+      ),
+    ),
   maxTokens: z
     .int()
     .min(1)
     .optional()
-    .meta(about("Answer limit", "Tokens of one answer, up to the model's own limit.")),
+    .meta(about("Answer limit", "Most tokens of one answer, up to the model's own limit.")),
 });
 
 /** A last part of `*` matches any model of a provider. */
@@ -62,17 +70,17 @@ const allowedModels = z
         .meta(
           about(
             "Alias",
-            "A short name, which `/model` takes too and the system prompt names; no blanks, slashes or `@`.",
+            "Short name that `/model` accepts and the system prompt lists; without blanks, slashes or `@`.",
           ),
         ),
-      params: params.optional().meta(about("Parameters", "Parameters of this model, over those of all.")),
+      params: params.optional().meta(about("Parameters", "Parameters of this model; they override the general ones.")),
     }),
   )
   .optional()
   .meta(
     about(
       "Models",
-      "The models that may be chosen for a conversation, as `provider/model` or `provider/*`, beside the agent's own; any when unset or empty.",
+      "Models that a conversation may choose in addition to the agent's own, as `provider/model` or `provider/*`. Any model when unset or empty.",
     ),
   );
 
@@ -83,27 +91,22 @@ export const agentDefaultsConfig = z.strictObject({
     .meta(
       about(
         "Model",
-        "Model of the agents, `provider/model` or primary and fallbacks. Found out when unset.",
+        "Model of the agents: `provider/model`, or primary and fallbacks. Detected when unset.",
         "anthropic/claude-sonnet-4-5",
       ),
     ),
   agentId: z
     .string()
     .optional()
-    .meta(
-      about(
-        "Default agent",
-        "Id of the agent that answers when nothing else is said; `default: true` in the list goes before it.",
-      ),
-    ),
+    .meta(about("Default agent", "Id of the default agent; `default: true` in `agents.list` has priority.")),
   models: allowedModels,
   params: params
     .prefault({})
-    .meta(about("Parameters", "How the models draw their answers; their own choice when unset.")),
+    .meta(about("Parameters", "Sampling parameters of the models; the model's defaults when unset.")),
   thinkingDefault: thinking
     .default("off")
-    .meta(about("Thinking", "How much the model thinks. `adaptive` counts as `medium`, `max` as `xhigh`.")),
-  timeoutSeconds: z.int().min(1).max(2_000_000).default(600).meta(about("Run timeout", "Seconds a run may take.")),
+    .meta(about("Thinking", "How much the model thinks. `adaptive` means `medium`, `max` means `xhigh`.")),
+  timeoutSeconds: z.int().min(1).max(2_000_000).default(600).meta(about("Run timeout", "Most seconds of one run.")),
   llm: z
     .strictObject({
       idleTimeoutSeconds: z
@@ -111,11 +114,11 @@ export const agentDefaultsConfig = z.strictObject({
         .min(1)
         .max(300)
         .default(120)
-        .meta(about("Idle timeout", "Seconds without a sign of the model after which a call has stalled.")),
+        .meta(about("Idle timeout", "Seconds without data from the model after which a call has stalled.")),
     })
     .prefault({})
-    .meta(about("Model calls", "How models are called.")),
-  maxConcurrent: z.int().min(1).default(64).meta(about("Concurrency", "Runs of all sessions at once.")),
+    .meta(about("Model calls", "Calls of models.")),
+  maxConcurrent: z.int().min(1).default(64).meta(about("Concurrency", "Most runs at once, over all sessions.")),
   ...promptDefaultsShape,
   ...historyDefaultsShape,
   ...replyDefaultsShape,
@@ -130,15 +133,18 @@ export const agentEntryConfig = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
   models: allowedModels,
-  params: params.prefault({}).meta(about("Parameters", "As in `agents.defaults.params`, over them.")),
-  default: z.boolean().default(false).meta(about("Default", "The agent that answers when nothing else is said.")),
-  name: z.string().optional().meta(about("Name", "Shown to people.")),
+  params: params.prefault({}).meta(about("Parameters", "As in `agents.defaults.params`, which they override.")),
+  default: z.boolean().default(false).meta(about("Default", "Makes this agent the default.")),
+  name: z.string().optional().meta(about("Name", "Name shown to people.")),
   identity: z
     .strictObject({
-      name: z.string().optional().meta(about("Name", "What it calls itself; `name` when unset.")),
+      name: z
+        .string()
+        .optional()
+        .meta(about("Name", "Name that the agent uses for itself; the agent's `name` when unset.")),
     })
     .prefault({})
-    .meta(about("Identity", "Who the agent is in chats.")),
+    .meta(about("Identity", "Identity of the agent in chats.")),
   workspace,
   systemPromptOverride,
   skills,
@@ -147,19 +153,21 @@ export const agentEntryConfig = z.strictObject({
   contextTokens: historyDefaultsShape.contextTokens,
   contextLimits: ownContextLimitsConfig
     .optional()
-    .meta(about("Context limits", "As in `agents.defaults.contextLimits`, over them.")),
+    .meta(about("Context limits", "As in `agents.defaults.contextLimits`, which they override.")),
   bootstrapMaxChars: z.int().min(1).optional().meta(about("Bootstrap file size", "As in `agents.defaults`.")),
   bootstrapTotalMaxChars: z.int().min(1).optional().meta(about("Bootstrap total size", "As in `agents.defaults`.")),
   humanDelay: ownHumanDelayConfig
     .optional()
-    .meta(about("Pause between blocks", "As in `agents.defaults.humanDelay`, over it.")),
-  tools: agentToolsConfig.prefault({}).meta(about("Tools", "Tool policy of this agent over the one of `tools`.")),
+    .meta(about("Pause between blocks", "As in `agents.defaults.humanDelay`, which it overrides.")),
+  tools: agentToolsConfig
+    .prefault({})
+    .meta(about("Tools", "Tool policy of this agent; it narrows and overrides `tools`.")),
   groupChat: z
     .strictObject({
       mentionPatterns: z
         .array(z.string().refine(isPattern, "is no regular expression"))
         .optional()
-        .meta(about("Mention patterns", "As in `messages.groupChat.mentionPatterns`, instead of them.")),
+        .meta(about("Mention patterns", "As in `messages.groupChat.mentionPatterns`, which they replace.")),
     })
     .prefault({})
     .meta(about("Group chats", "Behaviour of this agent in groups.")),

@@ -9,24 +9,22 @@ export const historyDefaultsShape = {
     .int()
     .min(1000)
     .optional()
-    .meta(about("Context tokens", "Cap on the model's context window in tokens; the model's own window when unset.")),
+    .meta(about("Context tokens", "Limit of the context window in tokens; the model's own window when unset.")),
   compaction: compactionConfig
     .prefault({})
     .meta(
-      about("Compaction", "How the older part of a conversation becomes a summary when the model's window is full."),
+      about("Compaction", "Replaces the older part of a conversation by a summary when the model's window is full."),
     ),
   contextLimits: contextLimitsConfig
     .prefault({})
-    .meta(about("Context limits", "How much of some things the model is shown at most.")),
+    .meta(about("Context limits", "Limits of single parts of what the model is shown.")),
   contextPruning: pruningConfig
     .prefault({})
-    .meta(about("Pruning", "When old tool results are shortened in what a model is shown; never in the transcript.")),
+    .meta(about("Pruning", "Shortens old tool results in what a model is shown. The transcript keeps them.")),
   imageMaxDimensionPx: z
     .int()
     .min(64)
     .max(10_000)
     .default(1200)
-    .meta(
-      about("Image size", "Longest side in pixels of an image that a model is shown; larger ones are made smaller."),
-    ),
+    .meta(about("Image size", "Longest side in pixels of an image for a model; larger images are scaled down.")),
 };

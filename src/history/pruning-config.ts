@@ -23,7 +23,7 @@ export const pruningConfig = z.strictObject({
     .meta(
       about(
         "Mode",
-        "`cache-ttl` shortens old tool results once the provider's prompt cache has forgotten the conversation; it counts only for models with such a cache.",
+        "`cache-ttl` shortens old tool results when the provider's prompt cache no longer holds the conversation. It applies only to models with such a cache.",
       ),
     ),
   ttl: duration
@@ -33,42 +33,48 @@ export const pruningConfig = z.strictObject({
     .int()
     .min(0)
     .default(PRUNE_DEFAULTS.keepLastAssistants)
-    .meta(about("Kept answers", "Results since this many answers ago stay as they are.")),
+    .meta(about("Kept answers", "Results of this many newest answers stay unchanged.")),
   softTrimRatio: ratio
     .default(PRUNE_DEFAULTS.softTrimRatio)
-    .meta(about("Trim from", "Part of the window that has to be full before results are trimmed.")),
+    .meta(about("Trim from", "Share of the window that must be full before results are trimmed.")),
   hardClearRatio: ratio
     .default(PRUNE_DEFAULTS.hardClearRatio)
-    .meta(about("Clear from", "Part of the window that has to be full before the oldest results are cleared.")),
+    .meta(about("Clear from", "Share of the window that must be full before the oldest results are cleared.")),
   minPrunableToolChars: chars
     .default(PRUNE_DEFAULTS.minPrunableToolChars)
-    .meta(about("Least to clear", "Results are cleared only when this many characters of them could be.")),
+    .meta(about("Least to clear", "Results are cleared only when at least this many characters can be cleared.")),
   tools: z
     .strictObject({
       allow: names
         .prefault([...tools.allow])
-        .meta(about("Allow", "Tools whose results may be pruned, `*` for any letters; all when empty.")),
-      deny: names.prefault([...tools.deny]).meta(about("Deny", "Tools whose results stay whole; wins over `allow`.")),
+        .meta(about("Allow", "Tools whose results may be pruned; `*` matches any characters. All tools when empty.")),
+      deny: names
+        .prefault([...tools.deny])
+        .meta(about("Deny", "Tools whose results are never pruned; has priority over `allow`.")),
     })
     .prefault({})
-    .meta(about("Tools", "Whose results are pruned.")),
+    .meta(about("Tools", "The tools whose results are pruned.")),
   softTrim: z
     .strictObject({
-      maxChars: chars.default(softTrim.maxChars).meta(about("Longest", "Longer results are trimmed.")),
-      headChars: chars.default(softTrim.headChars).meta(about("Head", "Characters that stay of the beginning.")),
-      tailChars: chars.default(softTrim.tailChars).meta(about("Tail", "Characters that stay of the end.")),
+      maxChars: chars.default(softTrim.maxChars).meta(about("Longest", "Results with more characters are trimmed.")),
+      headChars: chars
+        .default(softTrim.headChars)
+        .meta(about("Head", "Characters kept from the beginning of a trimmed result.")),
+      tailChars: chars
+        .default(softTrim.tailChars)
+        .meta(about("Tail", "Characters kept from the end of a trimmed result.")),
     })
     .prefault({})
-    .meta(about("Trimming", "What stays of a long result.")),
+    .meta(about("Trimming", "How long results are trimmed.")),
   hardClear: z
     .strictObject({
-      enabled: z.boolean().default(hardClear.enabled).meta(about("On", "Whether results are ever cleared.")),
+      enabled: z.boolean().default(hardClear.enabled).meta(about("On", "Allows clearing of results.")),
       placeholder: z
         .string()
         .min(1)
         .default(hardClear.placeholder)
-        .meta(about("Placeholder", "What stands in place of a cleared result.")),
+        .meta(about("Placeholder", "Text that replaces a cleared result.")),
     })
     .prefault({})
-    .meta(about("Clearing", "What becomes of the oldest results.")),
+    .meta(about("Clearing", "How the oldest results are cleared.")),
 });

@@ -12,14 +12,14 @@ export const promptDefaultsShape = {
     .meta(
       about(
         "Workspace",
-        "Directory the agent works in and reads its files from. `workspace` in the state directory when unset.",
+        "Directory in which the agent works and has its files. `workspace` in the state directory when unset.",
       ),
     ),
-  systemPromptOverride: z.string().optional().meta(about("System prompt", "Replaces the whole built system prompt.")),
+  systemPromptOverride: z.string().optional().meta(about("System prompt", "Replaces the whole system prompt.")),
   skipBootstrap: z
     .boolean()
     .default(false)
-    .meta(about("Skip bootstrap", "Leaves the workspace without the starter files.")),
+    .meta(about("Skip bootstrap", "Does not create the starter files in the workspace.")),
   bootstrapMaxChars: z
     .int()
     .min(1)
@@ -27,23 +27,23 @@ export const promptDefaultsShape = {
     .meta(
       about(
         "Bootstrap file size",
-        "Characters of one workspace file that reach the prompt; longer ones lose their middle.",
+        "Most characters of one workspace file in the prompt; a longer file loses its middle.",
       ),
     ),
   bootstrapTotalMaxChars: z
     .int()
     .min(1)
     .default(150_000)
-    .meta(about("Bootstrap total size", "Characters of all workspace files together that reach the prompt.")),
+    .meta(about("Bootstrap total size", "Most characters of all workspace files together in the prompt.")),
   skills: z
     .array(z.string())
     .optional()
-    .meta(about("Skills", "Names of the skills the agent may see; all of them when unset.")),
+    .meta(about("Skills", "Names of the skills that the agent sees; all when unset.")),
   userTimezone: z
     .string()
     .refine(isTimezone, "is no time zone; write it as Europe/Vienna")
     .optional()
-    .meta(about("Time zone", "IANA name (`Europe/Vienna`) for times told to the model; the machine's own when unset.")),
+    .meta(about("Time zone", "IANA name (`Europe/Vienna`) for times in prompts; the machine's time zone when unset.")),
 };
 
 const skillLimit = (most: number) => z.int().min(1).default(most);
@@ -51,45 +51,50 @@ const skillLimit = (most: number) => z.int().min(1).default(most);
 const limitsConfig = z
   .strictObject({
     maxCandidatesPerRoot: skillLimit(SKILL_LIMITS.maxCandidatesPerRoot).meta(
-      about("Folders per directory", "Folders of one skill directory that are looked at, in the order of their names."),
+      about("Folders per directory", "Most folders of one skill directory that are read, in the order of their names."),
     ),
     maxSkillsLoadedPerSource: skillLimit(SKILL_LIMITS.maxSkillsLoadedPerSource).meta(
-      about("Skills per directory", "Skills that one skill directory may give."),
+      about("Skills per directory", "Most skills of one skill directory."),
     ),
     maxSkillsInPrompt: skillLimit(SKILL_LIMITS.maxSkillsInPrompt).meta(
-      about("Skills in the prompt", "Skills that the model is told about."),
+      about("Skills in the prompt", "Most skills in the system prompt."),
     ),
     maxSkillsPromptChars: skillLimit(SKILL_LIMITS.maxSkillsPromptChars).meta(
-      about("Size of the list", "Characters of the list of skills in the system prompt."),
+      about("Size of the list", "Most characters of the list of skills in the system prompt."),
     ),
     maxSkillFileBytes: skillLimit(SKILL_LIMITS.maxSkillFileBytes).meta(
-      about("File size", "Bytes of a `SKILL.md`; a larger one is not used."),
+      about("File size", "Most bytes of a `SKILL.md`; a larger file is not used."),
     ),
   })
   .prefault({})
-  .meta(about("Limits", "What exceeds them is not offered to the model; the log and `openclaw doctor` name it."));
+  .meta(
+    about(
+      "Limits",
+      "Limits of skills. The model does not get skills beyond them; the log and `openclaw doctor` name those.",
+    ),
+  );
 
 /** `skills.*` */
 export const skillsConfig = z.strictObject({
   allowBundled: z
     .array(z.string())
     .optional()
-    .meta(about("Bundled", "Of the skills that come with the gateway, only these; all when unset or empty.")),
+    .meta(about("Bundled", "Bundled skills that are used; all when unset or empty.")),
   load: z
     .strictObject({
       extraDirs: z
         .array(z.string())
         .prefault([])
-        .meta(about("Extra directories", "Further directories with skill folders, lowest precedence.")),
+        .meta(about("Extra directories", "Additional directories with skill folders; they have the lowest priority.")),
     })
     .prefault({})
-    .meta(about("Load", "Where skills come from.")),
+    .meta(about("Load", "Directories of skills.")),
   limits: limitsConfig,
   entries: z
     .record(
       z.string(),
       z.strictObject({
-        enabled: z.boolean().default(true).meta(about("Enabled", "Takes the skill off the list when false.")),
+        enabled: z.boolean().default(true).meta(about("Enabled", "False removes the skill from the list.")),
       }),
     )
     .prefault({})

@@ -18,16 +18,16 @@ const price = (title: string, what: string) =>
     .number()
     .min(0)
     .default(0)
-    .meta(about(title, `US dollars a million ${what} tokens.`));
+    .meta(about(title, `US dollars per million ${what} tokens.`));
 
 const model = z.strictObject({
-  id: z.string().min(1).meta(about("Id", "The provider's name of the model.")),
-  name: z.string().optional().meta(about("Name", "Shown to people; the id when unset.")),
-  reasoning: z.boolean().optional().meta(about("Reasoning", "The model can think before it answers.")),
+  id: z.string().min(1).meta(about("Id", "The provider's name for the model.")),
+  name: z.string().optional().meta(about("Name", "Name shown to people; the id when unset.")),
+  reasoning: z.boolean().optional().meta(about("Reasoning", "Whether the model can think before it answers.")),
   input: z
     .array(z.enum(["text", "image"]))
     .optional()
-    .meta(about("Input", "What the model takes besides text.")),
+    .meta(about("Input", "Input types of the model in addition to text.")),
   cost: z
     .strictObject({
       input: price("Input", "input"),
@@ -36,18 +36,18 @@ const model = z.strictObject({
       cacheWrite: price("Cache write", "newly cached input"),
     })
     .optional()
-    .meta(about("Cost", "Prices, for the cost figures.")),
-  contextWindow: z.int().min(1).optional().meta(about("Context window", "Tokens the model takes in.")),
+    .meta(about("Cost", "Prices, used for the cost figures.")),
+  contextWindow: z.int().min(1).optional().meta(about("Context window", "Tokens of the model's window.")),
   contextTokens: z
     .int()
     .min(1000)
     .optional()
-    .meta(about("Context tokens", "Tokens of the window that are used; all of it when unset.")),
-  maxTokens: z.int().min(1).optional().meta(about("Output limit", "Tokens the model gives out at most.")),
+    .meta(about("Context tokens", "Tokens of the window that the gateway uses; the whole window when unset.")),
+  maxTokens: z.int().min(1).optional().meta(about("Output limit", "Most tokens of one answer of the model.")),
   compat: z
     .record(z.string(), z.unknown())
     .optional()
-    .meta(about("Compatibility", "Switches for servers that differ from the API they imitate.")),
+    .meta(about("Compatibility", "Settings for servers that differ from the API that they imitate.")),
 });
 
 const provider = z.strictObject({
@@ -57,23 +57,19 @@ const provider = z.strictObject({
     .meta(about("Base URL", "Address of the API, for example `http://127.0.0.1:11434/v1`.")),
   apiKey: secretField
     .optional()
-    .meta(about("API key", "Key of the provider; its usual environment variable when unset.")),
-  api: z.enum(APIS).optional().meta(about("API", "The protocol the provider speaks.")),
+    .meta(about("API key", "Key of the provider; the provider's environment variable when unset.")),
+  api: z.enum(APIS).optional().meta(about("API", "Protocol of the provider.")),
   headers: z
     .record(z.string(), secretField)
     .optional()
-    .meta(about("Headers", "Further HTTP headers of every request.")),
-  contextWindow: z.int().min(1).optional().meta(about("Context window", "As of each model that does not say its own.")),
-  contextTokens: z
-    .int()
-    .min(1000)
-    .optional()
-    .meta(about("Context tokens", "As of each model that does not say its own.")),
-  maxTokens: z.int().min(1).optional().meta(about("Output limit", "As of each model that does not say its own.")),
+    .meta(about("Headers", "Additional HTTP headers of every request.")),
+  contextWindow: z.int().min(1).optional().meta(about("Context window", "Default for models that do not set it.")),
+  contextTokens: z.int().min(1000).optional().meta(about("Context tokens", "Default for models that do not set it.")),
+  maxTokens: z.int().min(1).optional().meta(about("Output limit", "Default for models that do not set it.")),
   models: z
     .array(model)
     .optional()
-    .meta(about("Models", "Models that the built-in catalogue does not know, or knows otherwise.")),
+    .meta(about("Models", "Models that the built-in catalogue lacks, or describes differently.")),
 });
 
 /** `models.*` */
@@ -81,9 +77,7 @@ export const modelsConfig = z.strictObject({
   mode: z
     .enum(["merge", "replace"])
     .default("merge")
-    .meta(
-      about("Mode", "`merge` adds the providers below to the built-in catalogue; `replace` puts them in its place."),
-    ),
+    .meta(about("Mode", "`merge` adds these providers to the built-in catalogue; `replace` uses only these.")),
   providers: z
     .record(z.string(), provider)
     .prefault({})
@@ -104,46 +98,72 @@ export type ModelsConfig = z.output<typeof modelsConfig>;
 const PROFILE_MODES = ["api_key", "aws-sdk", "oauth", "token"] as const;
 
 const profile = z.strictObject({
-  provider: z.string().min(1).meta(about("Provider", "Whose key it is.")),
+  provider: z.string().min(1).meta(about("Provider", "The provider that the key belongs to.")),
   mode: z
     .enum(PROFILE_MODES)
     .meta(
       about(
         "Mode",
-        "What kind of key: it has to fit the one in the credentials file. `aws-sdk` has none there: AWS finds its own.",
+        "Kind of key; it must match the key in the credentials file. `aws-sdk` has no key there, because the AWS SDK finds one.",
       ),
     ),
-  email: z.string().optional().meta(about("E-mail", "Shown to people.")),
-  displayName: z.string().optional().meta(about("Name", "Shown to people.")),
+  email: z.string().optional().meta(about("E-mail", "Address shown to people.")),
+  displayName: z.string().optional().meta(about("Name", "Name shown to people.")),
 });
 
 const figure = (fallback: number, title: string, what: string) =>
   z.number().positive().default(fallback).meta(about(title, what));
 
 const cooldowns = z.strictObject({
-  billingBackoffHours: figure(5, "Billing rest", "Hours a key rests at a model that refused it for want of money."),
+  billingBackoffHours: figure(
+    5,
+    "Billing rest",
+    "Hours of cooldown after a model refused a key because the account has no money left.",
+  ),
   billingBackoffHoursByProvider: z
     .record(z.string(), z.number().positive())
     .prefault({})
-    .meta(about("Billing rest by provider", "The same for single providers.", { openrouter: 1 })),
-  billingMaxHours: figure(24, "Longest billing rest", "Each further refusal doubles the rest, up to these hours."),
-  authPermanentBackoffMinutes: figure(10, "Refusal rest", "Minutes a key rests at a model that did not let it in."),
-  authPermanentMaxMinutes: figure(60, "Longest refusal rest", "Each further refusal doubles it, up to these minutes."),
+    .meta(about("Billing rest by provider", "`billingBackoffHours` of single providers.", { openrouter: 1 })),
+  billingMaxHours: figure(
+    24,
+    "Longest billing rest",
+    "Each further refusal doubles the cooldown, up to this many hours.",
+  ),
+  authPermanentBackoffMinutes: figure(
+    10,
+    "Refusal rest",
+    "Minutes of cooldown after a model refused a key as not authorised.",
+  ),
+  authPermanentMaxMinutes: figure(
+    60,
+    "Longest refusal rest",
+    "Each further refusal doubles the cooldown, up to this many minutes.",
+  ),
   failureWindowHours: figure(
     24,
     "Memory",
-    "Hours after a rest during which a further failure makes the next one longer.",
+    "Hours after a cooldown within which a further failure makes the next cooldown longer.",
   ),
   rateLimitedProfileRotations: z
     .int()
     .min(0)
     .default(1)
-    .meta(about("Keys after a rate limit", "How many further keys of a provider one run asks before the next model.")),
+    .meta(
+      about(
+        "Keys after a rate limit",
+        "After a rate limit, one run tries this many further keys of a provider before the next model.",
+      ),
+    ),
   overloadedProfileRotations: z
     .int()
     .min(0)
     .default(1)
-    .meta(about("Keys after an overload", "The same after the provider was overloaded.")),
+    .meta(
+      about(
+        "Keys after an overload",
+        "After an overload, one run tries this many further keys of a provider before the next model.",
+      ),
+    ),
   overloadedBackoffMs: z
     .int()
     .min(0)
@@ -152,7 +172,7 @@ const cooldowns = z.strictObject({
     .meta(
       about(
         "Pause after an overload",
-        "Milliseconds before an overloaded provider is asked again, with the same key or the next; unset: 1 s, doubled each time, and none before another key.",
+        "Milliseconds before the gateway asks an overloaded provider again, with the same key or the next. When unset, 1 s, doubled each time, and no pause before another key.",
       ),
     ),
 });
@@ -163,7 +183,7 @@ export const authConfig = z.strictObject({
     .record(z.string(), profile)
     .prefault({})
     .meta(
-      about("Profiles", "What is known of keys by id, `<provider>:<name>`; their secrets are in `credentials/`.", {
+      about("Profiles", "Facts about keys by profile id, `<provider>:<name>`. The secrets are in `credentials/`.", {
         "anthropic:work": { provider: "anthropic", mode: "api_key" },
       }),
     ),
@@ -171,11 +191,15 @@ export const authConfig = z.strictObject({
     .record(z.string(), z.array(z.string()))
     .prefault({})
     .meta(
-      about("Order", "Profiles by provider in the order in which they are tried; others of the file are left out.", {
-        anthropic: ["anthropic:work"],
-      }),
+      about(
+        "Order",
+        "Profiles of each provider in the order in which they are tried. Stored profiles that the list omits are not used.",
+        {
+          anthropic: ["anthropic:work"],
+        },
+      ),
     ),
-  cooldowns: cooldowns.prefault({}).meta(about("Rests", "How long a key that failed at a model is left alone.")),
+  cooldowns: cooldowns.prefault({}).meta(about("Rests", "Cooldowns of keys that failed at a model.")),
 });
 
 export type AuthConfig = z.output<typeof authConfig>;

@@ -3,9 +3,15 @@ import { about, milliseconds, secretField } from "../utils/config.ts";
 import { isNetwork } from "./transport/peer.ts";
 
 const rateLimit = z.strictObject({
-  maxAttempts: z.int().min(1).default(10).meta(about("Attempts", "Wrong tokens from one address until it is locked.")),
-  windowMs: milliseconds.default(60_000).meta(about("Window", "Milliseconds over which wrong tokens are counted.")),
-  lockoutMs: milliseconds.default(300_000).meta(about("Lockout", "Milliseconds a locked address has to wait.")),
+  maxAttempts: z
+    .int()
+    .min(1)
+    .default(10)
+    .meta(about("Attempts", "Wrong tokens from one address after which the gateway locks it.")),
+  windowMs: milliseconds
+    .default(60_000)
+    .meta(about("Window", "Milliseconds over which wrong tokens of one address are counted.")),
+  lockoutMs: milliseconds.default(300_000).meta(about("Lockout", "Milliseconds for which an address stays locked.")),
 });
 
 const auth = z.strictObject({
@@ -15,17 +21,20 @@ const auth = z.strictObject({
     .meta(
       about(
         "Mode",
-        "What a client may show: with `password` the password as well as the token, with `token` the token alone. When " +
-          "unset, `password` where there is one. `none` and `trusted-proxy` are treated as `token`, with a warning.",
+        "How clients log in: `token` accepts the token, `password` accepts the token or the password. When unset, " +
+          "`password` if a password is set, else `token`. `none` and `trusted-proxy` are treated as `token`, with a " +
+          "warning.",
       ),
     ),
   token: secretField
     .optional()
     .meta(
-      about("Token", "Shared token of clients. Made at the first start in `credentials/gateway-token` when unset."),
+      about("Token", "Shared token of clients. When unset, the first start makes one in `credentials/gateway-token`."),
     ),
-  password: secretField.optional().meta(about("Password", "Shared password of clients, for the mode `password`.")),
-  rateLimit: rateLimit.prefault({}).meta(about("Rate limit", "How guessing is slowed down, on loopback too.")),
+  password: secretField.optional().meta(about("Password", "Shared password of clients, for `mode: password`.")),
+  rateLimit: rateLimit
+    .prefault({})
+    .meta(about("Rate limit", "Limits wrong tokens and passwords, from this machine too.")),
 });
 
 const controlUi = z.strictObject({
@@ -33,7 +42,7 @@ const controlUi = z.strictObject({
   allowedOrigins: z
     .array(z.string())
     .prefault([])
-    .meta(about("Allowed origins", "Further exact origins (`https://host:port`) whose pages may open a WebSocket.")),
+    .meta(about("Allowed origins", "Additional exact origins (`https://host:port`) whose pages may open a WebSocket.")),
 });
 
 const http = z.strictObject({
@@ -47,7 +56,7 @@ const http = z.strictObject({
         .meta(about("Chat completions", "The OpenAI-compatible endpoint.")),
     })
     .prefault({})
-    .meta(about("Endpoints", "HTTP endpoints besides the page and health.")),
+    .meta(about("Endpoints", "HTTP endpoints in addition to the page and health.")),
 });
 
 const reload = z.strictObject({
@@ -57,11 +66,13 @@ const reload = z.strictObject({
     .meta(
       about(
         "Mode",
-        "What a changed config file does. `hybrid` and `hot` apply what can be applied while running and name the rest; " +
-          "`restart` only names what changed; `off` does not watch the file.",
+        "How the gateway handles a changed config file. `hybrid` and `hot` apply the changes that need no restart and " +
+          "log the others. `restart` only logs the changes. `off` does not watch the file.",
       ),
     ),
-  debounceMs: milliseconds.default(300).meta(about("Debounce", "Milliseconds of quiet before the file is read again.")),
+  debounceMs: milliseconds
+    .default(300)
+    .meta(about("Debounce", "Milliseconds without a further change before the gateway reads the file again.")),
 });
 
 /** `gateway.*` */
@@ -70,45 +81,46 @@ export const gatewayConfig = z
     mode: z
       .enum(["local", "remote"])
       .default("local")
-      .meta(about("Mode", "Where the gateway runs; always here, as `local` says.")),
+      .meta(about("Mode", "Where the gateway runs. Only `local`, this machine, has an effect.")),
     port: z
       .int()
       .min(0)
       .max(65_535)
       .default(18_789)
-      .meta(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free one.")),
+      .meta(about("Port", "TCP port of HTTP and WebSocket; 0 takes a free port.")),
     bind: z
       .enum(["loopback", "lan", "auto", "custom", "tailnet"])
       .default("loopback")
       .meta(
         about(
           "Bind",
-          "Where to listen: `loopback` 127.0.0.1, `lan` every interface, `tailnet` the Tailscale address, `custom` " +
-            "`customBindHost`, `auto` loopback. Anything but loopback needs a token or password.",
+          "Address to listen on. `loopback` and `auto`: 127.0.0.1; `lan`: every interface; `tailnet`: the Tailscale " +
+            "address; `custom`: `customBindHost`. Anything but loopback needs a token or password.",
         ),
       ),
     customBindHost: z.string().optional().meta(about("Bind host", 'IP address for `bind: "custom"`.')),
-    auth: auth.prefault({}).meta(about("Auth", "Who may connect.")),
+    auth: auth.prefault({}).meta(about("Auth", "Login of clients.")),
     trustedProxies: z
       .array(z.string().refine(isNetwork, { message: "is no IP address or network such as 10.0.0.0/8" }))
       .prefault([])
       .meta(
         about(
           "Trusted proxies",
-          "IP addresses and networks (CIDR) of proxies in front of the gateway. The last address in their `X-Forwarded-For` " +
-            "that is not one of them is the client's: wrong tokens and silent sockets are counted for it.",
+          "IP addresses and networks (CIDR) of proxies in front of the gateway. The gateway takes the last address in " +
+            "their `X-Forwarded-For` that is not a proxy as the client's, and counts wrong tokens and silent sockets for " +
+            "it.",
         ),
       ),
     controlUi: controlUi.prefault({}).meta(about("Control UI", "The chat page in the browser.")),
     http: http.prefault({}).meta(about("HTTP", "HTTP endpoints.")),
     handshakeTimeoutMs: milliseconds
       .default(10_000)
-      .meta(about("Handshake timeout", "Milliseconds a WebSocket may take to say who it is.")),
-    reload: reload.prefault({}).meta(about("Reload", "What happens when the config file changes.")),
+      .meta(about("Handshake timeout", "Milliseconds within which a new WebSocket must send `connect`.")),
+    reload: reload.prefault({}).meta(about("Reload", "How the gateway handles a changed config file.")),
     adopt: z
       .boolean()
       .default(false)
-      .meta(about("Adopt", "Starts channels although another program wrote this state directory last.")),
+      .meta(about("Adopt", "Starts channels on a state directory that another program wrote last.")),
   })
   .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
     path: ["customBindHost"],

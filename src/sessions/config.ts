@@ -5,40 +5,40 @@ const resetRule = z.strictObject({
   mode: z
     .enum(["daily", "idle"])
     .optional()
-    .meta(about("Mode", "`daily` begins anew at an hour, `idle` after a pause.")),
+    .meta(about("Mode", "`daily` begins a new conversation at an hour, `idle` after a pause.")),
   atHour: z.int().min(0).max(23).optional().meta(about("Hour", "Local hour of the daily reset; 4 when unset.")),
   idleMinutes: z
     .int()
     .min(1)
     .optional()
-    .meta(about("Idle minutes", "Minutes without a message after which it begins anew.")),
+    .meta(about("Idle minutes", "Minutes without a message after which a new conversation begins.")),
 });
 
 const action = z.enum(["allow", "deny"]);
 
 /** `session.sendPolicy` */
 const sendPolicyConfig = z.strictObject({
-  default: action.default("allow").meta(about("Default", "For sessions that no rule fits.")),
+  default: action.default("allow").meta(about("Default", "Action for sessions that no rule matches.")),
   rules: z
     .array(
       z.strictObject({
-        action: action.meta(about("Action", "`deny` keeps the sessions that fit from being answered.")),
+        action: action.meta(about("Action", "`deny` leaves matching sessions unanswered.")),
         match: z
           .strictObject({
-            channel: z.string().optional().meta(about("Channel", "Sessions of this channel.")),
+            channel: z.string().optional().meta(about("Channel", "Matches sessions of this channel.")),
             chatType: z
               .enum(["direct", "dm", "group", "channel"])
               .optional()
-              .meta(about("Kind of chat", "`dm` is another name of `direct`, `channel` of `group`.")),
-            keyPrefix: z.string().optional().meta(about("Key", "Sessions whose key begins with this.")),
-            rawKeyPrefix: z.string().optional().meta(about("Key (raw)", "Another name of `keyPrefix`.")),
+              .meta(about("Kind of chat", "Kind of chat. `dm` is another name for `direct`, `channel` for `group`.")),
+            keyPrefix: z.string().optional().meta(about("Key", "Matches sessions whose key begins with this text.")),
+            rawKeyPrefix: z.string().optional().meta(about("Key (raw)", "Another name for `keyPrefix`.")),
           })
           .prefault({})
-          .meta(about("Match", "What a session must be for the rule to fit; all that is set must fit.")),
+          .meta(about("Match", "Conditions of the rule; all of them must hold.")),
       }),
     )
     .prefault([])
-    .meta(about("Rules", "A rule that denies goes before one that allows.")),
+    .meta(about("Rules", "Rules for sessions. A rule that denies has priority over one that allows.")),
 });
 
 /** `session.*` */
@@ -49,8 +49,9 @@ export const sessionConfig = z.strictObject({
     .meta(
       about(
         "Scope",
-        "`per-sender` leaves direct chats to `dmScope`. `global` gives each agent one session for all direct chats, whatever `dmScope` and " +
-          "`bindings` say: everybody who may write to it reads what the others wrote. Groups keep sessions of their own.",
+        "`per-sender`: `dmScope` decides about direct chats. `global`: each agent has one session for all direct " +
+          "chats, whatever `dmScope` and `bindings` say, and everybody who may write to it reads what the others wrote. " +
+          "Groups keep their own sessions.",
       ),
     ),
   dmScope: z
@@ -59,14 +60,15 @@ export const sessionConfig = z.strictObject({
     .meta(
       about(
         "Direct chats",
-        "Which direct chats share a session: one per person and channel, also per account, one per person over all channels, " +
-          "or one for everybody (`main`: strangers would read each other).",
+        "Which direct chats share a session: one per person and channel (`per-channel-peer`), also per account " +
+          "(`per-account-channel-peer`), one per person over all channels (`per-peer`), or one for everybody (`main`: " +
+          "strangers could read each other's messages).",
       ),
     ),
   identityLinks: z
     .record(z.string(), z.array(z.string()))
     .prefault({})
-    .meta(about("Identity links", "One person under several ids: a name with a list of `channel:senderId`.")),
+    .meta(about("Identity links", "Ids of one person on several channels: a name with a list of `channel:senderId`.")),
   resetTriggers: z
     .array(z.string())
     .default(["/new", "/reset"])
@@ -75,30 +77,30 @@ export const sessionConfig = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .meta(about("Idle minutes", "Begins a new session after so many minutes without a message. Off when unset.")),
-  reset: resetRule.optional().meta(about("Reset", "When sessions begin anew by themselves. Never when unset.")),
+    .meta(about("Idle minutes", "Minutes without a message after which a new session begins. Off when unset.")),
+  reset: resetRule.optional().meta(about("Reset", "When sessions begin anew without a command. Never when unset.")),
   resetByType: z
     .strictObject({
       direct: resetRule.optional().meta(about("Direct", "Rule for direct chats.")),
-      dm: resetRule.optional().meta(about("Direct (old name)", "Same as `direct`.")),
+      dm: resetRule.optional().meta(about("Direct (old name)", "Older name of `direct`.")),
       group: resetRule.optional().meta(about("Group", "Rule for groups.")),
       thread: resetRule.optional().meta(about("Thread", "Rule for threads and topics.")),
     })
     .prefault({})
-    .meta(about("Reset by type", "Rules by kind of chat, before `reset`.")),
+    .meta(about("Reset by type", "Rules by kind of chat; they have priority over `reset`.")),
   resetByChannel: z
     .record(z.string(), resetRule)
     .prefault({})
-    .meta(about("Reset by channel", "Rules by channel, before the ones by type.")),
+    .meta(about("Reset by channel", "Rules by channel; they have priority over `resetByType`.")),
   dmHistoryLimit: z
     .int()
     .min(0)
     .optional()
-    .meta(about("Direct history limit", "As `channels.<channel>.dmHistoryLimit`, for channels that do not set it.")),
+    .meta(about("Direct history limit", "As in `channels.<channel>.dmHistoryLimit`, for channels that do not set it.")),
   sendPolicy: sendPolicyConfig
     .optional()
     .meta(
-      about("Send policy", "Which sessions are answered; all when unset. A session's own `sendPolicy` goes before it."),
+      about("Send policy", "Which sessions are answered; all when unset. A session's own `sendPolicy` has priority."),
     ),
 });
 

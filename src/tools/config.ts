@@ -9,34 +9,42 @@ const exec = z.strictObject({
   security: z
     .enum(SECURITY)
     .default("allowlist")
-    .meta(about("Security", "`deny` runs no command, `allowlist` what is allowed or was approved, `full` everything.")),
+    .meta(
+      about(
+        "Security",
+        "`deny` runs no command, `allowlist` runs allowed and approved commands, `full` runs every command.",
+      ),
+    ),
   ask: z
     .enum(ASK)
     .default("on-miss")
     .meta(
       about(
         "Ask",
-        "When a person is asked: never, when the command is not allowed yet, or always. Nobody there means no.",
+        "When a command needs an approval: never, when it is not allowed yet, or always. No answer is a denial.",
       ),
     ),
-  timeoutSec: z.int().min(1).max(2_000_000).default(600).meta(about("Timeout", "Seconds a command may take.")),
+  timeoutSec: z.int().min(1).max(2_000_000).default(600).meta(about("Timeout", "Most seconds of one command.")),
   safeBins: z
     .array(z.string())
     .prefault([])
     .meta(
       about(
         "Safe programs",
-        "Further programs that run without asking when they only read standard input: no interpreters, and no options that may name a file.",
+        "Additional programs that run without an approval when they only read standard input. Interpreters, and options that may name a file, still need one.",
       ),
     ),
-  pathPrepend: z.array(z.string()).prefault([]).meta(about("Path", "Directories put before `PATH` for commands.")),
+  pathPrepend: z
+    .array(z.string())
+    .prefault([])
+    .meta(about("Path", "Directories that commands have before the others in `PATH`.")),
   passEnv: z
     .array(z.string())
     .prefault([])
     .meta(
       about(
         "Environment",
-        "Names of further environment variables that commands get, such as `SSH_AUTH_SOCK`; never one that the config references, or whose value is one of its secrets.",
+        "Names of additional environment variables for commands, such as `SSH_AUTH_SOCK`. A variable that the config references, or whose value is one of its secrets, is never passed.",
       ),
     ),
 });
@@ -45,7 +53,7 @@ const fs = z.strictObject({
   workspaceOnly: z
     .boolean()
     .default(true)
-    .meta(about("Workspace only", "File tools refuse paths outside the agent's workspace.")),
+    .meta(about("Workspace only", "Restricts file tools to the agent's workspace.")),
 });
 
 const names = z.array(z.string());
@@ -58,16 +66,16 @@ const message = z.strictObject({
       allow: z
         .array(z.enum(ACTIONS))
         .prefault([...ACTIONS])
-        .meta(about("Allow", "What the tool may do, where the platform can.")),
+        .meta(about("Allow", "Actions that the tool may take, where the platform supports them.")),
     })
     .prefault({})
-    .meta(about("Actions", "What the tool may do.")),
+    .meta(about("Actions", "Actions of the tool.")),
   allowTargets: idList
     .prefault([])
     .meta(
       about(
         "Targets",
-        "Chats that any conversation may write to beside its own: `channel:id`, `channel:*`, an id, or `*`. Owners may write to all.",
+        "Chats that any conversation may write to in addition to its own: `channel:id`, `channel:*`, an id, or `*`. Owners may write to all.",
       ),
     ),
   mediaHosts: z
@@ -76,41 +84,41 @@ const message = z.strictObject({
     .meta(
       about(
         "Media hosts",
-        "Hosts, with their subdomains, from which any conversation may send files by their web address; `*` is every public host. Owners may from all.",
+        "Hosts (with subdomains) from which any conversation may send files by web address; `*` means every public host. Owners may use all hosts.",
       ),
     ),
   allowCrossContextSend: z
     .boolean()
     .default(false)
-    .meta(about("Cross context", "Any conversation may write to any chat; stands for both keys of `crossContext`.")),
+    .meta(about("Cross context", "Lets any conversation write to any chat; sets both keys of `crossContext`.")),
   crossContext: z
     .strictObject({
       allowWithinProvider: z
         .boolean()
         .default(false)
-        .meta(about("Within a channel", "Any conversation may write to other chats of its own channel.")),
+        .meta(about("Within a channel", "Lets any conversation write to other chats of its own channel.")),
       allowAcrossProviders: z
         .boolean()
         .default(false)
-        .meta(about("Across channels", "Any conversation may write to chats of other channels.")),
+        .meta(about("Across channels", "Lets any conversation write to chats of other channels.")),
     })
     .prefault({})
-    .meta(about("Cross context", "Chats other than the one that is answered.")),
+    .meta(about("Cross context", "Access to chats other than the one that is answered.")),
 });
 
 /** `tools.*` */
 export const toolsConfig = z.strictObject({
-  profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools to begin with.")),
+  profile: z.enum(PROFILES).default("full").meta(about("Profile", "Set of tools that an agent begins with.")),
   allow: names
     .prefault([])
     .meta(
       about(
         "Allow",
-        "Only these tools (names, `*` wildcards, `group:fs` and the like); all of the profile when empty.",
+        "Allows only these tools: names, `*` wildcards, groups such as `group:fs`. All tools of the profile when empty.",
       ),
     ),
-  alsoAllow: names.prefault([]).meta(about("Also allow", "Tools beside those of the profile.")),
-  deny: names.prefault([]).meta(about("Deny", "Tools that are never there; wins over everything else.")),
+  alsoAllow: names.prefault([]).meta(about("Also allow", "Tools in addition to those of the profile.")),
+  deny: names.prefault([]).meta(about("Deny", "Tools that are never available; has priority over everything else.")),
   exec: exec.prefault({}).meta(about("Exec", "Commands on the host.")),
   fs: fs.prefault({}).meta(about("Files", "File tools.")),
   message: message.prefault({}).meta(about("Message", "The `message` tool, which acts in chats.")),
@@ -121,7 +129,7 @@ export const agentToolsConfig = z.strictObject({
   profile: z.enum(PROFILES).optional().meta(about("Profile", "As in `tools.profile`.")),
   allow: names.optional().meta(about("Allow", "As in `tools.allow`.")),
   alsoAllow: names.optional().meta(about("Also allow", "As in `tools.alsoAllow`.")),
-  deny: names.optional().meta(about("Deny", "Added to `tools.deny`.")),
+  deny: names.optional().meta(about("Deny", "Tools that are never available, in addition to those of `tools.deny`.")),
   exec: z
     .strictObject({
       security: z.enum(SECURITY).optional().meta(about("Security", "As in `tools.exec.security`.")),

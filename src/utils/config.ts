@@ -32,12 +32,12 @@ const perSecond = z.number().min(0.01).max(1000).optional();
 /** How quickly chats are written to. */
 export const pacingConfig = z.strictObject({
   perChatPerSecond: perSecond.meta(
-    about("Per chat", "Messages a second into one chat; as many as the platform takes when unset."),
+    about("Per chat", "Most messages per second to one chat; as many as the platform accepts when unset."),
   ),
   perAccountPerSecond: perSecond.meta(
     about(
       "Per account",
-      "Messages a second of one account into all its chats; as many as the platform takes when unset.",
+      "Most messages per second of one account to all its chats; as many as the platform accepts when unset.",
     ),
   ),
 });

@@ -8,20 +8,23 @@ const LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as
 
 /** `logging.*` */
 export const loggingConfig = z.strictObject({
-  level: z.enum(LEVELS).default("info").meta(about("Level", "What goes into the log file.")),
-  file: z.string().optional().meta(about("File", "Log file; one a day in `logs/` of the state directory when unset.")),
-  consoleLevel: z.enum(LEVELS).default("info").meta(about("Console level", "What is printed.")),
+  level: z.enum(LEVELS).default("info").meta(about("Level", "Least level of lines in the log file.")),
+  file: z
+    .string()
+    .optional()
+    .meta(about("File", "Log file. When unset, one file a day in `logs/` of the state directory.")),
+  consoleLevel: z.enum(LEVELS).default("info").meta(about("Console level", "Least level of lines on the console.")),
   consoleStyle: z
     .enum(["pretty", "compact", "json"])
     .default("pretty")
-    .meta(about("Console style", "How it is printed; JSON lines when the output is no terminal.")),
+    .meta(about("Console style", "Form of console lines; JSON lines when the output is not a terminal.")),
   redactPatterns: z
     .array(z.string().min(1).refine(makes(redactPattern), "is no regular expression"))
     .prefault([])
     .meta(
       about(
         "Masked patterns",
-        "Regular expressions, bare or as `/pattern/flags`: what they match in a log is printed as `[secret]`, besides the secrets of the config.",
+        "Regular expressions, bare or as `/pattern/flags`. Logs show `[secret]` for their matches, as for the secrets of the config.",
       ),
     ),
 });
@@ -36,7 +39,7 @@ export const envConfig = z.strictObject({
     .record(z.string(), secretText)
     .transform((vars) => Object.fromEntries(Object.entries(vars).map(([name, value]) => [name, secretOf(name, value)])))
     .prefault({})
-    .meta(about("Variables", "Environment variables of the gateway, where the environment has none of that name.")),
+    .meta(about("Variables", "Environment variables for the gateway; a variable that is already set wins.")),
 });
 
 export type LoggingConfig = z.output<typeof loggingConfig>;

@@ -20,30 +20,34 @@ export const configSchema = z.strictObject({
     .string()
     .optional()
     .meta(about("Schema", "Address of the JSON Schema, for editors.", "./docs/openclaw.schema.json")),
-  gateway: gatewayConfig.prefault({}).meta(about("Gateway", "The server: address, clients, page.")),
-  agents: agentsConfig.prefault({}).meta(about("Agents", "Who answers, with which model.")),
+  gateway: gatewayConfig.prefault({}).meta(about("Gateway", "Address, clients and page of the server.")),
+  agents: agentsConfig
+    .prefault({})
+    .meta(about("Agents", "The agents: which agent answers, with which model and settings.")),
   models: modelsConfig.prefault({}).meta(about("Models", "Model providers.")),
-  auth: authConfig.prefault({}).meta(about("Keys", "Which key of a provider is asked, and when one is left alone.")),
-  tools: toolsConfig.prefault({}).meta(about("Tools", "What agents may do.")),
-  session: sessionConfig.prefault({}).meta(about("Sessions", "Which messages belong together, and for how long.")),
-  messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are gathered and answered.")),
+  auth: authConfig.prefault({}).meta(about("Keys", "Keys of providers: their order and cooldowns.")),
+  tools: toolsConfig.prefault({}).meta(about("Tools", "The tools of agents, and who may use them.")),
+  session: sessionConfig
+    .prefault({})
+    .meta(about("Sessions", "Which messages share a conversation, and when a conversation begins anew.")),
+  messages: messagesConfig.prefault({}).meta(about("Messages", "How messages are collected and answered.")),
   commands: commandsConfig.prefault({}).meta(about("Commands", "Commands in chats.")),
   channels: channelsConfig.prefault({}).meta(
     about("Channels", "Chat platforms by name.", {
       telegram: { botToken: "${TELEGRAM_BOT_TOKEN}", allowFrom: ["123456789"] },
     }),
   ),
-  audio: audioConfig.prefault({}).meta(about("Audio", "What becomes of recordings.")),
+  audio: audioConfig.prefault({}).meta(about("Audio", "Transcription of recordings.")),
   bindings: bindingsConfig
     .prefault([])
-    .meta(about("Bindings", "Which agent answers where; the default agent everywhere else.")),
-  skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can look up.")),
-  plugins: pluginsConfig.prefault({}).meta(about("Plugins", "What plugins do.")),
-  journal: journalConfig.prefault({}).meta(about("Journal", "How messages on their way are kept.")),
+    .meta(about("Bindings", "Which agent answers in which chat. The default agent answers everywhere else.")),
+  skills: skillsConfig.prefault({}).meta(about("Skills", "Instructions that agents can read when they need them.")),
+  plugins: pluginsConfig.prefault({}).meta(about("Plugins", "Settings of plugins.")),
+  journal: journalConfig.prefault({}).meta(about("Journal", "How the journal is written.")),
   retention: retentionConfig
     .prefault({})
-    .meta(about("Retention", "How long what is done is kept, and how much of it.")),
-  logging: loggingConfig.prefault({}).meta(about("Logging", "What is logged, and where.")),
+    .meta(about("Retention", "How long finished data is kept, and how much of it.")),
+  logging: loggingConfig.prefault({}).meta(about("Logging", "Log files and console output.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });
 

@@ -7,18 +7,22 @@ const memoryFlush = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .meta(
-      about("Enabled", "Whether the agent gets a silent turn to write down what matters before a compaction is due."),
-    ),
+    .meta(about("Enabled", "Gives the agent a silent turn to save notes before a compaction is due.")),
   softThresholdTokens: tokens
     .default(4000)
-    .meta(about("Soft threshold", "Tokens before the compaction is due at which that turn comes.")),
+    .meta(about("Soft threshold", "The memory flush runs this many tokens before a compaction is due.")),
   prompt: z
     .string()
     .min(1)
     .optional()
-    .meta(about("Prompt", "What the agent is told then; `YYYY-MM-DD` becomes the date. It answers `NO_REPLY`.")),
-  systemPrompt: z.string().min(1).optional().meta(about("System prompt", "Stands in the system prompt of that turn.")),
+    .meta(
+      about("Prompt", "User text of the memory flush; `YYYY-MM-DD` becomes the date. The agent answers `NO_REPLY`."),
+    ),
+  systemPrompt: z
+    .string()
+    .min(1)
+    .optional()
+    .meta(about("System prompt", "Text in the system prompt of the memory flush.")),
 });
 
 /** `agents.defaults.compaction` */
@@ -29,7 +33,7 @@ export const compactionConfig = z.strictObject({
     .meta(
       about(
         "Mode",
-        "How the older part is summarised: `safeguard` in pieces that grow smaller with the size of the messages, then merged; `default` in one call where the writer's window takes it.",
+        "How the older part is summarised. `safeguard`: in pieces, smaller for larger messages, then merged. `default`: in one call if it fits the window of the model that writes the summary.",
       ),
     ),
   reserveTokens: tokens
@@ -37,50 +41,47 @@ export const compactionConfig = z.strictObject({
     .meta(about("Reserve", "Tokens of the model's window that stay free for the next turn and its answer.")),
   reserveTokensFloor: tokens
     .default(20_000)
-    .meta(
-      about("Reserve floor", "`reserveTokens` counts at least this much; never more than a quarter of the window."),
-    ),
+    .meta(about("Reserve floor", "Least value of `reserveTokens`; never more than a quarter of the window.")),
   keepRecentTokens: tokens
     .default(20_000)
-    .meta(about("Kept turns", "Tokens of the newest turns that a compaction leaves as they are.")),
+    .meta(about("Kept turns", "Tokens of the newest turns that a compaction keeps unchanged.")),
   model: z
     .string()
     .regex(/^[^/\s]+\/\S+$/, "write it as provider/model")
     .optional()
-    .meta(about("Model", "The model that writes the summary, as `provider/model`; the conversation's own when unset.")),
+    .meta(about("Model", "Model that writes the summary, as `provider/model`; the conversation's model when unset.")),
   timeoutSeconds: z
     .int()
     .min(1)
     .max(3600)
     .default(180)
-    .meta(about("Time limit", "Seconds until a short list of what was said takes the place of a summary.")),
-  customInstructions: z.string().optional().meta(about("Instructions", "What else every summary is to heed.")),
+    .meta(
+      about("Time limit", "Seconds after which a plain list of the messages replaces a summary that is not finished."),
+    ),
+  customInstructions: z.string().optional().meta(about("Instructions", "Additional instructions for every summary.")),
   identifierPolicy: z
     .enum(["strict", "off", "custom"])
     .default("strict")
     .meta(
       about(
         "Identifiers",
-        "Names, ids, paths and numbers: kept letter by letter, left to the model, or as `identifierInstructions` says.",
+        "How a summary treats names, ids, paths and numbers: `strict` keeps them exactly, `off` leaves them to the model, `custom` follows `identifierInstructions`.",
       ),
     ),
   identifierInstructions: z
     .string()
     .optional()
-    .meta(about("Identifier instructions", "What a summary keeps of names and ids when the policy is `custom`.")),
+    .meta(about("Identifier instructions", "Instructions for names and ids with `identifierPolicy: custom`.")),
   memoryFlush: memoryFlush
     .prefault({})
-    .meta(about("Memory flush", "A silent turn of the agent's own before the older part of a conversation goes.")),
+    .meta(about("Memory flush", "A silent turn in which the agent saves notes before a compaction.")),
   postCompactionSections: z
     .array(z.string().min(1))
     .prefault(["Session Startup", "Red Lines"])
     .meta(
-      about("Sections shown again", "Headings in `AGENTS.md` whose text the next turn is shown after a compaction."),
+      about("Sections shown again", "Headings in `AGENTS.md` whose text the next turn after a compaction shows again."),
     ),
-  notifyUser: z
-    .boolean()
-    .default(false)
-    .meta(about("Notice", "Whether the chat is told in a line when its older part became a summary.")),
+  notifyUser: z.boolean().default(false).meta(about("Notice", "Sends one line to the chat after a compaction.")),
 });
 
 const toolResultMaxChars = z
@@ -91,12 +92,12 @@ const toolResultMaxChars = z
   .meta(
     about(
       "Tool results",
-      "Characters of one tool's result that are kept, from its head and its tail; 50 KB of it when unset.",
+      "Characters kept of one tool result, from its beginning and its end; 50 KB when unset.",
       16_000,
     ),
   );
 const postCompactionMaxChars = z.int().min(0);
-const sectionsShown = about("Sections after a compaction", "Characters of `postCompactionSections` that are shown.");
+const sectionsShown = about("Sections after a compaction", "Characters of the text of `postCompactionSections`.");
 
 /** `agents.defaults.contextLimits` */
 export const contextLimitsConfig = z.strictObject({

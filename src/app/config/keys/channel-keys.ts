@@ -1,12 +1,6 @@
 import type { z } from "zod";
-import {
-  directConfig,
-  dmConfig,
-  groupConfig,
-  guildConfig,
-  streamingConfig,
-  topicConfig,
-} from "../../../channels/config.ts";
+import { directConfig, dmConfig, groupConfig, guildConfig, topicConfig } from "../../../channels/chat-config.ts";
+import { streamingConfig } from "../../../channels/config.ts";
 import { isRecord, type KeyPath } from "../problem.ts";
 import { own } from "../../../utils/own.ts";
 

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { about, idList } from "../utils/config.ts";
+
+/** Characters that the operator may add to the system prompt of one chat: as many as a workspace file has there. */
+const MOST_CHAT_PROMPT = 20_000;
+
+const systemPrompt = z
+  .string()
+  .max(MOST_CHAT_PROMPT)
+  .optional()
+  .meta(
+    about(
+      "System prompt",
+      "Text that is added to the system prompt in this chat only, up to 20,000 characters. When unset, the text of " +
+        "the entry `*`; when empty, none.",
+    ),
+  );
+
+/** One topic of a chat. */
+export const topicConfig = z.looseObject({ systemPrompt });
+
+const topics = z
+  .record(z.string(), topicConfig)
+  .optional()
+  .meta(about("Topics", "Topics by the platform's id; `*` for all others. Their text follows the text of the chat."));
+
+/** One direct chat. */
+export const directConfig = z.looseObject({ systemPrompt, topics });
+
+/** One group of an account. */
+export const groupConfig = z.looseObject({
+  systemPrompt,
+  topics,
+  enabled: z.boolean().default(true).meta(about("Enabled", "False ignores the group.")),
+  allow: z.boolean().optional().meta(about("Allow", "Older name of `enabled`; false in either ignores the group.")),
+  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is mentioned.")),
+  allowFrom: idList
+    .optional()
+    .meta(
+      about(
+        "Allow from",
+        "Senders who are allowed in this group. When neither these nor roles are set, `groupAllowFrom` applies.",
+      ),
+    ),
+  users: idList.optional().meta(about("Users", "Another name for `allowFrom`.")),
+  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are allowed too.")),
+});
+
+/** One Discord server of an account. */
+export const guildConfig = z.looseObject({
+  requireMention: z.boolean().optional().meta(about("Require mention", "Answers only when the bot is mentioned.")),
+  users: idList
+    .optional()
+    .meta(about("Users", "Senders who are allowed. When neither users nor roles are set, `groupAllowFrom` applies.")),
+  roles: idList.optional().meta(about("Roles", "Senders with one of these roles are allowed.")),
+  channels: z
+    .record(z.string(), groupConfig)
+    .optional()
+    .meta(about("Channels", "Channels of the server that the bot reads; all of them when unset or with `*`.")),
+});
+
+export const botLoopConfig = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "Counts messages of other bots.")),
+  maxEventsPerWindow: z
+    .int()
+    .min(1)
+    .default(20)
+    .meta(about("Most", "Most messages of one bot in one chat within the window.")),
+  windowSeconds: z.int().min(1).default(60).meta(about("Window", "Seconds of the window.")),
+  cooldownSeconds: z.int().min(1).default(60).meta(about("Rest", "Seconds for which the other bot is then ignored.")),
+});
+
+/** Another way to write the rules of direct chats. */
+export const dmConfig = z.looseObject({
+  enabled: z.boolean().default(true).meta(about("Enabled", "False means `dmPolicy: disabled`.")),
+  policy: z
+    .enum(["pairing", "allowlist", "open", "disabled"])
+    .optional()
+    .meta(about("Policy", "Has priority over `dmPolicy`.")),
+  allowFrom: idList
+    .prefault([])
+    .meta(about("Allow from", "Senders who are allowed in addition to the account's `allowFrom`.")),
+});

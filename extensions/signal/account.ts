@@ -1,7 +1,7 @@
-import type { ChannelHost } from "openclaw/plugin-sdk";
+import type { BoundedMap, ChannelHost } from "openclaw/plugin-sdk";
 import type { SignalConfig } from "./config.ts";
 import type { Notices } from "./inbound/notices.ts";
-import type { Person, Recent } from "./people.ts";
+import type { Person } from "./people.ts";
 import type { Daemon } from "./rpc.ts";
 
 /** What the parts of one connection share. */
@@ -12,9 +12,9 @@ export interface Account {
   /** Aborted when the link closes. */
   readonly signal: AbortSignal;
   /** Names of people by id and by number. */
-  readonly names: Recent<string>;
+  readonly names: BoundedMap<string, string>;
   /** Texts of messages by their id, to be quoted. */
-  readonly texts: Recent<string>;
+  readonly texts: BoundedMap<string, string>;
   /** What the operator has to see to. */
   readonly notices: Notices;
   /** Resolves when signal-cli can be asked; starts it where it is ours. Throws `Trouble` or `OpenClawError`. */

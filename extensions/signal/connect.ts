@@ -1,3 +1,4 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelHost, ChannelLink } from "openclaw/plugin-sdk";
 import { isOwn } from "./config.ts";
 import type { SignalConfig } from "./config.ts";
@@ -6,7 +7,6 @@ import { Trouble, troubleReport } from "./failures.ts";
 import { Notices } from "./inbound/notices.ts";
 import { ownDaemon } from "./own.ts";
 import type { OwnDaemon } from "./own.ts";
-import { Recent } from "./people.ts";
 import { identify, receive } from "./inbound/receive.ts";
 import type { Account } from "./account.ts";
 import { openDaemon, UNREACHED_FIX, USUAL_URL } from "./rpc.ts";
@@ -58,8 +58,8 @@ function openAccount(
     host,
     daemon,
     signal,
-    names: new Recent(2000),
-    texts: new Recent(500),
+    names: new BoundedMap(2000),
+    texts: new BoundedMap(500),
     notices: new Notices(host),
     ready: async () => own?.ready(() => daemon.check(signal)),
     self: undefined,

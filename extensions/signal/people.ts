@@ -42,24 +42,3 @@ export function readRef(text: string): MessageRef | undefined {
   if (timestamp === undefined) return undefined;
   return { timestamp: Number(timestamp), ...(author !== undefined && { author }) };
 }
-
-/** Things that were seen lately; the oldest give way. */
-export class Recent<T> {
-  readonly #seen = new Map<string, T>();
-  readonly #most: number;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get(key: string): T | undefined {
-    return this.#seen.get(key);
-  }
-
-  set(key: string, value: T): void {
-    this.#seen.delete(key);
-    this.#seen.set(key, value);
-    const oldest = this.#seen.size > this.#most ? this.#seen.keys().next() : undefined;
-    if (oldest?.done === false) this.#seen.delete(oldest.value);
-  }
-}

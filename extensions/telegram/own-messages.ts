@@ -1,4 +1,4 @@
-import { background } from "openclaw/plugin-sdk";
+import { background, BoundedMap } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { readOwnNote } from "openclaw/plugin-sdk";
@@ -15,7 +15,7 @@ const IN_TOPIC = "#";
 export class OwnMessages {
   readonly #host: ChannelHost;
   /** By chat and message; the topic is empty outside of topics. */
-  #topics = new Map<string, string>();
+  #topics = new BoundedMap<string, string>(MOST);
   #unsaved = 0;
 
   constructor(host: ChannelHost) {
@@ -25,15 +25,13 @@ export class OwnMessages {
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
     const noted = await readOwnNote(this.#host, NOTE, z.array(z.string()));
-    if (noted) this.#topics = new Map(noted.map(partsOf));
+    if (noted) this.#topics = new BoundedMap(MOST, noted.map(partsOf));
   }
 
   add(chatId: string, messageId: string, topic?: number): void {
     // In a private chat everything that is not the person's is the bot's.
     if (!chatId.startsWith("-") && !chatId.startsWith("@")) return;
     this.#topics.set(`${chatId}:${messageId}`, String(topic ?? ""));
-    const [oldest] = this.#topics.keys();
-    if (this.#topics.size > MOST && oldest !== undefined) this.#topics.delete(oldest);
     this.#unsaved++;
     if (this.#unsaved >= SAVE_EVERY) background("note of own messages", this.save());
   }

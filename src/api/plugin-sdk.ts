@@ -37,6 +37,7 @@ export type {
   TextFormat,
   TextStyle,
 } from "../types/chat/reply.ts";
+export { mediaKindOf } from "../types/chat/media-kind.ts";
 export { webEventKey } from "../types/chat/web-clients.ts";
 export type { WebMessage, WebNote, WebClientPort } from "../types/chat/web-clients.ts";
 export { accountId, channelId, DEFAULT_ACCOUNT, mediaId } from "../types/ids.ts";
@@ -74,3 +75,4 @@ export type { RefusedCall } from "../channels/connection/outcome.ts";
 export { backoff, wait } from "../utils/backoff.ts";
 export { readOwnNote } from "../channels/own-notes.ts";
 export { background } from "../utils/background.ts";
+export { BoundedMap } from "../utils/bounded-map.ts";

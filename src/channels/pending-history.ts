@@ -1,3 +1,4 @@
+import { BoundedMap } from "../utils/bounded-map.ts";
 import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/chat/message.ts";
 
 /** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
@@ -11,17 +12,15 @@ interface Kept {
 
 /** What was said in groups since the bot's last turn there; in memory, filled again from the journal at a start. */
 export class PendingHistory {
-  readonly #chats = new Map<string, readonly Kept[]>();
+  readonly #chats = new BoundedMap<string, readonly Kept[]>(MAX_CHATS);
 
   /** Keeps the newest `limit` lines of the chat; none when it is 0. `id` grows with arrival. */
   add({ id, message }: { readonly id: number; readonly message: InboundMessage }, limit: number): void {
     const key = keyOf(message.from);
     const before = (this.#chats.get(key) ?? []).filter((kept) => kept.id !== id);
     const lines = [...before, { id, line: lineOf(message) }].slice(limit > 0 ? -limit : Infinity);
-    this.#chats.delete(key);
     if (lines.length > 0) this.#chats.set(key, lines);
-    const oldest = this.#chats.keys().next();
-    if (this.#chats.size > MAX_CHATS && !oldest.done) this.#chats.delete(oldest.value);
+    else this.#chats.delete(key);
   }
 
   /** The lines of a chat that came before `id`, oldest first; they are gone afterwards. */

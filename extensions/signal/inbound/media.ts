@@ -1,3 +1,4 @@
+import { mediaKindOf } from "openclaw/plugin-sdk";
 import type { MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { addressOf } from "../people.ts";
 import type { Person } from "../people.ts";
@@ -45,12 +46,8 @@ function item(attachment: Loaded, origin: Origin): MediaItem {
 }
 
 function kindOf({ contentType, filename, voiceNote }: Attachment): MediaKind {
-  const [family] = (contentType ?? "").split("/");
-  if (family === "image" || family === "video") return family;
-  if (family !== "audio") return "document";
-  // Where it is not said: the apps record voice notes as nameless AAC.
-  const isVoice = voiceNote ?? (contentType === "audio/aac" && !filename);
-  return isVoice ? "voice" : "audio";
+  // Older versions of signal-cli have no `voiceNote`. The apps record voice messages as AAC without a name.
+  return mediaKindOf(contentType ?? "", voiceNote ?? (contentType === "audio/aac" && !filename));
 }
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();

@@ -1,6 +1,7 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { Peer } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { addressOf, isSame, personOf, Recent } from "../people.ts";
+import { addressOf, isSame, personOf } from "../people.ts";
 import type { Person } from "../people.ts";
 import type { Daemon } from "../rpc.ts";
 
@@ -24,7 +25,7 @@ const NAMED = /(?<![\w@])@(?:(\+\d{7,15})|(?:uuid:)?([\da-f]{8}(?:-[\da-f]{4}){3
 /** Who is in which group, to name people in texts. */
 export class Members {
   readonly #daemon: Daemon;
-  readonly #known = new Recent<{ readonly people: readonly Person[]; readonly until: number }>(200);
+  readonly #known = new BoundedMap<string, { readonly people: readonly Person[]; readonly until: number }>(200);
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;

@@ -92,12 +92,12 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** Gives events to the host; only then they count as had. */
+/** Passes events to the host, then notes the last one: signal-cli is not asked for them again. */
 async function take(account: Account, items: readonly StreamItem[]): Promise<void> {
-  const events = items.filter((item) => item.kind === "event");
+  const events = items.filter((item) => item.kind !== "comment");
   const last = events.at(-1);
   if (!last) return;
-  const read = await Promise.all(events.map((event) => readEvent(account, event.data)));
+  const read = await Promise.all(events.map((event) => readItem(account, event)));
   const messages = read.flat();
   if (messages.length > 0) await store(account, messages);
   if (account.signal.aborted) return;
@@ -116,6 +116,14 @@ async function store({ host, signal }: Account, messages: readonly InboundMessag
       await wait(retryInMs, signal);
     }
   }
+}
+
+type Event = Exclude<StreamItem, { kind: "comment" }>;
+
+async function readItem(account: Account, event: Event): Promise<readonly InboundMessage[]> {
+  if (event.kind === "event") return readEvent(account, event.data);
+  account.host.log.warn("an event of signal-cli is too long and was left out", { id: event.id });
+  return [];
 }
 
 async function readEvent(account: Account, data: string): Promise<readonly InboundMessage[]> {

@@ -1,4 +1,4 @@
-import { Recent } from "../people.ts";
+import { BoundedMap } from "openclaw/plugin-sdk";
 
 /**
  * The apps drop what comes after 100 revisions of one message, or 48 hours behind it, and tell nobody (Signal-iOS,
@@ -13,8 +13,8 @@ const DONE_BEFORE = 85;
 
 /** How often messages of ours were edited. */
 export class Edits {
-  readonly #counts = new Recent<number>(1000);
-  readonly #last = new Recent<string>(100);
+  readonly #counts = new BoundedMap<string, number>(1000);
+  readonly #last = new BoundedMap<string, string>(100);
 
   /** A new message that says this. */
   sent(messageId: string, words: string): void {

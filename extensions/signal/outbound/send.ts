@@ -1,3 +1,4 @@
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type {
   ChannelLink,
   NativeStream,
@@ -11,7 +12,7 @@ import { Edits } from "./edits.ts";
 import { outcomeOf, outcomeOfResults, sendReport } from "../failures.ts";
 import type { SendReport, Unsent } from "../failures.ts";
 import { Members } from "../inbound/members.ts";
-import { addressOf, readRef, Recent, recipientOf } from "../people.ts";
+import { addressOf, readRef, recipientOf } from "../people.ts";
 import type { Account } from "../account.ts";
 import { whyNot } from "../rpc.ts";
 import type { Answer } from "../rpc.ts";
@@ -156,7 +157,7 @@ type Signs = Required<Pick<ChannelLink, "react" | "typing">>;
 
 /** What is shown beside messages. */
 export function signs(account: Account, outgoing: Outgoing): Signs {
-  const last = new Recent<string>(1000);
+  const last = new BoundedMap<string, string>(1000);
   return {
     async react(to, messageId, emoji) {
       const ref = readRef(messageId);

@@ -58,3 +58,14 @@ test("makes the same of a text however it is cut", () => {
     ),
   );
 });
+
+test("an event that is too long is left out, in one line or in many, and the next one is read", () => {
+  const next = "id:2\ndata:b\n\n";
+  const after = { kind: "event", id: "2", name: "message", data: "b" };
+  const line = `data:${"x".repeat(3_000_000)}`;
+  expect(read("id:1\n", line, line, line, "\r", `\n\n${next}`)).toEqual([{ kind: "oversized", id: "1" }, after]);
+  expect(read("id:1\n", `${line}\n`, `${line}\n`, `\n${next}`)).toEqual([{ kind: "oversized", id: "1" }, after]);
+  const empty = "data\n".repeat(100_000);
+  const lines = Array.from({ length: 50 }, () => empty);
+  expect(read("id:1\n", ...lines, `\n${next}`)).toEqual([{ kind: "oversized", id: "1" }, after]);
+});

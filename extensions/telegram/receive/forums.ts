@@ -1,4 +1,5 @@
 import type { Update } from "grammy/types";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import { newIn } from "./updates.ts";
 
 const MOST = 500;
@@ -8,16 +9,14 @@ const MOST = 500;
  * group itself; only who shows "typing…" must know of it.
  */
 export class Forums {
-  readonly #ids = new Set<string>();
+  readonly #ids = new BoundedMap<string, true>(MOST);
 
   see(update: Update): void {
     const chat = newIn(update)?.chat;
     if (chat?.type !== "supergroup") return;
     const id = String(chat.id);
     this.#ids.delete(id);
-    if (chat.is_forum === true) this.#ids.add(id);
-    const [oldest] = this.#ids;
-    if (this.#ids.size > MOST && oldest !== undefined) this.#ids.delete(oldest);
+    if (chat.is_forum === true) this.#ids.set(id, true);
   }
 
   has(chatId: number | string): boolean {

@@ -1,4 +1,5 @@
 import type { Message, Update } from "grammy/types";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { TelegramConfig } from "../config.ts";
 import { editedIn, newIn } from "./updates.ts";
@@ -20,7 +21,7 @@ export function postOf(message: Message): { readonly chatId: number; readonly id
 /** Posts that were heard in their channels: naming the bot, they are answered there, and not in the discussion group again. */
 export class Posts {
   readonly #settings: z.output<typeof hearing>;
-  readonly #seen = new Set<string>();
+  readonly #seen = new BoundedMap<string, true>(MOST);
 
   constructor(config: TelegramConfig) {
     this.#settings = hearing.parse({ groups: {}, ...config });
@@ -29,9 +30,7 @@ export class Posts {
   see(update: Update): void {
     const post = newIn(update) ?? editedIn(update);
     if (post?.chat.type !== "channel" || !this.#isHeard(post.chat.id)) return;
-    this.#seen.add(`${post.chat.id}:${post.message_id}`);
-    const [oldest] = this.#seen;
-    if (this.#seen.size > MOST && oldest !== undefined) this.#seen.delete(oldest);
+    this.#seen.set(`${post.chat.id}:${post.message_id}`, true);
   }
 
   has(chatId: number, messageId: number): boolean {

@@ -1,4 +1,4 @@
-import { background } from "openclaw/plugin-sdk";
+import { background, BoundedMap } from "openclaw/plugin-sdk";
 import { createHash } from "node:crypto";
 import type { Message, Update } from "grammy/types";
 import type { ChannelHost } from "openclaw/plugin-sdk";
@@ -23,7 +23,7 @@ const noteShape = z.array(z.tuple([z.string(), z.string()]));
  */
 export class Versions {
   readonly #host: ChannelHost;
-  readonly #known = new Map<string, string>();
+  readonly #known = new BoundedMap<string, string>(MOST);
   #unsaved = 0;
 
   constructor(host: ChannelHost) {
@@ -69,15 +69,7 @@ export class Versions {
   }
 
   #put(versions: Iterable<readonly [string, string]>): void {
-    for (const [key, digest] of versions) {
-      // The newest is last, the first goes.
-      this.#known.delete(key);
-      this.#known.set(key, digest);
-    }
-    for (const key of this.#known.keys()) {
-      if (this.#known.size <= MOST) return;
-      this.#known.delete(key);
-    }
+    for (const [key, digest] of versions) this.#known.set(key, digest);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { InputFile } from "grammy";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 import type { Envelope } from "./envelope.ts";
 import { captionOf, openFile } from "./files.ts";
@@ -10,13 +11,13 @@ import type { Words } from "./send.ts";
 import { CAPTION_UNITS, isUnfit, methodOf, sizeRefusal } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
 
-const MOST_TOLD = 200;
+const MOST_CAPTIONED = 200;
 
 /** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
 export class Uploads {
   readonly #account: Account;
   /** Idempotency keys of files whose caption people see already. */
-  readonly #told = new Set<string>();
+  readonly #captioned = new BoundedMap<string, true>(MOST_CAPTIONED);
 
   constructor(account: Account) {
     this.#account = account;
@@ -32,15 +33,13 @@ export class Uploads {
     }
     const { caption, ...bare } = part;
     if (caption === undefined || fitsCaption(part, files)) return this.#sendAll(to, part, files);
-    if (!this.#told.has(key)) {
-      const told = await sendText(this.#account, to, caption);
-      if (told.kind !== "sent") return told;
-      this.#told.add(key);
+    if (!this.#captioned.has(key)) {
+      const sent = await sendText(this.#account, to, caption);
+      if (sent.kind !== "sent") return sent;
+      this.#captioned.set(key, true);
     }
     const result = await this.#sendAll(to, bare, files);
-    const [oldest] = this.#told;
-    if (result.kind !== "retry") this.#told.delete(key);
-    else if (this.#told.size > MOST_TOLD && oldest !== undefined) this.#told.delete(oldest);
+    if (result.kind !== "retry") this.#captioned.delete(key);
     return result;
   }
 

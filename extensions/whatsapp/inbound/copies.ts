@@ -1,6 +1,6 @@
 import type { BinaryNode, proto, WAMessage } from "@whiskeysockets/baileys";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import type { Baileys } from "../link/baileys.ts";
-import { Recent } from "./recent.ts";
 
 type Decode = (stanza: BinaryNode) => WAMessage;
 
@@ -9,7 +9,7 @@ type Decode = (stanza: BinaryNode) => WAMessage;
  * out some of what the stanza said about who wrote, so that the stanzas are remembered.
  */
 export class Copies {
-  readonly #missing = new Recent<BinaryNode>(500);
+  readonly #missing = new BoundedMap<string, BinaryNode>(500);
   readonly #decode: Decode;
 
   constructor(decode: Decode) {

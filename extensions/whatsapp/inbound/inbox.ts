@@ -1,5 +1,5 @@
 import type { GroupMetadata, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
-import { backoff, wait } from "openclaw/plugin-sdk";
+import { backoff, BoundedMap, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost, InboundMessage } from "openclaw/plugin-sdk";
 import type { WhatsAppConfig } from "../config.ts";
 import { idOf, readMessage, strangersIn } from "./inbound.ts";
@@ -7,7 +7,6 @@ import type { Self, View } from "./inbound.ts";
 import { isGroup } from "./jid.ts";
 import { membersOf, unknownIn } from "./mentions.ts";
 import type { Member } from "./mentions.ts";
-import { Recent } from "./recent.ts";
 import type { WaSocket } from "../link/port.ts";
 
 interface Parts {
@@ -24,11 +23,11 @@ const LOOK_UP_MS = 3000;
 /** Takes messages to the host, with what is known about the people and groups in them. */
 export class Inbox {
   readonly #parts: Parts;
-  readonly #groups = new Recent<GroupMetadata>(500);
-  readonly #names = new Recent<string>(2000);
-  readonly #texts = new Recent<string>(1000);
-  readonly #unread = new Recent<WAMessageKey[]>(500);
-  readonly #emoji = new Recent<string>(1000);
+  readonly #groups = new BoundedMap<string, GroupMetadata>(500);
+  readonly #names = new BoundedMap<string, string>(2000);
+  readonly #texts = new BoundedMap<string, string>(1000);
+  readonly #unread = new BoundedMap<string, WAMessageKey[]>(500);
+  readonly #emoji = new BoundedMap<string, string>(1000);
   #busy: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -80,7 +79,7 @@ export class Inbox {
     if (message.pushName && !message.key.fromMe) this.#names.set(sender, message.pushName);
     const title = chat && isGroup(chat) ? (await this.#group(chat))?.subject : undefined;
     const { account } = host;
-    return { account, self, now: Date.now(), ownChat: config.selfChatMode, phones, names: this.#names.map, title };
+    return { account, self, now: Date.now(), ownChat: config.selfChatMode, phones, names: this.#names, title };
   }
 
   #self(): Self | undefined {

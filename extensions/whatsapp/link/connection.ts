@@ -1,5 +1,5 @@
 import type { ConnectionState } from "@whiskeysockets/baileys";
-import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
+import { backoff, BoundedMap, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Auth } from "./auth.ts";
 import type { Baileys } from "./baileys.ts";
@@ -8,7 +8,6 @@ import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
 import { Inbox } from "../inbound/inbox.ts";
 import type { Self } from "../inbound/inbound.ts";
-import { Recent } from "../inbound/recent.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
 
@@ -31,7 +30,7 @@ export class Connection {
   readonly #end = new AbortController();
   readonly #signal: AbortSignal;
   readonly inbox: Inbox;
-  readonly #sealed = new Recent<true>(2000);
+  readonly #sealed = new BoundedMap<string, true>(2000);
   #socket: WaSocket | undefined;
   #isOpen = false;
   #hasWorked = false;

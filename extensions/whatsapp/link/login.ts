@@ -1,5 +1,5 @@
 import type { ConnectionState } from "@whiskeysockets/baileys";
-import { backoff, OpenClawError, wait } from "openclaw/plugin-sdk";
+import { backoff, BoundedMap, OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { LoginHost, LoginStep } from "openclaw/plugin-sdk";
 import { openAuth } from "./auth.ts";
 import type { Auth } from "./auth.ts";
@@ -11,7 +11,6 @@ import { endingOf } from "./endings.ts";
 import type { Ending } from "./endings.ts";
 import { openSocket } from "./socket.ts";
 import type { WaSocket } from "./port.ts";
-import { Recent } from "../inbound/recent.ts";
 
 interface Room {
   readonly baileys: Baileys;
@@ -118,7 +117,7 @@ async function meet<T>(
   over.promise.catch(nothing);
   const quiet = { alive: nothing, answered: nothing, groupChanged: nothing, unreadable: nothing };
   const events = { ...quiet, changed, take: () => over.promise, unsaved: end.reject };
-  const socket = openSocket({ baileys, auth, config, events, opened: new Recent(0), knownGroup: () => undefined });
+  const socket = openSocket({ baileys, auth, config, events, opened: new BoundedMap(0), knownGroup: () => undefined });
   const abort = (): void => ended(undefined);
   host.signal.addEventListener("abort", abort, { once: true });
   try {

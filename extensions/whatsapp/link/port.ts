@@ -6,11 +6,11 @@ import type {
   WAMessage,
   WAMessageKey,
 } from "@whiskeysockets/baileys";
+import type { BoundedMap } from "openclaw/plugin-sdk";
 import type { Auth } from "./auth.ts";
 import type { Baileys } from "./baileys.ts";
 import type { WhatsAppConfig } from "../config.ts";
 import type { Self } from "../inbound/inbound.ts";
-import type { Recent } from "../inbound/recent.ts";
 
 /** What WhatsApp's server said to a message of ours; `error` is its code. */
 export type Answer = { readonly kind: "taken" } | { readonly kind: "refused"; readonly error: number };
@@ -54,7 +54,7 @@ export interface Opening {
   readonly config: WhatsAppConfig;
   readonly events: SocketEvents;
   /** Digests of what was opened and taken, over this connection and those before. */
-  readonly opened: Recent<true>;
+  readonly opened: BoundedMap<string, true>;
   /** Participants, as known, so that a send need not ask. */
   knownGroup(jid: string): GroupMetadata | undefined;
 }

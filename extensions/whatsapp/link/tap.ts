@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import type { BinaryNode, SignalRepositoryWithLIDStore, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
+import { BoundedMap } from "openclaw/plugin-sdk";
 import { Copies } from "../inbound/copies.ts";
 import type { Opening } from "./port.ts";
 import { openRatchet, stepwise } from "./ratchet.ts";
 import type { Ratchet } from "./ratchet.ts";
-import { Recent } from "../inbound/recent.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
 
@@ -28,7 +28,7 @@ const REMEMBERED = 2000;
  */
 export function tapped({ baileys, auth, events, opened: before }: Opening): Tap {
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
-  const taken = new Recent<true>(REMEMBERED);
+  const taken = new BoundedMap<string, true>(REMEMBERED);
   // The library knows its transactions by the asynchronous context: keys that an answer moves on would be written into
   // the one that its message was told in, long over, and be lost.
   const outside = AsyncLocalStorage.snapshot();
@@ -57,7 +57,7 @@ export function tapped({ baileys, auth, events, opened: before }: Opening): Tap 
   /** What comes once more is opened once only: that is no loss. */
   function unreadable(sealed: Uint8Array, from: string, error: unknown): void {
     const stanza = stanzas.get(sealed);
-    const isKnown = [...taken.map.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
+    const isKnown = [...taken.keys()].some((name) => name.endsWith(`/${stanza?.attrs["id"]}`));
     if (isKnown) return;
     if (stanza) copies.miss(stanza);
     events.unreadable(from, error);
@@ -110,7 +110,7 @@ function reader({ baileys, auth }: Pick<Opening, "baileys" | "auth">) {
 const nameOf = ({ key }: WAMessage): string => `${key.remoteJid}/${key.id}`;
 
 interface Ends {
-  readonly before: Recent<true>;
+  readonly before: BoundedMap<string, true>;
   again(sealed: Uint8Array): void;
   opened(sealed: Uint8Array, plain: Uint8Array): Promise<void>;
   unreadable(sealed: Uint8Array, from: string, error: unknown): void;

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { endingOf } from "../link/endings.ts";
 import { addressOf, isOwnId, messageId, ownId, readMessageId } from "../inbound/jid.ts";
-import { Recent } from "../inbound/recent.ts";
 import { whatsappAccounts, whatsappConfig } from "../index.ts";
 
 describe("ids", () => {
@@ -54,15 +53,6 @@ describe("endings", () => {
       "pause",
     ]);
   });
-});
-
-test("what is remembered is bounded, the oldest goes first", () => {
-  const recent = new Recent<number>(2);
-  for (const [at, key] of ["a", "b", "a", "c"].entries()) recent.set(key, at);
-  expect([...recent.map]).toEqual([
-    ["a", 2],
-    ["c", 3],
-  ]);
 });
 
 test("accounts take over the channel's keys", () => {

@@ -1,13 +1,11 @@
+import { capabilitiesIn } from "../../channels/connection/link.ts";
 import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
 import { accountsIn } from "./channel-accounts.ts";
 import type { Config } from "../config/schema.ts";
 import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
 
-/** What a connection may be able to do beside sending. */
-const METHODS = ["edit", "remove", "stream", "typing", "react", "find", "download", "missedSince"] as const;
-
-/** What an account's channel can do. `methods` is told of a connected account alone: the connection brings them. */
+/** What an account's channel can do. Only a connected account has `methods`: they are the capabilities of its link. */
 export interface Capabilities {
   readonly channel: string;
   readonly label: string;
@@ -66,6 +64,6 @@ function describe(adapter: ChannelAdapter, link: ChannelLink | undefined): Capab
     login: adapter.login !== undefined,
     logout: adapter.logout !== undefined,
     probe: adapter.probe !== undefined,
-    ...(link && { methods: METHODS.filter((method) => link[method] !== undefined) }),
+    ...(link && { methods: capabilitiesIn(link) }),
   };
 }

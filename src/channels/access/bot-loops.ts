@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { forgetOldest } from "../../utils/forget-oldest.ts";
+import { BoundedMap } from "../../utils/bounded-map.ts";
 
 /** How much of another bot is heard before it rests. */
 export interface BotLoopRules {
@@ -18,7 +18,7 @@ const MOST_BOTS = 1000;
 
 /** Ends conversations of bots that answer each other for ever: one that writes too often in a chat is not heard for a while. */
 export class BotLoops {
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new BoundedMap<string, Seen>(MOST_BOTS);
 
   /** Counts a message of a bot. True when it is one too many: it is not to be answered. */
   isTooMany({ from, sender }: InboundMessage, rules: BotLoopRules, now: number): boolean {
@@ -27,9 +27,7 @@ export class BotLoops {
     const recent = now < restsUntil ? [] : [...times.filter((time) => time > now - rules.windowMs), now];
     const isOver = recent.length > rules.most;
     const rest = isOver ? now + rules.restMs : restsUntil;
-    this.#seen.delete(key);
     this.#seen.set(key, { times: isOver ? [] : recent, restsUntil: rest });
-    forgetOldest(this.#seen, MOST_BOTS);
     return now < rest;
   }
 }

@@ -1,7 +1,6 @@
-import type { ChannelLink, SendResult } from "../../types/chat/channel.ts";
-import { overlay } from "../../utils/overlay.ts";
+import type { ChannelLink } from "../../types/chat/channel.ts";
 
-/** When something last came, left, or proved that the platform is there; epoch milliseconds. */
+/** When something was last received or sent, and when the platform last proved that it is reachable; epoch milliseconds. */
 export interface Times {
   inbound: number | undefined;
   outbound: number | undefined;
@@ -10,26 +9,60 @@ export interface Times {
 
 export const emptyTimes = (): Times => ({ inbound: undefined, outbound: undefined, transport: undefined });
 
-/** Who is told what became of the sends and edits of a link. */
+/** Called with what the calls of a link came to. */
 export interface LinkWatch {
+  /** The platform took a message. */
   sent(): void;
   /** The platform refuses the account until a person does what `fix` says. */
   refused(reason: string, fix: string): void;
 }
 
-/** The same link; `watch` hears of each successful send, and of the account's refusal by the answer to a send or an edit. */
+/**
+ * The same link with every method that it has, also one that a later version of `ChannelLink` adds. `watch` is called after
+ * each successful `send`, and when any call, or any call of a stream, meets a refusal of the account.
+ */
 export function watchedLink(link: ChannelLink, watch: LinkWatch): ChannelLink {
-  const told = (result: SendResult): SendResult => {
-    if (result.kind === "retry" && result.fix !== undefined) watch.refused(result.reason, result.fix);
-    return result;
-  };
-  const edit = link.edit?.bind(link);
-  return overlay(link, {
-    async send(to, part, options) {
-      const result = told(await link.send(to, part, options));
-      if (result.kind === "sent") watch.sent();
-      return result;
-    },
-    ...(edit && { edit: async (...args: Parameters<typeof edit>) => told(await edit(...args)) }),
+  return watched(link, (method, result) => {
+    if (method === "send" && isResult(result, "sent")) watch.sent();
+    if (isResult(result, "retry") && result.fix !== undefined) watch.refused(result.reason, result.fix);
   });
+}
+
+type Inspect = (method: PropertyKey, result: unknown) => void;
+
+/** `inspect` gets what each call of the object, or of an object that one of them returns, resolves with. */
+function watched<T extends object>(original: T, inspect: Inspect): T {
+  return new Proxy(original, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        const result: unknown = Reflect.apply(value, target, args);
+        if (!(result instanceof Promise)) return isObject(result) ? watched(result, inspect) : result;
+        return result.then((resolved: unknown) => {
+          inspect(name, resolved);
+          return resolved;
+        });
+      };
+    },
+  });
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+type Result = { readonly kind: string; readonly reason: string; readonly fix?: string };
+const isResult = (value: unknown, kind: "sent" | "retry"): value is Result =>
+  isObject(value) && "kind" in value && value.kind === kind;
+
+/** What every link does, and what only the core needs to know. */
+const NO_CAPABILITY = new Set(["constructor", "send", "close", "commandForm", "clearPending"]);
+
+/** The names of the optional methods that a link has, sorted. */
+export function capabilitiesIn(link: ChannelLink): readonly string[] {
+  const names = new Set<string>();
+  for (let at: unknown = link; isObject(at) && at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+  return [...names]
+    .filter((name) => !NO_CAPABILITY.has(name) && typeof Reflect.get(link, name) === "function")
+    .toSorted();
 }

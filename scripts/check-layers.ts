@@ -1,7 +1,7 @@
 /**
- * Three rules as a check. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
+ * Four rules as a check. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
  * src/app in the order below; an extension imports its own files, npm packages and openclaw/plugin-sdk. Width: an object
- * type has few fields. Folders: a folder holds few files.
+ * type has few fields. Folders: a folder holds few files. Model calls: one function opens the stream of a model.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -153,6 +153,22 @@ export function fullFoldersIn(files: readonly string[]): string[] {
   );
 }
 
+/** What opens the stream of a model, and the only files that may name it. */
+const STREAM_OPENERS: readonly { readonly text: RegExp; readonly files: readonly string[] }[] = [
+  { text: /\b(?:stream|complete)Simple\b/, files: ["src/providers/catalog.ts"] },
+  { text: /\bopenStream\b/, files: ["src/providers/catalog.ts", "src/providers/call.ts"] },
+  // Without a stream function of ours the SDK's loop opens its own.
+  { text: /pi-agent-core[^]*\bnew Agent\(/, files: ["src/harness/run/attempt.ts"] },
+  { text: /\bstreamFn\b/, files: ["src/harness/run/attempt.ts"] },
+];
+
+/** Places that could call a model without the meter of `callModel`, one line each. */
+export function unmeteredCallsIn(file: string, source: string): string[] {
+  return STREAM_OPENERS.filter(({ text, files }) => text.test(source) && !files.includes(file)).map(
+    ({ text }) => `${file}: ${text.source} is not for this file: call a model by callModel in src/providers/call.ts`,
+  );
+}
+
 function sourceFiles(root: string): string[] {
   return ["src", "extensions", "test"].flatMap((top) => {
     const dir = path.join(root, top);
@@ -172,8 +188,9 @@ function main(root: string): void {
   const wide = texts.flatMap(({ file, text }) => wideObjectsIn(file, text));
   const full = fullFoldersIn(files);
   for (const { file, imported, reason } of breaches) console.error(`${file}: imports "${imported}": ${reason}`);
-  for (const line of [...wide, ...full]) console.error(line);
-  if (breaches.length + wide.length + full.length > 0) process.exitCode = 1;
+  const unmetered = texts.flatMap(({ file, text }) => unmeteredCallsIn(file, text));
+  for (const line of [...wide, ...full, ...unmetered]) console.error(line);
+  if (breaches.length + wide.length + full.length + unmetered.length > 0) process.exitCode = 1;
   else console.log(`layers: ${texts.length} files keep the import rule`);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { breachesIn, fullFoldersIn, importsOf, wideObjectsIn } from "../scripts/check-layers.ts";
+import { breachesIn, fullFoldersIn, importsOf, unmeteredCallsIn, wideObjectsIn } from "../scripts/check-layers.ts";
 
 const reasons = (file: string, source: string) => breachesIn(file, source).map((breach) => breach.reason);
 
@@ -47,6 +47,18 @@ test("the pi SDK runs in providers and harness alone", () => {
   expect(reasons("src/harness/run/attempt.ts", source)).toEqual([]);
   expect(reasons("src/prompt/system.ts", source)).toHaveLength(1);
   expect(reasons("src/prompt/system.ts", source.replace("import", "import type"))).toEqual([]);
+});
+
+test("a model's stream is opened in one place", () => {
+  const ways = [
+    `const { streamSimple } = await loadPi();`,
+    `handle.openStream(handle.pi, context);`,
+    `import { Agent } from "@mariozechner/pi-agent-core";\nconst agent = new Agent({ initialState });`,
+    `await sdk.completeSimple(pi, context);`,
+  ];
+  for (const way of ways) expect(unmeteredCallsIn("src/harness/compaction/summarizer.ts", way), way).toHaveLength(1);
+  expect(unmeteredCallsIn("src/providers/call.ts", ways[1] ?? "")).toEqual([]);
+  expect(unmeteredCallsIn("src/harness/compaction/summarizer.ts", `callModel(handle, context, options);`)).toEqual([]);
 });
 
 test("words in comments and strings are not imports", () => {

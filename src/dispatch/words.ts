@@ -8,6 +8,7 @@ import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
 const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   auth: "The model's key was not accepted. The operator can see why with `openclaw models status --probe`.",
   billing: "The model's account is out of credit.",
+  budget: "The budget does not allow another model call right now. The operator can see why with `openclaw runs show`.",
   rate_limit: "The model is asked too often right now. Please try again in a minute.",
   overloaded: "The model is overloaded right now. Please try again in a minute.",
   loading: "The model is still being loaded by its server. Please try again in some minutes.",

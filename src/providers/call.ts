@@ -1,15 +1,17 @@
 import type { AssistantMessageEvent } from "@mariozechner/pi-ai";
 import { systemClock, type Clock } from "../types/clock.ts";
 import type { AssistantMessage } from "../types/run/model.ts";
+import type { CallCost, CallOrigin } from "../types/run/model-meter.ts";
 import { Secret } from "../types/secret.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { endingOf, isWindowFull, reasonIn } from "./call/ending.ts";
 import { factsOf, type CallFacts } from "./call/facts.ts";
 import { emptyMessage, Growth, rawArgumentsIn, soFar, withTornMarked } from "./call/message.ts";
-import { outputFor } from "./call/output.ts";
+import { outputFor, tokensOf } from "./call/output.ts";
 import { refusalOn, webPageOn, wordsOf } from "./call/refusal.ts";
 import { withTopP } from "./call/sampling.ts";
 import { Size } from "./call/size.ts";
+import { CallSpending } from "./call/spending.ts";
 import { Wire } from "./call/wire.ts";
 import type { ModelHandle } from "./catalog.ts";
 import { classifyFailure } from "./failure.ts";
@@ -21,19 +23,25 @@ export type { CallFacts } from "./call/facts.ts";
 export { isTorn } from "./call/message.ts";
 
 export type CallOptions = PiStreamOptions & {
+  /** On whose account the call is made. */
+  readonly origin: CallOrigin;
   /** The share of the likeliest words that are drawn from; left out where the API takes none. */
   readonly topP?: number;
   /** Silence on the wire that ends the call; without it a call may be silent for ever. */
   readonly idleMs?: number;
   /** Told once, right before the last event; must not throw. */
   onFacts?(facts: CallFacts): void;
+  /** Told once what the call took, as the meter is; never of a call that was not made. Must not throw. */
+  onSettled?(cost: CallCost): void;
   readonly clock?: Clock;
 };
 
 /**
- * Asks a model once: the SDK never tries again on its own. Never throws and never rejects: the last event is `done`, or
- * `error` with the content so far. An abort of `options.signal` ends the stream at once, and so does silence; a stream
- * that stops without a reason is an error as well.
+ * Asks a model once: the SDK never tries again on its own. The only place of the gateway where a model's stream is opened:
+ * the meter reserves the cost before it, and the reservation is settled when the call ends, also when nobody reads it to its
+ * end. Never throws and never rejects: the last event is `done`, or `error` with the content so far. A call that the meter
+ * refuses is not made and fails with the kind `budget`. An abort of `options.signal` ends the stream at once, and so does
+ * silence; a stream that stops without a reason is an error as well.
  */
 export function callModel(handle: ModelHandle, context: PiContext, options: CallOptions): PiStream {
   const call = new Call(handle, options);
@@ -58,6 +66,7 @@ class Call {
   readonly #clock: Clock;
   readonly #wire: Wire;
   readonly #size: Size;
+  readonly #spending: CallSpending;
   readonly #growth = new Growth();
   readonly #request = new AbortController();
   #partial: AssistantMessage | undefined;
@@ -73,6 +82,7 @@ class Call {
     this.#clock = options.clock ?? systemClock;
     this.#wire = new Wire(this.#clock);
     this.#size = new Size(this.#wire);
+    this.#spending = new CallSpending(handle, options.origin);
     this.#wire.onForeignRedirect = (host) =>
       this.#fail(`The provider sends the request on to ${host}; set baseUrl to that address if it is right.`);
     this.#wire.onBytes = () => this.#failIf(webPageOn(this.#wire) ?? this.#size.tooManyBytes);
@@ -83,6 +93,7 @@ class Call {
     const { signal } = this.#options;
     if (signal?.aborted) return this.#abort();
     signal?.addEventListener("abort", this.#abort, { once: true });
+    if (!(await this.#reserve(context))) return;
     this.#watchSilence();
     if (TRIES_AGAIN.has(this.#handle.pi.api)) this.#wire.onRefusal = this.#refused;
     try {
@@ -99,11 +110,25 @@ class Call {
     }
   }
 
+  async #reserve(context: PiContext): Promise<boolean> {
+    const input = tokensOf(context);
+    this.#maxOutput = outputFor(this.#handle.pi, input, this.#options.maxTokens);
+    this.#failIf(await this.#spending.reserve(input, this.#maxOutput));
+    return !this.#isEnded;
+  }
+
   #ask(context: PiContext): PiStream {
-    const { idleMs: _idle, onFacts: _facts, clock: _clock, topP, ...options } = this.#options;
-    const { pi, apiKey, stream } = this.#handle;
-    this.#maxOutput = outputFor(pi, context, options.maxTokens);
-    return stream(pi, context, {
+    const {
+      idleMs: _idle,
+      onFacts: _facts,
+      onSettled: _settled,
+      origin: _origin,
+      clock: _clock,
+      topP,
+      ...options
+    } = this.#options;
+    const { pi, apiKey, openStream } = this.#handle;
+    return openStream(pi, context, {
       ...options,
       ...withTopP(pi.api, topP),
       ...(this.#maxOutput !== undefined && { maxTokens: this.#maxOutput }),
@@ -166,7 +191,8 @@ class Call {
     return isBroken ? `The connection broke before the answer was finished: ${full}` : full;
   }
 
-  get #told(): Pick<CallFacts, "refusal" | "maxOutput"> {
+  get #told(): Pick<CallFacts, "kind" | "refusal" | "maxOutput"> {
+    if (this.#spending.isRefused) return { kind: "budget" };
     return {
       ...(this.#refusal && { refusal: this.#refusal }),
       ...(this.#maxOutput !== undefined && { maxOutput: this.#maxOutput }),
@@ -225,6 +251,8 @@ class Call {
     this.out.push(event);
     this.out.end();
     this.#request.abort();
+    const cost = this.#spending.settle(event.type === "done" ? event.message : event.error, this.#wire.status);
+    if (cost) this.#options.onSettled?.(cost);
     this.#wire.release();
   }
 }

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from "../types/clock.ts";
 import type { Log } from "../types/log.ts";
 import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { modelName } from "../types/run/model.ts";
+import { type ModelMeter, UNMETERED } from "../types/run/model-meter.ts";
 import type { FailureKind } from "../types/run/run.ts";
 import { Secret } from "../types/secret.ts";
 import type { Credentials } from "./auth/credentials.ts";
@@ -34,7 +35,9 @@ export interface ModelHandle {
   /** Whose key it is. */
   readonly profile: AuthProfile;
   readonly apiKey: string;
-  readonly stream: StreamModel;
+  /** Only `callModel` may call it: every call goes through the meter. */
+  readonly openStream: StreamModel;
+  readonly meter: ModelMeter;
 }
 
 /** Why a model cannot be called, for a person; `because` is `auth` when unset. */
@@ -76,6 +79,8 @@ export interface ModelOptions {
   readonly rests?: Cooldowns;
   readonly clock?: Pick<Clock, "now">;
   readonly log?: Log;
+  /** Asked before every call of these models; allows all when unset. */
+  readonly meter?: ModelMeter;
 }
 
 export function createModels(options: ModelOptions): Models {
@@ -128,7 +133,7 @@ class Catalogue {
     const wanted = profileId === undefined ? this.#willing(ref, found) : found.filter(hasId(profileId));
     let refusal: Missing | undefined;
     for (const candidate of wanted) {
-      const handle = await handleOf(candidate, pi);
+      const handle = await handleOf(candidate, pi, this.#options.meter);
       if (!("missing" in handle)) return handle;
       refusal ??= handle;
     }
@@ -228,13 +233,14 @@ const hasId =
   ({ profile }: Found): boolean =>
     profile.id === id;
 
-async function handleOf({ profile, open }: Found, built: PiModel): Promise<ModelHandle | Missing> {
+async function handleOf({ profile, open }: Found, built: PiModel, meter = UNMETERED): Promise<ModelHandle | Missing> {
   const opened = await open(built);
   if ("missing" in opened) return opened;
   const { apiKey, pi } = opened;
   const sdk = await loadPi();
-  if (built === DEMO_PI_MODEL) return { info: DEMO_INFO, pi, profile, apiKey, stream: demoStream(sdk) };
-  return { info: infoOf(pi), pi, profile, apiKey, stream: sdk.streamSimple };
+  const isDemo = built === DEMO_PI_MODEL;
+  const info = isDemo ? DEMO_INFO : infoOf(pi);
+  return { info, pi, profile, apiKey, meter, openStream: isDemo ? demoStream(sdk) : sdk.streamSimple };
 }
 
 function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undefined {

@@ -32,6 +32,8 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
 
 /** What is known of a call that failed, beside the SDK's text. */
 export interface FailureFacts {
+  /** The kind, where it is known without the text. */
+  readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
   /** What the provider itself said. */
@@ -45,7 +47,8 @@ export interface FailureFacts {
  * A wait is taken from `facts`, else from the text.
  */
 export function classifyFailure(text: string, facts: FailureFacts = {}): Failure {
-  const { refusal, maxOutput } = facts;
+  const { kind, refusal, maxOutput } = facts;
+  if (kind !== undefined) return { kind, message: clip(text) };
   const status = statusOf(text, facts);
   const words = wordsIn(text, refusal);
   const told = tokenFailure(words, refusal, maxOutput) ?? withLimit(kindOf(words, status), maxOutput);

@@ -29,6 +29,7 @@ const opener = (engine: ContextEngine) =>
             models: modelsAt(stage.model.url),
             candidates: [MODEL],
             idleMs: 60_000,
+            origin: { cause: "engine" },
             spent: (cost) => host.spent(cost),
           }),
       },
@@ -69,7 +70,12 @@ describe("what an engine asks of a model", () => {
   it("is none where nothing was told", async () => {
     const told: SideCost[] = [];
     stage.model.answer(() => ({ status: 500, message: "down" }));
-    const ports = { models: modelsAt(stage.model.url), candidates: [MODEL], idleMs: 60_000 };
+    const ports = {
+      models: modelsAt(stage.model.url),
+      candidates: [MODEL],
+      idleMs: 60_000,
+      origin: { cause: "engine" as const },
+    };
     const asked = complete({ messages: [] }, { ...ports, spent: (cost) => void told.push(cost) });
     await expect(asked).rejects.toThrow();
     expect(told).toEqual([]);

@@ -12,6 +12,7 @@ import type { Clock } from "../../src/types/clock.ts";
 import type { RunEvent, RunStream } from "../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type SessionKey } from "../../src/types/ids.ts";
 import type { ModelRef } from "../../src/types/run/model.ts";
+import { type ModelMeter, UNMETERED } from "../../src/types/run/model-meter.ts";
 import type { Session, Sessions } from "../../src/types/session.ts";
 import type { AgentSettings } from "../../src/types/settings.ts";
 import type { ApprovalDesk, Tool } from "../../src/types/run/tool.ts";
@@ -23,7 +24,7 @@ export const MODEL: ModelRef = { provider: "fake", id: "fake-1" };
 export const SPARE: ModelRef = { provider: "spare", id: "spare-1" };
 
 /** Two providers on one server: the one that is asked first, and the one behind it. */
-export function modelsAt(url: string): Models {
+export function modelsAt(url: string, meter: ModelMeter = UNMETERED): Models {
   const provider = (id: string) => ({
     baseUrl: url,
     api: "openai-completions",
@@ -34,6 +35,7 @@ export function modelsAt(url: string): Models {
     providers: { fake: provider("fake-1"), spare: provider("spare-1") },
     env: {},
     probeLocal: false,
+    meter,
   });
 }
 

@@ -88,7 +88,7 @@ async function callPeer(api: string, baseUrl: string) {
   if ("missing" in found) throw new Error(found.missing);
   let facts: CallFacts = {};
   const messages = [{ role: "user" as const, content: "go on", timestamp: 1 }];
-  const stream = callModel(found, { messages }, { onFacts: (seen) => (facts = seen) });
+  const stream = callModel(found, { messages }, { origin: { cause: "probe" }, onFacts: (seen) => (facts = seen) });
   const { content, errorMessage, stopReason } = await stream.result();
   return { content, stopReason, facts, failure: classifyFailure(errorMessage ?? "", facts) };
 }

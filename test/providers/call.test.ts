@@ -38,7 +38,7 @@ async function handleFor(api: string, baseUrl = fake.urlFor(api)): Promise<Model
 const JSON_TYPE = { "content-type": "application/json" };
 const ASK = { messages: [{ role: "user" as const, content: "say something", timestamp: 1 }] };
 
-type Asking = CallOptions & { onText?(heard: string): void };
+type Asking = Omit<CallOptions, "origin"> & { onText?(heard: string): void };
 
 /** Time that passes when it is told to. */
 function handClock(): Clock & { pass(ms: number): void } {
@@ -75,7 +75,11 @@ interface Outcome {
 
 async function call(handle: ModelHandle, { onText, ...options }: Asking = {}): Promise<Outcome> {
   const told: CallFacts[] = [];
-  const stream = callModel(handle, ASK, { ...options, onFacts: (facts) => void told.push(facts) });
+  const stream = callModel(handle, ASK, {
+    origin: { cause: "probe" },
+    ...options,
+    onFacts: (facts) => void told.push(facts),
+  });
   let last = "";
   let heard = "";
   for await (const event of stream) {
@@ -408,7 +412,7 @@ describe("a stream that breaks its promise", () => {
     expect(await call(broken)).toMatchObject({ last: "error", kind: "unknown" });
     const throwing: ModelHandle = {
       ...handle,
-      stream: () => {
+      openStream: () => {
         throw new Error(`no ${KEY}`);
       },
     };
@@ -438,7 +442,7 @@ describe("an answer without an end", () => {
   ])("is broken off: %s", async (_what, status, headers, body) => {
     fake.answer(() => ({ raw: { status, headers, body } }));
     let failure: string | undefined;
-    for await (const event of callModel(await handleFor("openai-completions"), ASK, {}))
+    for await (const event of callModel(await handleFor("openai-completions"), ASK, { origin: { cause: "probe" } }))
       if (event.type === "error") failure = event.error.errorMessage;
     expect(failure).toMatch(/^The provider sent an (error|answer)/);
   });
@@ -455,7 +459,7 @@ describe("a provider that sends the request on", () => {
     const { host } = new URL(other.url);
     const location = `${other.urlFor(api)}/anywhere`;
     fake.answer(() => ({ raw: { status: 307, headers: { location }, body: "" } }));
-    const message = await callModel(await handleFor(api), ASK, {}).result();
+    const message = await callModel(await handleFor(api), ASK, { origin: { cause: "probe" } }).result();
     await other.close();
     expect(message.stopReason).toBe("error");
     expect(message.errorMessage).toContain(`sends the request on to ${host}`);
@@ -475,7 +479,7 @@ it("lets everything else have its turn while a provider floods it with tiny even
   };
   setImmediate(turn);
   let taken = 0;
-  for await (const _event of callModel(await handleFor("openai-completions"), ASK, {}))
+  for await (const _event of callModel(await handleFor("openai-completions"), ASK, { origin: { cause: "probe" } }))
     [since, taken] = [since + 1, taken + 1];
   isOver = true;
   expect(taken).toBeGreaterThan(5000);

@@ -6,7 +6,7 @@ import { FAILURE_KINDS, type FailureKind } from "../../src/types/run/run.ts";
 import { Secret } from "../../src/types/secret.ts";
 
 /** The kinds that no provider tells of: the gateway finds them itself. */
-type Ours = "compaction_failure" | "engine" | "tool_loop";
+type Ours = "budget" | "compaction_failure" | "engine" | "tool_loop";
 
 /** What providers really send, as the SDK hands it on. */
 const TEXTS: Readonly<Record<Exclude<FailureKind, Ours>, readonly (readonly [provider: string, text: string])[]>> = {

@@ -206,8 +206,8 @@ describe("the demo model", () => {
 
   async function ask(...messages: ChatMessage[]): Promise<AssistantMessage> {
     const handle = await handleOf(quietly({}), { provider: "demo", id: "echo-agent" });
-    const context = { systemPrompt: "", messages, tools } as Parameters<ModelHandle["stream"]>[1];
-    return (await handle.stream(handle.pi, context).result()) as AssistantMessage;
+    const context = { systemPrompt: "", messages, tools } as Parameters<ModelHandle["openStream"]>[1];
+    return (await handle.openStream(handle.pi, context).result()) as AssistantMessage;
   }
   const textOf = (message: AssistantMessage) =>
     message.content.map((part) => (part.type === "text" ? part.text : "")).join("");

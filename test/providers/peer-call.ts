@@ -16,7 +16,7 @@ if ("missing" in handle) throw new Error(handle.missing);
 const messages = [{ role: "user" as const, content: "say something", timestamp: 1 }];
 for (let left = Number(times); left > 0; left -= 1) {
   let facts: CallFacts = {};
-  const stream = callModel(handle, { messages }, { onFacts: (seen) => (facts = seen) });
+  const stream = callModel(handle, { messages }, { origin: { cause: "probe" }, onFacts: (seen) => (facts = seen) });
   const { stopReason, errorMessage, content } = await stream.result();
   const failure = errorMessage === undefined ? undefined : classifyFailure(errorMessage, facts);
   const torn = content.filter((block) => block.type === "toolCall" && isTorn(block.arguments)).length;

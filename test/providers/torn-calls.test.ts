@@ -25,7 +25,7 @@ async function handleFor(api: string): Promise<ModelHandle> {
 async function callsOf(api: string, reply: ModelReply) {
   fake.answer(() => reply);
   const ask = { messages: [{ role: "user" as const, content: "write it", timestamp: 1 }] };
-  const message = await callModel(await handleFor(api), ask, {}).result();
+  const message = await callModel(await handleFor(api), ask, { origin: { cause: "probe" } }).result();
   const calls = message.content.flatMap((block) => (block.type === "toolCall" ? [block.arguments] : []));
   return { stop: message.stopReason, calls, torn: calls.map(isTorn) };
 }

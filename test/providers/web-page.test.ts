@@ -26,7 +26,10 @@ async function failureOf(api: string, raw: RawReply) {
   if ("missing" in handle) throw new Error(handle.missing);
   let facts: CallFacts = {};
   const ask = { messages: [{ role: "user" as const, content: "hello", timestamp: 1 }] };
-  const message = await callModel(handle, ask, { onFacts: (seen) => (facts = seen) }).result();
+  const message = await callModel(handle, ask, {
+    origin: { cause: "probe" },
+    onFacts: (seen) => (facts = seen),
+  }).result();
   return classifyFailure(message.errorMessage ?? "", facts);
 }
 
@@ -67,5 +70,5 @@ it("an answer that speaks of web pages is none", async () => {
   });
   if ("missing" in handle) throw new Error(handle.missing);
   const ask = { messages: [{ role: "user" as const, content: "hello", timestamp: 1 }] };
-  expect(await callModel(handle, ask, {}).result()).toMatchObject({ stopReason: "stop" });
+  expect(await callModel(handle, ask, { origin: { cause: "probe" } }).result()).toMatchObject({ stopReason: "stop" });
 });

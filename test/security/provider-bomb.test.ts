@@ -49,7 +49,7 @@ test.each([
   const delay = monitorEventLoopDelay({ resolution: 10 });
   const sampler = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10);
   delay.enable();
-  const message = await callModel(handle, ask, {}).result();
+  const message = await callModel(handle, ask, { origin: { cause: "probe" } }).result();
   delay.disable();
   clearInterval(sampler);
   expect(message.errorMessage).toMatch(/^The provider sent an (error|answer)/);

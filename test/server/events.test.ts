@@ -72,11 +72,11 @@ test.each([
 });
 
 test("a compaction is told by the agent's stream of that name", () => {
-  const { usage, calls } = { usage: USAGE, calls: 1 };
+  const costs = [{ what: "compaction" as const, model: { provider: "fake", id: "fake-1" }, calls: 1, usage: USAGE }];
   const told = show([
     begin,
     { type: "compaction", phase: "start", tokensBefore: 900 },
-    { type: "compaction", phase: "end", ok: true, tokensBefore: 900, tokensAfter: 90, willRetry: true, usage, calls },
+    { type: "compaction", phase: "end", ok: true, tokensBefore: 900, tokensAfter: 90, willRetry: true, costs },
   ]);
   expect(payloads(told, "agent").filter((payload) => payload["stream"] === "compaction")).toMatchObject([
     { data: { phase: "start" } },

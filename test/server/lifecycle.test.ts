@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/types/clock.ts";
 import { RawClient, startGateway } from "./gateway.ts";
-import { ends, facts, says, USAGE } from "./scripted-chat.ts";
+import { ends, facts, says } from "./scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
 /** Time that passes when the test says so. */
@@ -133,7 +133,7 @@ test("a compaction outside of a run is told as one inside it, and the session li
   const client = new RawClient(gateway.url);
   await client.connect();
   const of = facts("compaction-1", "telegram:default:7");
-  const sizes = { tokensBefore: 900, tokensAfter: 90, willRetry: false, calls: 1, usage: USAGE };
+  const sizes = { tokensBefore: 900, tokensAfter: 90, willRetry: false, costs: [] };
   gateway.chat.compacted.publish({
     facts: of,
     event: { type: "compaction", phase: "start", tokensBefore: 900, seq: 1, ts: 10 },

@@ -75,7 +75,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   });
   for (const agent of live.agents) if (!agent.prompt.skipBootstrap) await seedWorkspace(agent.workspace);
   const media = openMediaStore(paths.media);
-  const models = await openLiveModels(live, log, clock);
+  const models = await openLiveModels(live, { log, clock });
   const runs = openRunParts({ live, models, sessions, texts: journal.texts, clock, log });
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);

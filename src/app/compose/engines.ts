@@ -87,6 +87,7 @@ export class Engines {
             models,
             candidates,
             idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+            origin: { cause: "engine", agentId: session.agentId, sessionKey: session.key },
             spent: (cost) => host.spent(cost),
           }),
         compact: (job) => host.compact(job),

@@ -1,18 +1,28 @@
 import { join } from "node:path";
 import { Credentials } from "../../providers/auth/credentials.ts";
 import { openRests } from "../../providers/auth/cooldowns-file.ts";
+import { Reservations } from "../../providers/call/reservations.ts";
 import { createModels, type Models } from "../../providers/catalog.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
+import { type ModelMeter, UNMETERED } from "../../types/run/model-meter.ts";
 import type { Live } from "./live.ts";
 
 export interface LiveModels extends Models {
-  /** Writes what is remembered of the keys. Never rejects. */
+  /** Settles the calls under way, and writes what is remembered of the keys. Never rejects. */
   close(): Promise<void>;
 }
 
+interface ModelPorts {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Asked before every model call; allows all when unset. */
+  readonly meter?: ModelMeter;
+}
+
 /** Models by the config in force: a new key or provider counts from the next run on, and rests stay what they were. */
-export async function openLiveModels(live: Live, log: Log, clock: Clock): Promise<LiveModels> {
+export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED }: ModelPorts): Promise<LiveModels> {
+  const reservations = new Reservations(meter);
   const { paths } = live;
   const credentials = new Credentials(paths.credentials);
   const { rests, close } = await openRests(join(paths.stateSub, "auth-rests.json"), clock, log);
@@ -21,7 +31,7 @@ export async function openLiveModels(live: Live, log: Log, clock: Clock): Promis
     const { config } = live;
     if (made?.config !== config) {
       const options = { ...config.models, env: process.env, auth: config.auth, credentials, rests, clock, log };
-      made = { config, models: createModels(options) };
+      made = { config, models: createModels({ ...options, meter: reservations }) };
     }
     return made.models;
   };
@@ -38,6 +48,9 @@ export async function openLiveModels(live: Live, log: Log, clock: Clock): Promis
       failed: (ref, id, failure) => current().keys.failed(ref, id, failure),
       released: (ref, id) => current().keys.released(ref, id),
     },
-    close,
+    close: () => {
+      reservations.close();
+      return close();
+    },
   };
 }

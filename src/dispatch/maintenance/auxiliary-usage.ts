@@ -95,8 +95,7 @@ export class UsageTally {
     this.#write = write;
   }
 
-  add(cost: SideCost | undefined): void {
-    if (!cost) return;
+  add(cost: SideCost): void {
     if (this.#result === undefined) this.#costs.push(cost);
     else background("record of a cost", this.#write([cost], this.#result));
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { compact, type Compacted, logCompaction } from "../../harness/compaction/compact.ts";
-import { costOf } from "../../harness/log/log.ts";
+import { costsOf } from "../../harness/log/log.ts";
 import { stoppableModels } from "../../harness/run/until-stopped.ts";
 import { sizesFor, summarizerModelsFor } from "../../harness/compaction/summarizer-models.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";
@@ -78,20 +78,22 @@ export class Compactions {
     const log = this.#ports.log.with({ session: session.key });
     const tell = this.teller(session);
     const of = { sessionKey: session.key, sessionId: session.id };
-    const bill = this.costs.open(runId(`compact-${randomUUID()}`), of);
+    const id = runId(`compact-${randomUUID()}`);
+    const bill = this.costs.open(id, of);
     const builtIn = async () =>
       compact({
         conversation: session,
         summarizers: await summarizerModelsFor(candidates, agent, models),
         models,
         ...sizesFor(first, agent),
+        origin: { cause: "compaction", agentId: session.agentId, sessionKey: session.key, runId: id },
         clock,
         signal: asked.signal,
         why: "asked",
         instructions: asked.instructions,
         emit: (event) => {
           logCompaction(event, log);
-          bill.add(costOf(event));
+          for (const cost of costsOf(event)) bill.add(cost);
           tell(event);
         },
       });

@@ -5,7 +5,7 @@ import {
   mayFlush,
   type Flushed,
 } from "../../harness/compaction/flush.ts";
-import { costOf } from "../../harness/log/log.ts";
+import { costsOf } from "../../harness/log/log.ts";
 import type { Run } from "../../harness/run.ts";
 import { runId } from "../../types/ids.ts";
 import type { ModelRef } from "../../types/run/model.ts";
@@ -66,7 +66,7 @@ async function compactAfterTurn(
   const tell = compactions.teller(session);
   const bill = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
   const done = await run.compactWhenFull((event) => {
-    bill.add(costOf(event));
+    for (const cost of costsOf(event)) bill.add(cost);
     tell(event);
   });
   await bill.close(done?.kind);

@@ -9,7 +9,9 @@ import type { Clock } from "../../types/clock.ts";
 import type { EngineCompacted } from "../../types/engine/engine-turn.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
 import type { Log } from "../../types/log.ts";
-import type { Usage } from "../../types/run/model.ts";
+import type { CallOrigin } from "../../types/run/model-meter.ts";
+import type { SideCost } from "../../types/run/run.ts";
+import { addUsage, emptyUsage } from "../../types/run/usage.ts";
 import type { SessionWindow } from "../../types/session.ts";
 import type { CompactionSettings } from "../../types/settings.ts";
 import type { Conversation } from "../request.ts";
@@ -24,6 +26,8 @@ export interface Compaction {
   /** Tokens of the conversation's model. */
   readonly window: number;
   readonly settings: CompactionSettings;
+  /** On whose account the models are called. */
+  readonly origin: CallOrigin;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
@@ -97,7 +101,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
   const isLater = mayWait(written, job);
   const ok = tokensAfter <= tokensBefore * (1 - LEAST_GAIN) && !isLater && !job.signal.aborted;
   if (ok) await append(job.conversation, written, { cut, shown });
-  const { calls, usage, failure, passedOver } = written;
+  const { costs, failure, passedOver } = written;
   const willRetry = ok && (job.why === "overflow" || job.why === "room");
   const sizes = { tokensBefore, ...(ok && { tokensAfter }) };
   const listed = failure !== undefined && { listedBecause: failure };
@@ -109,9 +113,7 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
     willRetry,
     ...listed,
     passedOver,
-    ...writerIn(written, job),
-    calls,
-    usage,
+    costs,
   });
   const { summary } = written;
   if (ok) return { kind: "done", tokensBefore, tokensAfter, isListed: failure !== undefined, summary };
@@ -122,11 +124,6 @@ async function carryOut(cut: Cut, shown: SessionWindow, job: Compaction): Promis
 /** What a list leaves out is gone for good, so that it is the last resort: not while something may still write. */
 const mayWait = ({ isBusy, failure }: Written, { why }: Compaction): boolean =>
   why === "room" ? failure !== undefined : why === "full" && isBusy;
-
-function writerIn({ author }: Written, { summarizers }: Compaction) {
-  const writer = author ?? summarizers[0];
-  return writer && { model: { provider: writer.info.provider, id: writer.info.id } };
-}
 
 /** The result of the built-in compaction, as a context engine that delegated to it gets it. */
 export const sizesOf = ({ tokensBefore, tokensAfter }: Extract<Compacted, { kind: "done" }>): EngineCompacted => ({
@@ -150,16 +147,15 @@ interface Written {
   readonly isBusy: boolean;
   readonly author?: ModelHandle | undefined;
   readonly passedOver: readonly string[];
-  readonly calls: number;
-  readonly usage: Usage;
+  readonly costs: readonly SideCost[];
 }
 
 async function write(cut: Cut, shown: SessionWindow, job: Compaction): Promise<Written> {
   const { settings, window } = job;
   const late = new AbortController();
   const cancel = job.clock.after(settings.timeoutMs, () => late.abort());
-  const { summarizers, clock, models } = job;
-  const summarizer = new Summarizer({ summarizers, maxTokens: summaryTokens(window), clock, models });
+  const { summarizers, origin, clock, models } = job;
+  const summarizer = new Summarizer({ summarizers, maxTokens: summaryTokens(window), origin, clock, models });
   const chunks = chunk(cut.before.map(shortenResult), sizeOf(job, shown, summarizer), settings);
   const instructions = [settings.instructions, job.instructions].filter((text) => text !== undefined).join("\n");
   try {
@@ -213,8 +209,9 @@ function lostReads({ before }: Cut, { messages }: SessionWindow): readonly strin
 /** One line per compaction, for the operator. */
 export function logCompaction(event: CompactionEvent, log: Log): void {
   if (event.phase === "start") return log.info("compaction begins", { tokens: event.tokensBefore });
-  const { ok, tokensBefore, tokensAfter, calls, usage, listedBecause, passedOver } = event;
-  const { input, output } = usage;
+  const { ok, tokensBefore, tokensAfter, costs, listedBecause, passedOver } = event;
+  const calls = costs.reduce((sum, cost) => sum + cost.calls, 0);
+  const { input, output } = costs.reduce((sum, { usage }) => addUsage(sum, usage), emptyUsage());
   const over = passedOver && passedOver.length > 0 ? { passedOver } : {};
   const fields = { before: tokensBefore, after: tokensAfter, calls, input, output, ...over };
   if (!ok) log.warn("compaction of no use", fields);

@@ -4,9 +4,10 @@ import type { ModelHandle } from "../../providers/catalog.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import type { CompactionEvent } from "../../types/run/events.ts";
 import { isSameModel } from "../../types/run/model.ts";
+import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure, SideCost } from "../../types/run/run.ts";
 import { compact, type Compacted, type Compaction, logCompaction, sizesOf } from "./compact.ts";
-import { costOf, type RunLog } from "../log/log.ts";
+import { costsOf, type RunLog } from "../log/log.ts";
 import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { Stopped } from "../run/until-stopped.ts";
@@ -185,8 +186,7 @@ export class RunMemory {
     const { log, deps, spent } = this.#parts;
     if (!log.ended) return log.emit(event);
     logCompaction(event, deps.log);
-    const cost = costOf(event);
-    if (cost) spent(cost);
+    for (const cost of costsOf(event)) spent(cost);
   }
 
   async #compactHere(
@@ -202,6 +202,7 @@ export class RunMemory {
       summarizers: await summarizerModelsFor(summarizers(), settings, deps.models),
       models: deps.models,
       ...limited(sizesFor(await this.#home(asked), settings), mostMs),
+      origin: originOf(facts, "compaction"),
       clock: deps.clock,
       signal,
       why,

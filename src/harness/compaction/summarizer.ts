@@ -4,9 +4,10 @@ import { callModel, type CallFacts } from "../../providers/call.ts";
 import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import { classifyFailure } from "../../providers/failure.ts";
 import type { Clock } from "../../types/clock.ts";
+import type { CallOrigin } from "../../types/run/model-meter.ts";
+import type { Failure, FailureKind, SideCost } from "../../types/run/run.ts";
 import type { Usage } from "../../types/run/model.ts";
-import type { Failure, FailureKind } from "../../types/run/run.ts";
-import { addUsage, emptyUsage } from "../../types/run/usage.ts";
+import { addCost } from "../log/run-stats.ts";
 import { pause } from "../../utils/pause.ts";
 
 /** Milliseconds of silence after which the call of a summary has stalled. */
@@ -14,10 +15,13 @@ const IDLE_MS = 120_000;
 /** Further tries with one key after a failure that passes, and the first wait before one. */
 const MOST_WAITS = 2;
 const WAIT_MS = 1000;
+/** Failures that are over in a while, so that a summary can be written later. */
+const isOverLater = (kind: FailureKind): boolean => kind === "budget" || PASSING.has(kind);
+
 /** A provider that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000;
 
-/** Failures that are over in a while, whatever was asked. */
+/** Failures after which the same key is worth another try. */
 const PASSING: ReadonlySet<FailureKind> = new Set([
   "rate_limit",
   "overloaded",
@@ -27,11 +31,13 @@ const PASSING: ReadonlySet<FailureKind> = new Set([
   "cut_off",
 ]);
 
-export interface ScribeParts {
+export interface SummarizerParts {
   /** In the order in which they are tried. */
   readonly summarizers: readonly ModelHandle[];
   /** Tokens of one summary. */
   readonly maxTokens: number;
+  /** On whose account the models are called. */
+  readonly origin: CallOrigin;
   readonly clock: Clock;
   /** Where the other keys of a writer are, and who is told how a key fared; unset: one key each. */
   readonly models?: Pick<Models, "find" | "keys"> | undefined;
@@ -39,15 +45,14 @@ export interface ScribeParts {
 
 /** Asks the writers in turn, through the same stream as a run; one that failed for good is not asked again. */
 export class Summarizer {
-  readonly #parts: ScribeParts;
+  readonly #parts: SummarizerParts;
   #summarizers: readonly ModelHandle[];
   #author: ModelHandle | undefined;
-  #calls = 0;
-  #usage = emptyUsage();
+  #costs: readonly SideCost[] = [];
   #busy = false;
   readonly #passedOver: string[] = [];
 
-  constructor(parts: ScribeParts) {
+  constructor(parts: SummarizerParts) {
     this.#parts = parts;
     // The demo only repeats what it is told.
     this.#summarizers = parts.summarizers.filter((writer) => writer.info.demo !== true);
@@ -64,13 +69,13 @@ export class Summarizer {
   }
 
   get spent(): {
-    readonly calls: number;
-    readonly usage: Usage;
+    /** One for each model that was asked, also of calls that failed or were stopped. */
+    readonly costs: readonly SideCost[];
     readonly author: ModelHandle | undefined;
     /** Writers that could not, and why. */
     readonly passedOver: readonly string[];
   } {
-    return { calls: this.#calls, usage: this.#usage, author: this.#author, passedOver: this.#passedOver };
+    return { costs: this.#costs, author: this.#author, passedOver: this.#passedOver };
   }
 
   readonly complete: Complete = async (prompt, signal) => {
@@ -115,10 +120,9 @@ export class Summarizer {
       const said = await this.#ask(writer, prompt, signal);
       if (typeof said === "string" || signal.aborted) return said;
       const { kind, message, retryAfterMs = WAIT_MS * 2 ** waits } = said;
-      const passes = PASSING.has(kind);
-      const isWorthIt = passes && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
+      const isWorthIt = PASSING.has(kind) && waits < MOST_WAITS && retryAfterMs <= LONGEST_WAIT_MS;
       if (!isWorthIt) {
-        this.#busy ||= passes;
+        this.#busy ||= isOverLater(kind);
         this.#parts.models?.keys.failed(writer.info, writer.profile.id, said);
         return { failure: message };
       }
@@ -139,11 +143,15 @@ export class Summarizer {
       messages: [{ role: "user" as const, content: [{ type: "text" as const, text }], timestamp: 0 }],
     };
     let facts: CallFacts = {};
-    const options = { maxTokens, signal, idleMs: IDLE_MS, onFacts: (seen: CallFacts) => void (facts = seen) };
-    const message = await callModel(writer, context, options).result();
+    const message = await callModel(writer, context, {
+      origin: this.#parts.origin,
+      maxTokens,
+      signal,
+      idleMs: IDLE_MS,
+      onFacts: (seen) => void (facts = seen),
+      onSettled: ({ usage }) => this.#charge(writer, usage),
+    }).result();
     if (signal.aborted) return { kind: "unknown", message: "aborted", failure: "aborted" };
-    this.#calls += 1;
-    this.#usage = addUsage(this.#usage, message.usage);
     if (message.stopReason === "error" || message.stopReason === "aborted") {
       const failed = classifyFailure(message.errorMessage ?? message.stopReason, facts);
       return { ...failed, failure: failed.message };
@@ -151,5 +159,10 @@ export class Summarizer {
     this.#parts.models?.keys.succeeded(info, writer.profile.id);
     this.#author = writer;
     return textOf(message);
+  }
+
+  #charge({ info }: ModelHandle, usage: Usage): void {
+    const model = { provider: info.provider, id: info.id };
+    this.#costs = addCost(this.#costs, { what: "compaction", model, calls: 1, usage });
   }
 }

@@ -60,6 +60,7 @@ export class ModelWatch {
 const WHY: Readonly<Partial<Record<FailureKind, string>>> = {
   auth: "its key was refused",
   billing: "its account is out of credit",
+  budget: "the budget does not allow it",
   rate_limit: "it is asked too often",
   overloaded: "it is overloaded",
   loading: "its server is still loading it",

@@ -81,8 +81,7 @@ export class RunLog implements RunStream {
       this.#lastUsage = body.usage;
     }
     if (body.type === "compaction" && body.phase === "end") {
-      const cost = costOf(body);
-      if (cost) this.beside(cost);
+      for (const cost of costsOf(body)) this.beside(cost);
       if (body.ok) this.account.compactions += 1;
     }
     this.account.note(body);
@@ -139,9 +138,5 @@ export class RunLog implements RunStream {
   }
 }
 
-/** What a compaction cost, at its end; undefined when no model was asked. */
-export function costOf(event: CompactionEvent): SideCost | undefined {
-  if (event.phase !== "end" || event.calls === 0) return undefined;
-  const { calls, usage, model = { provider: "none", id: "none" } } = event;
-  return { what: "compaction", model, calls, usage };
-}
+/** What a compaction's model calls took; nothing before its end. */
+export const costsOf = (event: CompactionEvent): readonly SideCost[] => (event.phase === "end" ? event.costs : []);

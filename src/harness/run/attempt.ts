@@ -4,6 +4,7 @@ import { callModel, type CallFacts } from "../../providers/call.ts";
 import { classifyFailure } from "../../providers/failure.ts";
 import { loadPi, type PiContext } from "../../providers/pi.ts";
 import type { AssistantMessage, ChatMessage, ThinkLevel } from "../../types/run/model.ts";
+import { originOf } from "../../types/run/model-meter.ts";
 import type { Failure } from "../../types/run/run.ts";
 import { windowOf } from "../context/budget.ts";
 import { ModelContext, type Opening } from "../context/context.ts";
@@ -119,6 +120,7 @@ async function makeAgent(plan: Attempt, request: RunRequest, making: Making): Pr
         // A model may begin to call tools without having thought.
         ...(reasoning && canThink(shown.messages, context.policy) && { reasoning }),
         ...answerOptions(plan, request),
+        origin: originOf(request.facts),
         idleMs: request.settings.idleTimeoutMs ?? IDLE_MS,
         onFacts: (seen) => (facts.last = seen),
       }),

@@ -4,6 +4,7 @@ import type { ModelHandle, Models } from "../../providers/catalog.ts";
 import type { LlmCompletion, LlmCompletionRequest } from "../../types/engine/context-engine.ts";
 import type { ModelRef } from "../../types/run/model.ts";
 import { modelName } from "../../types/run/model.ts";
+import type { CallOrigin } from "../../types/run/model-meter.ts";
 import type { SideCost } from "../../types/run/run.ts";
 import { isTold } from "../../types/run/usage.ts";
 
@@ -13,7 +14,9 @@ export interface CompletionPorts {
   readonly candidates: readonly ModelRef[];
   /** Milliseconds of silence after which a call has stalled. */
   readonly idleMs: number;
-  /** Told of each call that told its tokens, also of one that failed. Must not throw. */
+  /** On whose account the model is called. */
+  readonly origin: CallOrigin;
+  /** Told what each call took, also one that failed. Must not throw. */
   spent?(cost: SideCost): void;
 }
 
@@ -46,7 +49,7 @@ function chosen(model: string | undefined, candidates: readonly ModelRef[]): rea
 async function ask(
   handle: ModelHandle,
   request: LlmCompletionRequest,
-  { idleMs, spent }: CompletionPorts,
+  { idleMs, origin, spent }: CompletionPorts,
 ): Promise<LlmCompletion | string> {
   const { messages, systemPrompt = "", maxTokens, temperature, signal } = request;
   const { info } = handle;
@@ -54,15 +57,16 @@ async function ask(
     systemPrompt,
     messages: messages.map(({ content }) => ({ role: "user" as const, content, timestamp: 0 })),
   };
+  const model = { provider: info.provider, id: info.id };
   const message = await callModel(handle, context, {
+    origin,
     idleMs,
     maxTokens: Math.min(info.maxTokens, maxTokens ?? info.maxTokens),
     ...(temperature !== undefined && { temperature }),
     ...(signal && { signal }),
+    onSettled: ({ usage }) => isTold(usage) && spent?.({ what: "engine", model, calls: 1, usage }),
   }).result();
   const { usage } = message;
-  const model = { provider: info.provider, id: info.id };
-  if (isTold(usage)) spent?.({ what: "engine", model, calls: 1, usage });
   if (message.stopReason === "error" || message.stopReason === "aborted")
     return message.errorMessage ?? message.stopReason;
   const { input, output, cacheRead, cacheWrite, totalTokens: total } = usage;

@@ -1,3 +1,4 @@
+import type { FailureKind } from "../../types/run/run.ts";
 import { waitIn } from "../failure.ts";
 import type { Refusal } from "../failure/body.ts";
 import { limitResetIn, retryAfterIn } from "./waits.ts";
@@ -5,6 +6,8 @@ import type { Wire } from "./wire.ts";
 
 /** What the provider's answer told beside its text. */
 export interface CallFacts {
+  /** The kind of the failure, where it is known without the provider's text. */
+  readonly kind?: FailureKind;
   readonly status?: number;
   readonly retryAfterMs?: number;
   readonly requestId?: string;

@@ -26,6 +26,7 @@ export function badRequest(message: string, param?: string): ApiError {
 const STATUS: Readonly<Record<FailureKind, number>> = {
   auth: 502,
   billing: 502,
+  budget: 429,
   rate_limit: 429,
   overloaded: 503,
   loading: 503,

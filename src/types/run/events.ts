@@ -1,5 +1,5 @@
 import type { AssistantMessage, ModelRef, ThinkLevel, Usage } from "./model.ts";
-import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult } from "./run.ts";
+import type { FailureKind, PromptRecord, Receipt, RunFacts, RunResult, SideCost } from "./run.ts";
 import type { NoticeCause } from "../chat/reply.ts";
 import type { Approval, ApprovalDecision } from "./tool.ts";
 
@@ -19,11 +19,8 @@ export type CompactionEvent =
       readonly listedBecause?: string;
       /** Writers that could not, and why. */
       readonly passedOver?: readonly string[];
-      /** Who wrote it, or was the first to try; unset when nobody was there. */
-      readonly model?: ModelRef;
-      /** Model calls of the summary and their tokens. */
-      readonly calls: number;
-      readonly usage: Usage;
+      /** What the summary's model calls took, each model on its own. */
+      readonly costs: readonly SideCost[];
     };
 
 /** A part of a tool's result as watchers see it. Of an image they learn type and size; its `bytes` are not sent. */

@@ -6,6 +6,7 @@ import type { ModelRef, ThinkLevel, Usage } from "./model.ts";
 export const FAILURE_KINDS = [
   "auth",
   "billing",
+  "budget",
   "rate_limit",
   "overloaded",
   "loading",

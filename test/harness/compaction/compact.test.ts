@@ -13,6 +13,7 @@ import {
   openedByPi,
   openStage,
   settingsFor,
+  SPARE,
   type Stage,
   turn,
 } from "../stage.ts";
@@ -49,6 +50,7 @@ async function run(more: Partial<Compaction> = {}) {
     summarizers: [await handle()],
     window: 100_000,
     settings: SETTINGS,
+    origin: { cause: "compaction" },
     clock: systemClock,
     signal: new AbortController().signal,
     why: "full",
@@ -67,7 +69,7 @@ it("appends one entry, tells of it, and does not begin again while nothing is sa
   expect(done).toMatchObject({ kind: "done", isListed: false });
   expect(events).toMatchObject([
     { phase: "start" },
-    { phase: "end", ok: true, willRetry: false, calls: 1, usage: { input: 10, output: 5 } },
+    { phase: "end", ok: true, willRetry: false, costs: [{ calls: 1, usage: { input: 10, output: 5 } }] },
   ]);
   expect(openedByPi(stage.session.file)).toHaveLength(3);
   const leaf = stage.session.leafId;
@@ -127,8 +129,36 @@ it("asks the next writer when one fails", async () => {
   stage.model.answer((call) => (call.model === "spare-1" ? { text: "SPARE" } : { status: 401, message: "no" }));
   const spare = await modelsAt(stage.model.url).find({ provider: "spare", id: "spare-1" });
   if ("missing" in spare) throw new Error(spare.missing);
-  await run({ summarizers: [await handle(), spare] });
+  const { events } = await run({ summarizers: [await handle(), spare] });
   expect((await stage.session.window(100_000)).summary).toBe("SPARE");
+  const costs = [
+    { model: MODEL, calls: 1, usage: { input: 0, output: 0 } },
+    { model: SPARE, calls: 1, usage: { input: 10, output: 5 } },
+  ];
+  expect(events.at(-1)).toMatchObject({ costs });
+});
+
+it("counts the tokens of a summary that was stopped", async () => {
+  await talk(3);
+  stage.model.answer(() => "hang");
+  const stop = new AbortController();
+  const compacting = run({ signal: stop.signal });
+  await stage.model.called(4);
+  stop.abort();
+  const costs = [{ model: MODEL, calls: 1, usage: { input: expect.any(Number), output: 0 } }];
+  const end = (await compacting).events.at(-1);
+  expect(end).toMatchObject({ ok: false, costs });
+  if (end?.phase === "end") expect(end.costs[0]?.usage.input).toBeGreaterThan(1000);
+});
+
+it("waits with a summary that the budget does not allow, rather than listing what was said", async () => {
+  await talk(3);
+  const reserve = async () => ({ kind: "refused" as const, reason: "The day is spent." });
+  const broke = await modelsAt(stage.model.url, { reserve }).find(MODEL);
+  if ("missing" in broke) throw new Error(broke.missing);
+  const { done, events } = await run({ summarizers: [broke] });
+  expect(done).toEqual({ kind: "nothing", because: "later" });
+  expect(events.at(-1)).toMatchObject({ ok: false, costs: [] });
 });
 
 it("leaves a conversation alone that nobody keeps", async () => {

@@ -75,9 +75,9 @@ beforeEach(async () => {
       if ("missing" in found) return found;
       return {
         ...found,
-        stream: (...call) => {
+        openStream: (...call) => {
           asked.push(`${found.profile.id} at ${found.info.id}`);
-          return found.stream(...call);
+          return found.openStream(...call);
         },
       };
     },

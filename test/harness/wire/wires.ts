@@ -79,8 +79,8 @@ export function tap(models: Models, sent: Sent[]): Models {
 
 const listened = (handle: ModelHandle, sent: Sent[]): ModelHandle => ({
   ...handle,
-  stream: (model, context, options) =>
-    handle.stream(model, context, {
+  openStream: (model, context, options) =>
+    handle.openStream(model, context, {
       ...options,
       onPayload: (payload) => {
         const request: unknown = JSON.parse(JSON.stringify(payload));

@@ -32,7 +32,10 @@ async function failureOf({ api, status, body }: Omit<RefusalCase, "kind">, text?
   if ("missing" in handle) throw new Error(handle.missing);
   let facts: CallFacts = {};
   const ask = { messages: [{ role: "user" as const, content: "hello", timestamp: 1 }] };
-  const message = await callModel(handle, ask, { onFacts: (seen) => (facts = seen) }).result();
+  const message = await callModel(handle, ask, {
+    origin: { cause: "probe" },
+    onFacts: (seen) => (facts = seen),
+  }).result();
   return classifyFailure(message.errorMessage ?? "", facts);
 }
 
@@ -100,7 +103,10 @@ describe("an error in the middle of a stream", () => {
     if ("missing" in handle) throw new Error(handle.missing);
     let facts: CallFacts = {};
     const ask = { messages: [{ role: "user" as const, content: "hello", timestamp: 1 }] };
-    const message = await callModel(handle, ask, { onFacts: (seen) => (facts = seen) }).result();
+    const message = await callModel(handle, ask, {
+      origin: { cause: "probe" },
+      onFacts: (seen) => (facts = seen),
+    }).result();
     // https://openrouter.ai/docs/api-reference/streaming
     expect(classifyFailure(message.errorMessage ?? "", facts)).toMatchObject({
       kind: "network",

@@ -66,7 +66,9 @@ async function ask(
   const signal = AbortSignal.timeout(timeoutMs);
   const context = { messages: [{ role: "user" as const, content: "Say OK.", timestamp: Date.now() }] };
   let facts: CallFacts = {};
-  const answer = await callModel(handle, context, { maxTokens, signal, onFacts: (seen) => (facts = seen) }).result();
+  const origin = { cause: "probe" as const };
+  const options = { origin, maxTokens, signal, onFacts: (seen: CallFacts) => void (facts = seen) };
+  const answer = await callModel(handle, context, options).result();
   if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
   if (answer.stopReason !== "error") return undefined;
   const { kind, message } = classifyFailure(answer.errorMessage ?? "", facts);

@@ -1,0 +1,57 @@
+import type { AssistantMessage } from "../../types/run/model.ts";
+import type { CallCost, CallOrigin, Reservation } from "../../types/run/model-meter.ts";
+import { emptyUsage } from "../../types/run/usage.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { ModelHandle } from "../catalog.ts";
+import { costOf, plannedCall } from "./cost.ts";
+
+type Allowed = Extract<Reservation, { kind: "allowed" }>;
+
+/** What one call may cost and did: reserved before it is made, settled exactly once after it. */
+export class CallSpending {
+  /** The meter refused the call. */
+  isRefused = false;
+  readonly #handle: ModelHandle;
+  readonly #origin: CallOrigin;
+  #reservation: Allowed | undefined;
+  /** Estimated tokens of the request. */
+  #input = 0;
+  #isEnded = false;
+
+  constructor(handle: ModelHandle, origin: CallOrigin) {
+    this.#handle = handle;
+    this.#origin = origin;
+  }
+
+  /** Why the call must not be made; undefined when it may. Never rejects. */
+  async reserve(input: number, maxOutput: number | undefined): Promise<string | undefined> {
+    this.#input = input;
+    try {
+      const planned = plannedCall(this.#handle, this.#origin, { input, maxOutput });
+      return this.#take(await this.#handle.meter.reserve(planned));
+    } catch (error) {
+      return `The cost of the call could not be reserved: ${errorText(error)}`;
+    }
+  }
+
+  #take(answer: Reservation): string | undefined {
+    this.isRefused = answer.kind === "refused";
+    if (answer.kind === "refused") return `The budget does not allow this call: ${answer.reason}`;
+    if (!this.#isEnded) this.#reservation = answer;
+    // The call was stopped meanwhile, and not made.
+    else answer.settle({ outcome: "aborted", usage: emptyUsage(), isEstimate: false });
+    return undefined;
+  }
+
+  /** At the end of the call. What it took; undefined when it was not made, and after the first time. */
+  settle(message: AssistantMessage, status: number | undefined): CallCost | undefined {
+    this.#isEnded = true;
+    const reservation = this.#reservation;
+    if (!reservation) return undefined;
+    this.#reservation = undefined;
+    const isAccepted = status === undefined ? message.content.length > 0 : status < 400;
+    const cost = costOf(this.#handle, { message, input: this.#input, isAccepted });
+    reservation.settle(cost);
+    return cost;
+  }
+}

@@ -1,0 +1,60 @@
+import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { ModelRef, Usage } from "./model.ts";
+import type { RunFacts, RunTrigger } from "./run.ts";
+
+/** Why a model is called: the trigger of a turn's kind, `compaction`, `engine`, or `probe` for a person who tests a key. */
+export type CallCause = RunTrigger | "probe";
+
+/** On whose account a model is called. */
+export interface CallOrigin {
+  readonly cause: CallCause;
+  readonly agentId?: AgentId;
+  readonly sessionKey?: SessionKey;
+  readonly runId?: RunId;
+}
+
+/** A model call that is about to be made. */
+export interface PlannedCall extends CallOrigin {
+  readonly model: ModelRef;
+  /** Which key; see `AuthProfile`. */
+  readonly profileId: string;
+  /** Tokens of the whole request, estimated. */
+  readonly estimatedInputTokens: number;
+  /** The most tokens that the answer may have; unset when nothing limits it. */
+  readonly maxOutputTokens?: number;
+  /** US dollars of such a request with the longest answer; 0 when no price is known. */
+  readonly highestCost: number;
+}
+
+/** What a model call took. */
+export interface CallCost {
+  readonly outcome: "answered" | "failed" | "aborted";
+  readonly usage: Usage;
+  /** The provider did not report the tokens, or not all of them: they are an estimate. */
+  readonly isEstimate: boolean;
+}
+
+export type Reservation =
+  /** `settle` is called exactly once for each reservation, whatever becomes of the call. It must not throw. */
+  | { readonly kind: "allowed"; settle(cost: CallCost): void }
+  /** The call is not made. `reason`: a sentence for the operator. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Asked before every model call of the gateway, and told what each one took. */
+export interface ModelMeter {
+  /**
+   * Resolves soon: the call waits for it. A call that is stopped meanwhile is settled with a cost of nothing. When it
+   * rejects, the call fails without being made. A process that is killed settles nothing: what was reserved and is not
+   * settled at the next start may have been spent.
+   */
+  reserve(call: PlannedCall): Promise<Reservation>;
+}
+
+/** Allows every call. */
+export const UNMETERED: ModelMeter = { reserve: async () => ({ kind: "allowed", settle: () => undefined }) };
+
+/** A run's own calls have the trigger of its turn as their cause. */
+export const originOf = (
+  { agentId, sessionKey, runId, trigger }: RunFacts,
+  cause: CallCause = trigger,
+): CallOrigin => ({ cause, agentId, sessionKey, runId });

@@ -28,6 +28,8 @@ export interface FakeSlack {
   readonly messages: FakeMessage[];
   /** Sockets that are open. */
   readonly sockets: number;
+  /** Sockets that were ever opened and greeted. */
+  readonly greetings: number;
   /** Somebody writes; `isUnheard` delivers no event. Gives back the message's time. */
   say(channel: string, text: string, more?: Record<string, unknown>, isUnheard?: boolean): string;
   /** Any event, wrapped as Slack does. */
@@ -99,6 +101,9 @@ function front(slack: Slack, server: http.Server): FakeSlack {
     messages: slack.messages,
     get sockets() {
       return slack.sockets.size;
+    },
+    get greetings() {
+      return slack.greetings;
     },
     ...people(slack),
     bytesOf: (id) => slack.files.get(id)?.bytes ?? new Uint8Array(),

@@ -60,6 +60,7 @@ export class Slack {
   readonly responses = new Map<string, unknown[]>();
   readonly faults = new Map<string, { how: FakeFault; count: number }>();
   readonly sockets = new Set<WebSocket>();
+  greetings = 0;
   last: FakeEnvelope | undefined;
   refusals = 0;
   port = 0;
@@ -179,6 +180,7 @@ export class Slack {
 
   greet(socket: WebSocket): void {
     this.sockets.add(socket);
+    this.greetings += 1;
     socket.on("close", () => this.sockets.delete(socket));
     socket.on("message", (data) => {
       const text = String(data as Buffer);

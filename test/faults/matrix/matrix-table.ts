@@ -43,13 +43,13 @@ export const MATRIX = {
 export type PlatformId = keyof typeof MATRIX;
 
 export const WHY_NOT: readonly string[] = [
-  "Discord and Signal: events are not acknowledged one by one; the next connection names the last one that is in the journal.",
-  "Web chat: the transcript is the delivery, so there is no row to mark; what grows on the page is no message, and goes with its connection.",
+  "Discord and Signal: events are not acknowledged one by one; the next connection names the last event that is in the journal.",
+  "Web chat: the transcript is the delivery, so there is no row to mark. A preview on the page is not a message and disappears with its connection.",
 ];
 
 const cells = (words: readonly string[]): string => `| ${words.join(" | ")} |`;
 
-/** As it stands in docs/concepts/reliability.md. */
+/** As written in docs/concepts/reliability.md. */
 export function renderMatrix(rows: Readonly<Record<string, Row>>): string {
   const ids = Object.keys(rows);
   const head = [cells(["killed at", ...ids]), cells(["---", ...ids.map(() => "---")])];

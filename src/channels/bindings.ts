@@ -49,12 +49,12 @@ export const bindingsConfig = z.array(
 
 export type Binding = z.output<typeof bindingsConfig>[number];
 
-/** What a binding looks at. */
+/** The part of a message that bindings match. */
 export type Routed = Pick<InboundMessage, "from" | "sender" | "guildId" | "teamId">;
 
 /**
- * The binding that fits best: a chat (or thread) before the chat around a thread, any chat of a kind, a guild with
- * roles, a guild, a team, an account, the whole channel. Among equals the first one. Undefined when none fits.
+ * The most specific binding that matches. The order is: the chat or thread, the chat around a thread, any chat of a kind, a guild
+ * with roles, a guild, a team, an account, the whole channel. The first of several equal ones wins. Undefined when none matches.
  */
 export function bindingFor(bindings: readonly Binding[], message: Routed, defaultAccount: string): Binding | undefined {
   const ranked = bindings
@@ -66,12 +66,12 @@ export function bindingFor(bindings: readonly Binding[], message: Routed, defaul
   )?.binding;
 }
 
-/** Whether a binding says who answers; another kind says how. */
+/** Whether a binding chooses the agent that answers. Other kinds have no effect here. */
 export const isRoute = ({ type }: Binding): boolean => type !== "acp";
 
 type Match = Binding["match"];
 
-/** 0: does not fit. */
+/** 0: does not match. */
 function rankOf(wanted: Match, message: Routed, defaultAccount: string): number {
   const { channel, account } = message.from;
   const { accountId = defaultAccount, guildId, teamId, roles, peer } = wanted;

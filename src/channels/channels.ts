@@ -8,7 +8,7 @@ import type { Lifecycle } from "./connection/supervisor.ts";
 
 export { problemText } from "./connection/problem-text.ts";
 
-/** One account as `channels.status` tells it. Times are epoch milliseconds, null when there was none. */
+/** One account as `channels.status` reports it. Times are epoch milliseconds; null means never. */
 export interface ChannelStatus {
   readonly channel: ChannelId;
   readonly label: string;
@@ -19,43 +19,43 @@ export interface ChannelStatus {
   readonly running: boolean;
   readonly connected: boolean;
   readonly lifecycle: Lifecycle;
-  /** When it became so; null while it never was started. */
+  /** Since when it has this lifecycle; null when it was never started. */
   readonly lifecycleSince: number | null;
-  /** When it is tried again, while in trouble. */
+  /** When the next attempt is due, while in trouble. */
   readonly retryAt: number | null;
-  /** Milliseconds since the last proof of progress: a poll answered, a heartbeat acknowledged, an event seen. */
+  /** Milliseconds since the last proof of progress: an answered poll, an acknowledged heartbeat, an event. */
   readonly silentMs: number | null;
   readonly lastInboundAt: number | null;
   readonly lastOutboundAt: number | null;
   readonly lastTransportActivityAt: number | null;
   /** Failures in a row. */
   readonly reconnectAttempts: number;
-  /** What is in the way; null while nothing is. */
+  /** The current problem; null when there is none. */
   readonly lastError: string | null;
-  /** What a person can do about `lastError`; null where nothing is known. */
+  /** What a person can do about `lastError`; null when unknown. */
   readonly fix: string | null;
-  /** What it waits for before it can connect, such as a library that is fetched. */
+  /** What it waits for before it can connect, such as the download of a library. */
   readonly activity?: string;
-  /** What a person should see to although it goes on. */
+  /** Problems that a person should solve while the account continues to work. */
   readonly notices?: readonly Notice[];
-  /** Its latest outage was longer than the platform is asked for: what came in this part of it is not known. */
+  /** The part of the latest outage that was too long ago to ask the platform about: messages of that time may be missing. */
   readonly unasked?: UnaskedPeriod;
   readonly self?: { readonly id: string; readonly name: string };
 }
 
-/** All channel accounts of the gateway, each watched and restarted on its own. */
+/** All channel accounts of the gateway. Each is supervised and restarted independently. */
 export interface Channels {
-  /** Undefined when the account is unknown or not connected now. */
+  /** Undefined when the account is unknown or not connected. */
   link(channel: ChannelId, account: AccountId): ChannelLink | undefined;
   limits(channel: ChannelId): ChannelLimits | undefined;
   status(): readonly ChannelStatus[];
-  /** Starts an account, or starts it again with new settings. */
+  /** Starts an account, or restarts it with new settings. */
   put(account: ConfiguredAccount): Promise<void>;
   /** Throws `OpenClawError` `CHANNEL_MISSING` when there is no such account. */
   restart(channel: ChannelId, account: AccountId, config?: unknown): Promise<void>;
-  /** Harmless when there is none. */
+  /** Stops and forgets an account. Does nothing when there is none. */
   remove(channel: ChannelId, account: AccountId): Promise<void>;
-  /** Resolves when nothing is received any more. */
+  /** Resolves when no account receives messages any more. */
   close(): Promise<void>;
 }
 
@@ -126,12 +126,12 @@ function statusOf({ account, state, times, link }: Supervisor, now: number): Cha
     reconnectAttempts: state.attempts,
     lastError: state.problem ?? null,
     fix: state.fix ?? null,
-    ...seldom(state),
+    ...optionalStatus(state),
   };
 }
 
-/** What most accounts have nothing of. */
-const seldom = ({ activity, notices, unasked, self }: Supervisor["state"]) => ({
+/** Fields that most accounts lack. */
+const optionalStatus = ({ activity, notices, unasked, self }: Supervisor["state"]) => ({
   ...(activity !== undefined && { activity }),
   ...(notices.length > 0 && { notices }),
   ...(unasked && { unasked }),

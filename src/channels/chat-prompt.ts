@@ -9,8 +9,8 @@ type Chat = Entry & { readonly topics?: Readonly<Record<string, Entry>> | undefi
 type Chats = Readonly<Record<string, Chat>>;
 
 /**
- * What the operator adds to the system prompt of a message's chat: the words of its entry, then those of its topic. What an
- * entry leaves unset, the entry `*` says; an empty text adds nothing. Undefined when there are no words. Pure.
+ * The text that the operator adds to the system prompt in the chat of a message: that of the chat's entry, then that of its
+ * topic. The entry `*` applies where an entry sets none; an empty text adds nothing. Undefined when there is no text. Pure.
  */
 export function chatPrompt(config: AccountConfig, message: InboundMessage): string | undefined {
   const { chat, thread } = message.from;
@@ -20,20 +20,20 @@ export function chatPrompt(config: AccountConfig, message: InboundMessage): stri
   const maps = isDirect ? [config.direct, config.dms] : groupMaps(config, message.guildId);
   const entries = entriesFor(maps, ids);
   const topics = entries.map((entry) => entry.topics ?? {});
-  const parts = [wordsOf(entries), thread === undefined ? undefined : wordsOf(entriesFor(topics, [thread]))];
-  const words = parts.filter((part) => part !== undefined && part.trim() !== "");
-  return words.length === 0 ? undefined : words.join("\n\n");
+  const parts = [promptOf(entries), thread === undefined ? undefined : promptOf(entriesFor(topics, [thread]))];
+  const texts = parts.filter((part) => part !== undefined && part.trim() !== "");
+  return texts.length === 0 ? undefined : texts.join("\n\n");
 }
 
-/** A server with a list of its own is no other one. */
+/** The entry `*` does not apply to a guild that has its own entry. */
 function groupMaps({ groups, channels, guilds }: AccountConfig, guild: string | undefined): readonly Chats[] {
   const ofGuild = guild === undefined ? undefined : (own(guilds, guild) ?? own(guilds, "*"))?.channels;
   return [groups, channels, ...(ofGuild ? [ofGuild] : [])];
 }
 
-/** The entries of these ids, then those of all others. */
+/** The entries of these ids, then those for all others. */
 const entriesFor = <E>(maps: readonly Readonly<Record<string, E>>[], ids: readonly string[]): readonly E[] =>
   [...ids, "*"].flatMap((id) => maps.flatMap((map) => own(map, id) ?? []));
 
-const wordsOf = (entries: readonly Entry[]): string | undefined =>
+const promptOf = (entries: readonly Entry[]): string | undefined =>
   entries.find(({ systemPrompt }) => systemPrompt !== undefined)?.systemPrompt;

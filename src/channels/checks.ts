@@ -5,7 +5,7 @@ import { errorText } from "../utils/text/error-text.ts";
 import { ownKeys } from "./own-keys.ts";
 import type { ConfiguredAccount } from "./ports.ts";
 
-/** For `openclaw doctor`: each enabled account asks its platform; one whose adapter cannot is told as skipped. */
+/** For `openclaw doctor`: asks the platform of each enabled account. An account whose adapter cannot ask is skipped. */
 export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly Check[] {
   return accounts.map((account) => ({
     id: `channel.${account.adapter.id}.${account.account}`,
@@ -18,8 +18,8 @@ export function channelChecks(accounts: readonly ConfiguredAccount[]): readonly 
 /** Asks the platform who the account is. Never throws. */
 export async function checkAccount(account: ConfiguredAccount, signal: AbortSignal): Promise<CheckResult> {
   const { adapter, config, enabled } = account;
-  if (!enabled) return { status: "skip", message: "switched off" };
-  if (!adapter.probe) return { status: "skip", message: "cannot be asked without connecting" };
+  if (!enabled) return { status: "skip", message: "disabled" };
+  if (!adapter.probe) return { status: "skip", message: "this channel can only be checked by connecting" };
   try {
     return { status: "ok", message: `answers as ${await adapter.probe(config, signal)}` };
   } catch (error) {

@@ -8,7 +8,7 @@ const replyToMode = z.enum(["off", "first", "all", "batched"]);
 const chunkMode = z.enum(["length", "newline"]).optional();
 
 const STREAM_MODES = ["off", "partial", "block", "progress"] as const;
-/** How an answer appears while it is written. */
+/** How an answer is shown while it is written. */
 export const streamingConfig = z.looseObject({
   mode: z
     .enum(STREAM_MODES)
@@ -34,11 +34,11 @@ export const streamingConfig = z.looseObject({
   chunkMode: chunkMode.meta(about("Chunk mode", "As in `chunkMode`; has priority over it.")),
 });
 
-/** Keys that every channel account has; the core obeys them. Others belong to the adapter. */
 const mimePattern = z
   .string()
   .regex(/^[a-z0-9!#$&^_.+*-]+\/[a-z0-9!#$&^_.+*-]+$/i, "expected a type such as `image/png` or `image/*`");
 
+/** Keys that every channel account has and the core applies. Others belong to the adapter. */
 const accountShape = {
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
   dmPolicy: z
@@ -223,7 +223,7 @@ const accountShape = {
     .meta(about("Reaction scope", "As in `messages.ackReactionScope`.")),
 };
 
-/** One account with its defaults. Keys of the adapter are kept as they are. */
+/** One account with its defaults. Keys of the adapter are kept unchanged. */
 export const accountConfig = z.looseObject(accountShape);
 export type AccountConfig = z.output<typeof accountConfig>;
 
@@ -249,7 +249,7 @@ export interface ChannelAccount {
   readonly config: AccountConfig;
 }
 
-/** The raw keys of each account of a channel: its own over the channel's. One `default` account when none is listed. */
+/** The unparsed keys of each account of a channel; its own override the channel's. One `default` account when none is listed. */
 export function accountInputs(
   channel: Readonly<Record<string, unknown>>,
 ): readonly { id: string; input: Record<string, unknown> }[] {
@@ -259,7 +259,7 @@ export function accountInputs(
   return listed.map(([id, own]) => ({ id, input: { ...base, ...own, enabled: isOn(base) && isOn(own) } }));
 }
 
-/** The accounts of a channel's section as an adapter's schema reads them. Throws what the schema throws. */
+/** The accounts of a channel's section, parsed by an adapter's schema. Throws what the schema throws. */
 export const readAccounts = <C>(
   section: Readonly<Record<string, unknown>>,
   schema: { parse(input: unknown): C },
@@ -269,7 +269,7 @@ export const readAccounts = <C>(
 const isOn = (settings: unknown): boolean =>
   !(typeof settings === "object" && settings !== null && "enabled" in settings && settings.enabled === false);
 
-/** Accounts of a channel as its section says, with defaults. Throws a `ZodError` only for sections that were not loaded. */
+/** The accounts of a channel's section, with defaults. Throws a `ZodError` only for sections that were not validated. */
 export function channelAccounts(channel: ChannelConfig): readonly ChannelAccount[] {
   return accountInputs(channel).map(({ id, input }) => ({ id, config: accountConfig.parse(input) }));
 }

@@ -3,7 +3,7 @@ import { defineMethod } from "../types/method.ts";
 import type { Method } from "../types/method.ts";
 import type { ChannelStatus } from "./channels.ts";
 
-/** The protocol methods of this room. `defaultOf`: the account of a channel that sends when none is named. */
+/** The protocol methods of this module. `defaultOf` names the account of a channel that sends when none is given. */
 export function methods(
   status: () => readonly ChannelStatus[],
   defaultOf?: (channel: string) => string,
@@ -31,7 +31,7 @@ export interface ChannelsStatus {
   readonly channelDefaultAccountId: Readonly<Record<string, string>>;
 }
 
-/** A channel as a whole: true where any of its accounts is. */
+/** A channel as a whole: a flag is true when it is true for any account. */
 export interface ChannelSummary {
   readonly configured: boolean;
   readonly running: boolean;

@@ -4,7 +4,7 @@ import type { Lifecycle } from "./connection/supervisor.ts";
 
 const STATES: readonly Lifecycle[] = ["stopped", "starting", "running", "trouble", "dead"];
 
-/** How each account is, for `/metrics`. */
+/** The state of each account, for `/metrics`. */
 export function channelMetrics(accounts: readonly ChannelStatus[]): readonly MetricRow[] {
   const rows = (one: Pick<MetricRow, "name" | "help">, read: (row: ChannelStatus) => number | undefined) =>
     accounts.flatMap((row): readonly MetricRow[] => {

@@ -5,8 +5,8 @@ import type { ConfiguredAccount } from "./ports.ts";
 type Place = Pick<ConfiguredAccount, "adapter" | "account" | "isNamed">;
 
 /**
- * What an adapter says, with the account's own keys: it knows its settings, and not where among several accounts they stand,
- * so that it names `channels.<channel>.<key>`.
+ * A text of an adapter, with the config keys of this account. The adapter does not know under which account its settings are
+ * written, so it names `channels.<channel>.<key>`.
  */
 export function ownKeys(text: string, { adapter, account, isNamed }: Place): string {
   if (isNamed !== true) return text;
@@ -14,11 +14,11 @@ export function ownKeys(text: string, { adapter, account, isNamed }: Place): str
   return text.replaceAll(ofChannel, () => `channels.${adapter.id}.accounts.${account}.`);
 }
 
-/** The same of a step that is shown. */
+/** The same for a step of a login. */
 export const ownStep = (step: LoginStep, place: Place): LoginStep =>
   step.kind === "told" ? { ...step, text: ownKeys(step.text, place) } : step;
 
-/** The same of an error that the operator can mend; others as they are. */
+/** The same for an error that the operator can fix. Other errors stay as they are. */
 export function ownError(error: unknown, place: Place): unknown {
   if (!(error instanceof OpenClawError)) return error;
   const { code, message, fix, cause } = error;

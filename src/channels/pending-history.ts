@@ -1,20 +1,20 @@
 import { BoundedMap } from "../utils/bounded-map.ts";
 import type { HistoryLine, InboundMessage, Peer, ReactionFacts } from "../types/chat/message.ts";
 
-/** Chats of which lines are kept; beyond it the one that was silent longest is forgotten. */
+/** How many chats have lines kept; the one that has been silent longest is forgotten first. */
 const MAX_CHATS = 500;
 
 interface Kept {
-  /** Grows with arrival. */
+  /** Higher for later messages. */
   readonly id: number;
   readonly line: HistoryLine;
 }
 
-/** What was said in groups since the bot's last turn there; in memory, filled again from the journal at a start. */
+/** Messages of groups since the bot's last turn there. Kept in memory and restored from the journal at a start. */
 export class PendingHistory {
   readonly #chats = new BoundedMap<string, readonly Kept[]>(MAX_CHATS);
 
-  /** Keeps the newest `limit` lines of the chat; none when it is 0. `id` grows with arrival. */
+  /** Keeps the newest `limit` lines of the chat; none when it is 0. `id` is higher for later messages. */
   add({ id, message }: { readonly id: number; readonly message: InboundMessage }, limit: number): void {
     const key = keyOf(message.from);
     const before = (this.#chats.get(key) ?? []).filter((kept) => kept.id !== id);
@@ -23,7 +23,7 @@ export class PendingHistory {
     else this.#chats.delete(key);
   }
 
-  /** The lines of a chat that came before `id`, oldest first; they are gone afterwards. */
+  /** Takes the lines of a chat from before `id` out, oldest first. */
   take(from: Peer, id: number): readonly HistoryLine[] {
     const key = keyOf(from);
     const lines = this.#chats.get(key) ?? [];

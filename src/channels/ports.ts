@@ -5,27 +5,27 @@ import type { KeyValue, MediaStore } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
 
-/** An account as it is to run; `config` is what the adapter's schema gave. */
+/** An account with its settings; `config` is the output of the adapter's schema. */
 export interface ConfiguredAccount {
   readonly adapter: ChannelAdapter;
   readonly account: AccountId;
   readonly config: unknown;
-  /** False: known, not started. */
+  /** False: the account is listed but not started. */
   readonly enabled: boolean;
-  /** True: its settings stand below `accounts` of the channel. */
+  /** True: its settings are written under `accounts` of the channel. */
   readonly isNamed?: boolean;
   /** Why it is not started, and what to do about it. */
   readonly stopped?: { readonly reason: string; readonly fix: string };
 }
 
-/** A library that a channel asks for. */
+/** A library that a channel needs. */
 export interface LibraryRequest {
   readonly channel: string;
-  /** Of the package, as npm knows it. */
+  /** The package's name on npm. */
   readonly name: string;
   readonly signal: AbortSignal;
-  /** Is told when the library has to be fetched first, in words for a person. */
-  readonly fetching?: (words: string) => void;
+  /** Called with a text for people when the library has to be fetched first. */
+  readonly fetching?: (activity: string) => void;
 }
 
 export interface ChannelPorts {
@@ -34,18 +34,18 @@ export interface ChannelPorts {
   readonly media: Pick<MediaStore, "read">;
   readonly log: Log;
   readonly clock: Clock;
-  /** The journal's small values, for what accounts note. */
+  /** The journal's small values, for the notes of accounts. */
   readonly values: KeyValue;
-  /** Makes the private folder of an account. Without it, adapters that need one say so. */
+  /** Creates the private folder of an account. Without it, an adapter that needs one fails with an error that says so. */
   readonly folder?: (channel: ChannelId, account: AccountId) => Promise<string>;
-  /** The address of a channel's library, fetched where it is not there yet. Without it, adapters that need one say so. */
+  /** The address of a channel's library, which is fetched when it is missing. Without it, an adapter that needs one fails likewise. */
   readonly library?: (wish: LibraryRequest) => Promise<string>;
-  /** Gives requests of the gateway's HTTP server to an adapter until the signal aborts. */
+  /** Passes requests of the gateway's HTTP server to an adapter until the signal aborts. */
   readonly serve?: (
     path: string,
     answer: (request: WebhookRequest) => Promise<WebhookAnswer>,
     signal: AbortSignal,
   ) => void;
-  /** For the menus of the platforms. */
+  /** The commands for the platforms' menus. */
   readonly commands?: readonly MenuCommand[];
 }

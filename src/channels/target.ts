@@ -1,7 +1,7 @@
 import type { Peer } from "../types/chat/message.ts";
 import { own } from "../utils/own.ts";
 
-/** A chat as a person names it. */
+/** A chat that a person named. */
 export interface Target {
   readonly chat: Pick<Peer["chat"], "kind" | "id">;
   readonly thread?: string;
@@ -17,8 +17,8 @@ const KINDS = new Map<string, Peer["chat"]["kind"]>([
   ["room", "group"],
 ]);
 
-/** How the ids of groups look where the two kinds look different; elsewhere an id without a word before it is a person's. */
-const GROUPS: Readonly<Record<string, RegExp>> = {
+/** What the ids of groups look like, per channel. On other channels, an id without a prefix belongs to a person. */
+const GROUP_IDS: Readonly<Record<string, RegExp>> = {
   discord: /^/,
   signal: /^(?!\+|u:|uuid:|[0-9a-f]{8}-)/i,
   slack: /^[CG]/,
@@ -27,8 +27,8 @@ const GROUPS: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * `+4930…`, `-1001…`, `user:U1`, `channel:C1`, `telegram:42`, `-1001…:topic:5`: which chat of the channel is meant. Undefined
- * when there is no id in it.
+ * The chat that a text such as `+4930…`, `-1001…`, `user:U1`, `channel:C1`, `telegram:42` or `-1001…:topic:5` means. Undefined when
+ * it contains no id.
  */
 export function parseTarget(text: string, channel: string): Target | undefined {
   const own = text.trim();
@@ -42,9 +42,9 @@ export function parseTarget(text: string, channel: string): Target | undefined {
 }
 
 const kindOf = (id: string, channel: string): Peer["chat"]["kind"] =>
-  own(GROUPS, channel)?.test(id) === true ? "group" : "direct";
+  own(GROUP_IDS, channel)?.test(id) === true ? "group" : "direct";
 
-/** The channel that a target begins with, if it is one of these. */
+/** The channel that prefixes a target, if it is one of these. */
 export function channelIn(text: string, channels: readonly string[]): string | undefined {
   const word = /^([a-z]+):/i.exec(text.trim())?.[1]?.toLowerCase();
   return channels.find((channel) => channel === word);

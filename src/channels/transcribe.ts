@@ -4,7 +4,7 @@ import type { MediaKind } from "../types/chat/message.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { Transcription } from "./audio-config.ts";
 
-/** A recording that lies in the media store. */
+/** A recording in the media store. */
 export interface Recording {
   readonly kind: MediaKind;
   readonly path: string;
@@ -12,7 +12,7 @@ export interface Recording {
   readonly mime: string;
 }
 
-/** The words of a recording. Undefined when there are none, or they cannot be had: it stays a file. Never rejects. */
+/** Transcribes a recording. Undefined when there is no speech or transcription fails: the recording stays a file. Never rejects. */
 export type Transcribe = (recording: Recording, signal?: AbortSignal) => Promise<{ readonly text: string } | undefined>;
 
 /** Undefined when the config names neither a command nor a service. */
@@ -28,10 +28,10 @@ export function createTranscriber(config: Transcription | undefined, log: Log): 
     const late = AbortSignal.timeout(config.timeoutSeconds * 1000);
     const signal = stop ? AbortSignal.any([stop, late]) : late;
     try {
-      const said = config.command
+      const transcript = config.command
         ? await run(config.command, recording.path, signal)
         : await ask(config, recording, signal);
-      const text = said.trim();
+      const text = transcript.trim();
       return text === "" ? undefined : { text };
     } catch (error) {
       log.warn("recording not transcribed", { bytes, error: errorText(error) });
@@ -40,15 +40,15 @@ export function createTranscriber(config: Transcription | undefined, log: Log): 
   };
 }
 
-const PLACE = "{{MediaPath}}";
-/** Bytes of printed words; an hour of speech is some 60 kB. */
+const PATH_PLACEHOLDER = "{{MediaPath}}";
+/** Bytes of the command's output; an hour of speech is about 60 kB. */
 const MOST_OUTPUT = 1_048_576;
 
 async function run(command: readonly string[], path: string, signal: AbortSignal): Promise<string> {
   const { execFile } = await import("node:child_process");
   const { promisify } = await import("node:util");
-  const placed = command.some((part) => part.includes(PLACE)) ? command : [...command, PLACE];
-  const [program = "", ...args] = placed.map((part) => part.replaceAll(PLACE, path));
+  const placed = command.some((part) => part.includes(PATH_PLACEHOLDER)) ? command : [...command, PATH_PLACEHOLDER];
+  const [program = "", ...args] = placed.map((part) => part.replaceAll(PATH_PLACEHOLDER, path));
   const { stdout } = await promisify(execFile)(program, args, { signal, maxBuffer: MOST_OUTPUT, encoding: "utf8" });
   return stdout;
 }

@@ -4,17 +4,17 @@ import { accountConfig } from "../../src/channels/config.ts";
 import { policyOf } from "../../src/channels/access/policy.ts";
 import { message } from "./messages.ts";
 
-const RULES = { most: 3, windowMs: 1000, restMs: 5000 };
+const RULES = { maxMessages: 3, windowMs: 1000, cooldownMs: 5000 };
 const bot = (id = "8", chat = "-1") => message({ sender: { id, isBot: true }, chat: { kind: "group", id: chat } });
 
-test("a bot that writes too often rests, and is heard again afterwards", () => {
+test("a bot that writes too often is ignored for a cooldown", () => {
   const loops = new BotLoops();
   const at = (now: number): boolean => loops.isTooMany(bot(), RULES, now);
   expect([0, 10, 20, 30, 40, 4000].map(at)).toEqual([false, false, false, true, true, true]);
   expect([5031, 5032, 5033, 5034].map(at)).toEqual([false, false, false, true]);
 });
 
-test("slow bots, other bots and other chats go on", () => {
+test("slow bots, other bots and other chats are not affected", () => {
   const loops = new BotLoops();
   for (let now = 0; now < 20_000; now += 500) expect(loops.isTooMany(bot(), RULES, now)).toBe(false);
   for (let number = 0; number < 10; number += 1) {
@@ -23,14 +23,14 @@ test("slow bots, other bots and other chats go on", () => {
   }
 });
 
-test("the rules come from the account, and can be switched off", () => {
+test("the rules come from the account, and can be disabled", () => {
   const rules = (config: object) =>
     policyOf(accountConfig.parse(config), { mentionPatterns: [], historyLimit: 0 }).botLoops;
-  expect(rules({})).toEqual({ most: 20, windowMs: 60_000, restMs: 60_000 });
+  expect(rules({})).toEqual({ maxMessages: 20, windowMs: 60_000, cooldownMs: 60_000 });
   expect(rules({ botLoopProtection: { maxEventsPerWindow: 2, windowSeconds: 1, cooldownSeconds: 3 } })).toEqual({
-    most: 2,
+    maxMessages: 2,
     windowMs: 1000,
-    restMs: 3000,
+    cooldownMs: 3000,
   });
   expect(rules({ botLoopProtection: { enabled: false } })).toBeUndefined();
 });

@@ -12,7 +12,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((channels) => channels.close()));
 });
 
-/** A platform that is asked for what was missed. */
+/** A platform that is asked for missed messages. */
 function stage(values: KeyValue, clock = new TestClock()) {
   const toy = new Toy();
   const asked: number[] = [];
@@ -40,7 +40,7 @@ function stage(values: KeyValue, clock = new TestClock()) {
 const alive = { kind: "alive" } as const;
 const trouble = { kind: "trouble", reason: "no network" } as const;
 
-test("a first start that was killed as it connected leaves no gap", async () => {
+test("a first start that is killed while it connects loses no messages", async () => {
   const values = memoryValues();
   const first = stage(values);
   await first.clock.pass(0);
@@ -50,7 +50,7 @@ test("a first start that was killed as it connected leaves no gap", async () => 
   expect(second.received).toEqual(["said in between"]);
 });
 
-test("a first start asks for nothing, a later one for what came since", async () => {
+test("a first start asks for no messages, a later one asks for the missed ones", async () => {
   const values = memoryValues();
   const first = stage(values);
   await first.clock.pass(1);
@@ -71,7 +71,7 @@ test("a first start asks for nothing, a later one for what came since", async ()
   expect(heardUntil - second.asked[0]!).toBeLessThan(3 * MINUTE);
 });
 
-test("after trouble it is asked again, and live messages wait behind older ones", async () => {
+test("after trouble the platform is asked again, and live messages wait for older ones", async () => {
   const { toy, clock, asked, received, answer } = stage(memoryValues());
   await clock.pass(1);
   toy.host.report(alive);
@@ -90,7 +90,7 @@ test("after trouble it is asked again, and live messages wait behind older ones"
   expect(asked).toHaveLength(1);
 });
 
-test("what could not be asked is asked again, from the same moment", async () => {
+test("a failed request is repeated for the same period", async () => {
   const { toy, clock, asked, received, answer } = stage(memoryValues());
   await clock.pass(1);
   toy.host.report(alive);
@@ -106,7 +106,7 @@ test("what could not be asked is asked again, from the same moment", async () =>
   expect(received).toEqual(["found"]);
 });
 
-test("what came while nothing was heard is asked for, though nobody had said that there was trouble", async () => {
+test("messages of a silent period are requested although the adapter reported no trouble", async () => {
   const { toy, clock, asked } = stage(memoryValues());
   await clock.pass(1);
   toy.host.report(alive);
@@ -121,7 +121,7 @@ test("what came while nothing was heard is asked for, though nobody had said tha
   expect(asked[0]).toBeLessThan(lastSign);
 });
 
-test("a link that is opened anew because it was deaf asks from its last sign on", async () => {
+test("a link that is reopened after a stall asks for messages since its last sign of life", async () => {
   const { toy, clock, asked } = stage(memoryValues());
   await clock.pass(1);
   toy.host.report(alive);
@@ -131,7 +131,7 @@ test("a link that is opened anew because it was deaf asks from its last sign on"
   expect(asked[0]).toBeLessThan(lastSign);
 });
 
-test("a gap that ends while an earlier one is asked about is asked about too", async () => {
+test("an outage that ends during the request for an earlier one is requested too", async () => {
   const { toy, clock, asked, received, answer } = stage(memoryValues());
   await clock.pass(1);
   toy.host.report(alive);
@@ -149,7 +149,7 @@ test("a gap that ends while an earlier one is asked about is asked about too", a
   expect(asked).toHaveLength(2);
 });
 
-test("of an outage of days a day is asked for, and the rest is told", async () => {
+test("after an outage of days the last day is requested, and the rest is reported", async () => {
   const values = memoryValues();
   const first = stage(values);
   const left = first.clock.now();

@@ -80,7 +80,7 @@ async function anHour({ clock, row }: ReturnType<typeof run>, toy: Toy) {
   return { seconds, connects: toy.hosts.length };
 }
 
-test("an account that is deaf after each connect is in trouble, and is opened ever more slowly", async () => {
+test("an account that stalls after each connect is in trouble, and is reopened with longer pauses", async () => {
   const toy = new Toy();
   toy.connecting = async () => void setImmediate(() => toy.host.report({ kind: "alive" }));
   const stage = run(toy);
@@ -91,7 +91,7 @@ test("an account that is deaf after each connect is in trouble, and is opened ev
   const later = await anHour(stage, toy);
   expect(later.seconds["running"]).toBeUndefined();
   expect(later.connects - first.connects).toBeLessThan(9);
-  // It hears again.
+  // It receives again.
   for (let sign = 0; sign < 40; sign += 1) {
     toy.host.report({ kind: "alive" });
     await stage.clock.pass(15_000);
@@ -99,7 +99,7 @@ test("an account that is deaf after each connect is in trouble, and is opened ev
   expect(stage.row()).toMatchObject({ lifecycle: "running", connected: true, lastError: null, reconnectAttempts: 0 });
 });
 
-test("an adapter that opens its stream anew by itself, and hears nothing on it, is in trouble as well", async () => {
+test("an adapter that reopens its stream itself and receives nothing on it is in trouble too", async () => {
   const toy = new Toy();
   const { clock, row } = run(toy);
   await clock.pass(1);
@@ -119,7 +119,7 @@ test("an adapter that opens its stream anew by itself, and hears nothing on it, 
   expect(row()).toMatchObject({ lifecycle: "running", reconnectAttempts: 0 });
 });
 
-test("a failing connect is tried again, ever more slowly", async () => {
+test("a failing connect is retried with longer pauses", async () => {
   const toy = new Toy();
   toy.connecting = async () => Promise.reject(new Error("refused"));
   const { clock, row } = run(toy);
@@ -136,7 +136,7 @@ test("a failing connect is tried again, ever more slowly", async () => {
   expect(row().lifecycle).toBe("running");
 });
 
-test("wrong credentials are not tried again before the settings change", async () => {
+test("wrong credentials are not retried before the settings change", async () => {
   const toy = new Toy();
   toy.connecting = async () =>
     Promise.reject(new OpenClawError("CHANNEL_AUTH", { message: "Bad token.", fix: "Get another." }));
@@ -169,7 +169,7 @@ test("a link that reports itself dead is closed and stays so", async () => {
   expect([toy.hosts.length, toy.closed]).toEqual([1, 1]);
 });
 
-test("an account whose platform refuses its token at a send is stopped, and says how to mend it", async () => {
+test("an account whose token is refused during a send stops, and its status says how to fix it", async () => {
   const toy = new Toy();
   toy.link = { ...toy.link, send: async () => ({ kind: "retry", reason: "Token revoked.", fix: "Get another." }) };
   const { channels, clock, row } = run(toy);
@@ -201,7 +201,7 @@ test.each([
   expect(row()).toMatchObject({ lifecycle: "running", lastError: null, fix: null });
 });
 
-test("an account tells what it waits for while its library is fetched", async () => {
+test("the status of an account says what it waits for while its library is fetched", async () => {
   const toy = new Toy();
   const fetched = Promise.withResolvers<string>();
   toy.connecting = async () => void (await toy.host.library("toy-sdk"));
@@ -217,7 +217,7 @@ test("an account tells what it waits for while its library is fetched", async ()
   expect(row().activity).toBeUndefined();
 });
 
-test("notices stand while the account goes on, and are over with the next ones or its next life", async () => {
+test("notices last while the account works, until new ones or a restart replace them", async () => {
   const toy = new Toy();
   const { channels, clock, row } = run(toy, toy.account({ isNamed: true }));
   await clock.pass(1);
@@ -234,7 +234,7 @@ test("notices stand while the account goes on, and are over with the next ones o
   expect(row().notices).toBeUndefined();
 });
 
-test("closing ends a connect that is still under way, and a link that never closes does not hold it up", async () => {
+test("closing ends an unfinished connect, and is not held up by a link that never closes", async () => {
   const toy = new Toy();
   const { channels, clock } = run(toy);
   await clock.pass(1);
@@ -246,7 +246,7 @@ test("closing ends a connect that is still under way, and a link that never clos
   expect(channels.status()[0]?.lifecycle).toBe("stopped");
 });
 
-test("a switched off account is told and not started; put starts it, remove ends it", async () => {
+test("a disabled account is listed and not started; put starts it, remove ends it", async () => {
   const toy = new Toy();
   const { channels, clock, row } = run(toy, toy.account({ enabled: false }));
   await clock.pass(1000);
@@ -288,7 +288,7 @@ test("channels.status has the protocol's shape", async () => {
   });
 });
 
-test("checks tell who answers, what is wrong and what is off", async () => {
+test("checks report which account answers, what is wrong and what is disabled", async () => {
   const toy = new Toy();
   const look = async (account: ConfiguredAccount, probe: () => Promise<string>) => {
     const [check] = channelChecks([{ ...account, adapter: { ...account.adapter, probe } }]);
@@ -309,7 +309,7 @@ test("checks tell who answers, what is wrong and what is off", async () => {
   expect(await look(toy.account({ enabled: false }), async () => "x")).toMatchObject({ status: "skip" });
 });
 
-test("the status tells since when, until when, and for how long it was silent", async () => {
+test("the status has the start of a lifecycle, the next attempt and the length of the silence", async () => {
   const toy = new Toy();
   const { clock, row } = run(toy);
   await clock.pass(1);
@@ -324,7 +324,7 @@ test("the status tells since when, until when, and for how long it was silent", 
   expect(row()).toMatchObject({ lifecycleSince: clock.now(), retryAt: clock.now() + 500 });
 });
 
-test("an adapter gets no folder and no route where none are lent, and files only over the guard", async () => {
+test("an adapter gets no folder or route in a process without them, and fetches files only safely", async () => {
   const toy = new Toy();
   const { clock } = run(toy);
   await clock.pass(1);

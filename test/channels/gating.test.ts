@@ -22,7 +22,7 @@ const group = message({
 const named = { ...group, mentionsBot: true };
 
 describe("direct chats", () => {
-  test("a stranger is asked to pair, and let in afterwards", () => {
+  test("a stranger must pair, and is let in afterwards", () => {
     expect(gate(direct, policy({}), STRANGER)).toEqual({ kind: "pair" });
     expect(gate(direct, policy({}), { ...STRANGER, paired: true })).toEqual({ kind: "pass" });
   });
@@ -38,7 +38,7 @@ describe("direct chats", () => {
     expect(gate(direct, policy({ dmPolicy: "allowlist", allowFrom: [entry] }), STRANGER).kind).toBe("drop");
   });
 
-  test("dm says the same in another way", () => {
+  test("dm is an alternative notation", () => {
     const kind = (dm: object): string => gate(direct, policy({ dm }), STRANGER).kind;
     expect(kind({})).toBe("pair");
     expect(kind({ enabled: false, allowFrom: ["7"] })).toBe("drop");
@@ -46,12 +46,12 @@ describe("direct chats", () => {
     expect(kind({ policy: "allowlist", allowFrom: ["7"] })).toBe("pass");
   });
 
-  test("open needs a star", () => {
+  test("open needs * in allowFrom", () => {
     expect(gate(direct, policy({ dmPolicy: "open" }), STRANGER).kind).toBe("drop");
     expect(gate(direct, policy({ dmPolicy: "open", allowFrom: ["*"] }), STRANGER)).toEqual({ kind: "pass" });
   });
 
-  test("disabled keeps out even the owner", () => {
+  test("disabled rejects even the owner", () => {
     expect(gate(direct, policy({ dmPolicy: "disabled", allowFrom: ["*"] }), { paired: true, isOwner: true }).kind).toBe(
       "drop",
     );
@@ -59,7 +59,7 @@ describe("direct chats", () => {
 });
 
 describe("groups", () => {
-  test("a group that is not listed is not heard", () => {
+  test("a group that is not listed is ignored", () => {
     expect(gate(named, policy({}), STRANGER)).toEqual({ kind: "drop", why: "the group is not in groups" });
     expect(gate(named, policy({ groups: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
     expect(gate(named, policy({ groups: { "*": {} } }), STRANGER)).toEqual({ kind: "pass" });
@@ -68,7 +68,7 @@ describe("groups", () => {
     expect(gate(named, policy({ groupPolicy: "disabled", groups: { "*": {} } }), STRANGER).kind).toBe("drop");
   });
 
-  test("what does not name the bot is kept as history, unless the group wants no mention", () => {
+  test("a message without a mention is kept as history, unless the group requires none", () => {
     expect(gate(group, policy({ groups: { "*": {} } }), STRANGER)).toEqual({ kind: "history" });
     expect(gate(group, policy({ groups: { "-100": { requireMention: false } } }), STRANGER)).toEqual({ kind: "pass" });
     expect(gate(group, policy({ requireMention: false, groups: { "*": {} } }), STRANGER)).toEqual({ kind: "pass" });
@@ -77,7 +77,7 @@ describe("groups", () => {
       expect(gate({ ...group, text }, claw, STRANGER)).toEqual({ kind: "pass" });
   });
 
-  test("the group's senders go before those of all groups, and these before allowFrom", () => {
+  test("a group's allowFrom overrides groupAllowFrom, which overrides allowFrom", () => {
     const lists = { allowFrom: ["1"], groupAllowFrom: ["2"], groups: { "*": { allowFrom: ["7"] } } };
     expect(gate(named, policy(lists), STRANGER)).toEqual({ kind: "pass" });
     expect(gate(named, policy({ ...lists, groups: { "*": {} } }), STRANGER).kind).toBe("drop");
@@ -85,14 +85,14 @@ describe("groups", () => {
     expect(gate(named, policy({ allowFrom: ["7"], groups: { "*": {} } }), STRANGER)).toEqual({ kind: "pass" });
   });
 
-  test("an owner's command needs no mention, another one's does", () => {
+  test("an owner's command needs no mention, that of others does", () => {
     const open = policy({ groups: { "*": {} } });
     expect(gate(group, open, { paired: false, isOwner: true, isCommand: true })).toEqual({ kind: "pass" });
     expect(gate(group, open, { paired: false, isOwner: false, isCommand: true })).toEqual({ kind: "history" });
   });
 });
 
-test("bots are never heard, whatever the policy", () => {
+test("bots are ignored by default, whatever the policy", () => {
   const choice = fc.record({
     dmPolicy: fc.constantFrom("pairing", "allowlist", "open", "disabled"),
     groupPolicy: fc.constantFrom("allowlist", "open", "disabled"),
@@ -119,7 +119,7 @@ test("nobody who is neither listed, paired nor owner passes a closed direct poli
   );
 });
 
-describe("what groups have beside", () => {
+describe("more rules of groups", () => {
   const open = { groupPolicy: "open" };
 
   test("a reply to the bot counts as a mention, whatever the adapter says", () => {
@@ -128,14 +128,14 @@ describe("what groups have beside", () => {
     expect(gate({ ...group, replyTo: { id: "5" } }, policy(open), STRANGER)).toEqual({ kind: "history" });
   });
 
-  test("an agent's own patterns stand in for the general ones", () => {
+  test("an agent's own patterns replace the general ones", () => {
     const said = { ...group, text: "hey Molty, hello" };
     const facts = { ...STRANGER, mentionPatterns: mentionPatterns(["\\bmolty\\b"]) };
     expect(gate(said, policy(open), facts)).toEqual({ kind: "pass" });
     expect(gate(said, policy(open, ["molty"]), { ...facts, mentionPatterns: [] })).toEqual({ kind: "history" });
   });
 
-  test("bots are heard as allowBots says", () => {
+  test("allowBots decides which bots are let in", () => {
     const bot = { ...named, sender: { id: "8", isBot: true } };
     const silent = { ...bot, mentionsBot: false };
     const kinds = (allowBots: unknown) =>
@@ -145,7 +145,7 @@ describe("what groups have beside", () => {
     expect(kinds(true)).toEqual(["pass", "pass"]);
   });
 
-  test("a guild is heard in its listed channels, or in all of them", () => {
+  test("a guild allows its listed channels, or all of them", () => {
     const inGuild = { ...named, guildId: "G" };
     const kind = (guild: object): string => gate(inGuild, policy({ guilds: { G: guild } }), STRANGER).kind;
     expect(kind({})).toBe("pass");
@@ -159,14 +159,14 @@ describe("what groups have beside", () => {
     ).toEqual({ kind: "pass" });
   });
 
-  test("roles and users open a guild, together", () => {
+  test("roles and users each allow senders in a guild", () => {
     const rules = policy({ guilds: { G: { roles: ["r1"], users: ["7"] } } });
     const by = (id: string, roles: string[]): string =>
       gate({ ...named, guildId: "G", sender: { id, roles } }, rules, STRANGER).kind;
     expect([by("7", []), by("9", ["r1"]), by("9", ["r2"])]).toEqual(["pass", "pass", "drop"]);
   });
 
-  test("a channel with a list of its own, of roles alone too, is closed to those whom the guild lists", () => {
+  test("a channel with its own list, even of roles alone, ignores the list of its guild", () => {
     const by = (channel: object, id: string, roles: string[] = []): string => {
       const rules = policy({ guilds: { G: { users: ["7"], roles: ["r1"], channels: { "-100": channel } } } });
       return gate({ ...named, guildId: "G", sender: { id, roles } }, rules, STRANGER).kind;
@@ -178,7 +178,7 @@ describe("what groups have beside", () => {
     expect([by(ofUsers, "7"), by(ofUsers, "9", ["r1"]), by(ofUsers, "8")]).toEqual(["drop", "drop", "pass"]);
   });
 
-  test("a guild under `*` stands for those that are not listed", () => {
+  test("the guild `*` applies to guilds that are not listed", () => {
     const guilds = { "*": { requireMention: false, users: ["7"] }, G: { channels: { other: {} } } };
     const heard = (guildId: string, id = "7"): string =>
       gate({ ...group, guildId, sender: { id } }, policy({ guilds }), STRANGER).kind;
@@ -191,7 +191,7 @@ describe("what groups have beside", () => {
     expect(gate(named, policy({ channels: { "-100": {} } }), STRANGER)).toEqual({ kind: "pass" });
   });
 
-  test("a channel with the older `allow: false` is not heard", () => {
+  test("a channel with the older `allow: false` is ignored", () => {
     for (const of of ["groups", "channels"])
       expect(gate(named, policy({ [of]: { "-100": { allow: false } } }), STRANGER).kind).toBe("drop");
     const guilds = { G: { channels: { "-100": { allow: false } } } };
@@ -199,7 +199,7 @@ describe("what groups have beside", () => {
     expect(gate(named, policy({ channels: { "-100": { allow: true } } }), STRANGER)).toEqual({ kind: "pass" });
   });
 
-  test("everybody in a guild or a Slack channel is heard, whoever may write directly", () => {
+  test("everybody in a guild or a Slack channel is allowed, whoever may write directly", () => {
     const inGuild = { ...named, guildId: "G" };
     for (const listed of [{ allowFrom: ["1"] }, { dm: { allowFrom: ["1"] } }]) {
       expect(gate(inGuild, policy({ ...listed, guilds: { G: {} } }), STRANGER)).toEqual({ kind: "pass" });
@@ -241,7 +241,7 @@ describe("a list names a sender", () => {
     expect(by({ id: "43", username: "bob" }, "discord", entry)).toBe(false);
   });
 
-  test("and nobody's empty name is on any list", () => {
+  test("an empty name is on no list", () => {
     const nameless = { id: "", username: "", e164: "" };
     for (const entry of ["42", "+493012345678", "U0ABC", "alice", "@", "", " ", "telegram:", "user:"])
       expect(by(nameless, "telegram", entry), entry).toBe(false);
@@ -249,7 +249,7 @@ describe("a list names a sender", () => {
     expect(by(nameless, "telegram", "*")).toBe(true);
   });
 
-  test("and no id names whoever takes it for a username", () => {
+  test("an id does not match a user who takes it as a username", () => {
     for (const [entry, username] of [
       ["123456789", "123456789"],
       ["U061F7AUR", "u061f7aur"],
@@ -280,7 +280,7 @@ describe("reactions", () => {
     expect([gate(thumb, rules, STRANGER).kind, gate(other, rules, STRANGER).kind]).toEqual([own, others]);
   });
 
-  test("of listed people are told, of strangers never", () => {
+  test("of listed people are kept, of strangers never", () => {
     const rules = policy({ ...heard, reactionNotifications: "allowlist", reactionAllowlist: ["7"] });
     expect(gate(other, rules, STRANGER)).toEqual({ kind: "history" });
     expect(gate(thumb, policy({}), STRANGER).kind).toBe("drop");

@@ -30,7 +30,7 @@ test.each([
   expect(error).toMatchObject({ message: `${origin} answered ${status}`, afterMs });
 });
 
-test("so may one that breaks off, or is not reached", async () => {
+test("a broken or failed connection may succeed later too", async () => {
   answer = (_request, response) => response.destroy();
   expect(await failed()).toBeInstanceOf(NotNow);
   close();

@@ -21,7 +21,7 @@ describe("a mention pattern", () => {
     expect(pattern.wasStopped).toBe(false);
   });
 
-  it.each(ENDLESS)("%s is broken off and rests, whatever is written", (source) => {
+  it.each(ENDLESS)("%s is stopped and switched off for a while, whatever the text", (source) => {
     const pattern = new MentionPattern(source);
     const begun = performance.now();
     for (let at = 0; at < 100; at += 1) expect(pattern.isIn(ATTACK)).toBe(false);
@@ -29,7 +29,7 @@ describe("a mention pattern", () => {
     expect(pattern.wasStopped).toBe(true);
   });
 
-  it("that is an ordinary one costs next to nothing", () => {
+  it("that is simple costs next to nothing", () => {
     const [pattern] = mentionPatterns(["@?claw[\\w-]*"]);
     const text = "what would you say to that? ".repeat(30);
     const begun = performance.now();
@@ -37,7 +37,7 @@ describe("a mention pattern", () => {
     expect((performance.now() - begun) / 2000).toBeLessThan(0.05);
   });
 
-  it("is made once for a list", () => {
+  it("is compiled once per list", () => {
     const sources = ["claw"];
     expect(mentionPatterns(sources)).toBe(mentionPatterns(sources));
   });

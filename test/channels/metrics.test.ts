@@ -5,7 +5,7 @@ import { formatMetrics } from "../../src/server/metrics.ts";
 import { memoryValues } from "./messages.ts";
 import { silent, TestClock, Toy } from "./toy.ts";
 
-test("the silence of an account and its state are told", async () => {
+test("the silence and the state of an account are reported", async () => {
   const toy = new Toy();
   const clock = new TestClock();
   const channels = startChannels({

@@ -12,12 +12,12 @@ test.each([
   expect(answeredOutcome({ status, reason: "no", retryAfter })).toEqual(outcome);
 });
 
-test("a date counts from now, nonsense for nothing", () => {
+test("a date is relative to now, and an invalid header is ignored", () => {
   expect(retryAfterMs("Wed, 21 Oct 2026 07:28:00 GMT", Date.UTC(2026, 9, 21, 7, 27, 50))).toBe(10_000);
   for (const header of ["", " ", "soon", "-1", undefined, null]) expect(retryAfterMs(header)).toBeUndefined();
 });
 
-test("only a request that never left is certain not to have arrived", () => {
+test("only a request that was never sent certainly did not arrive", () => {
   const code = (name: string): Error => Object.assign(new Error("x"), { code: name });
   expect(thrownOutcome(new Error("outer", { cause: code("ECONNREFUSED") }), "Chat")).toEqual({
     kind: "retry",

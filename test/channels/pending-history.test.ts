@@ -16,7 +16,7 @@ const line = (text: string, thread?: string) => ({
 const taken = (history: PendingHistory, thread?: string, at = line("", thread)) =>
   history.take(at.message.from, at.id).map(({ text }) => text);
 
-test("the newest lines of a chat are given once, oldest first", () => {
+test("the newest lines of a chat are taken once, oldest first", () => {
   const history = new PendingHistory();
   for (const text of ["a", "b", "c"]) history.add(line(text), 2);
   const { message: asked, id } = line("");
@@ -27,7 +27,7 @@ test("the newest lines of a chat are given once, oldest first", () => {
   expect(taken(history)).toEqual([]);
 });
 
-test("what came later waits for the next one, and a line that is added again stands once", () => {
+test("later lines wait for the next event, and a repeated line is kept once", () => {
   const history = new PendingHistory();
   const early = line("early");
   const asked = line("asked");
@@ -36,7 +36,7 @@ test("what came later waits for the next one, and a line that is added again sta
   expect(taken(history)).toEqual(["late"]);
 });
 
-test("threads are apart, and a limit of 0 keeps nothing", () => {
+test("threads are separate, and a limit of 0 keeps nothing", () => {
   const history = new PendingHistory();
   history.add(line("main"), 5);
   history.add(line("topic", "3"), 5);
@@ -46,7 +46,7 @@ test("threads are apart, and a limit of 0 keeps nothing", () => {
   expect(taken(history, "4")).toEqual([]);
 });
 
-test("a reaction is told as a line", () => {
+test("a reaction becomes a line", () => {
   const history = new PendingHistory();
   const thumb = { ...message(), text: "", event: "reaction" } as const;
   history.add({ id: 1, message: { ...thumb, reaction: { emoji: "👍", messageId: "3", toBot: true } } }, 10);

@@ -7,7 +7,7 @@ import type { Log } from "../../src/types/log.ts";
 
 export const TOY = channelId("toy");
 
-/** Time that passes when told so. */
+/** A clock that the test moves. */
 export class TestClock implements Clock {
   #now = 1_000_000;
   #timers = new Set<{ at: number; call: () => void }>();
@@ -17,7 +17,7 @@ export class TestClock implements Clock {
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   };
-  /** Moves on in small steps, letting promises settle in between. */
+  /** Advances in small steps, so that promises settle in between. */
   async pass(ms: number): Promise<void> {
     const end = this.#now + ms;
     while (this.#now < end) {
@@ -33,7 +33,7 @@ export class TestClock implements Clock {
 }
 const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** An adapter whose connections do what the test says. */
+/** An adapter whose connections the test controls. */
 export class Toy {
   readonly hosts: ChannelHost[] = [];
   readonly configs: unknown[] = [];

@@ -25,14 +25,14 @@ const transcriber = (transcription: Record<string, unknown>) =>
   createTranscriber(audioConfig.parse({ transcription }).transcription, log);
 const PRINT = "process.stdout.write(require('node:fs').readFileSync(process.argv[1], 'utf8') + '\\n')";
 
-test("a command gets the file and says the words", async () => {
+test("a command gets the file and prints the transcript", async () => {
   const atTheEnd = transcriber({ command: [process.execPath, "-e", PRINT] });
   expect(await atTheEnd?.(note())).toEqual({ text: "words in the file" });
   const placed = transcriber({ command: [process.execPath, "-e", "console.log(process.argv[1])", "at={{MediaPath}}"] });
   expect(await placed?.(note())).toEqual({ text: `at=${join(folder, "note.ogg")}` });
 });
 
-test("nothing is transcribed that is no recording, too large, silent or broken", async () => {
+test("files that are too large, silent, broken or no recordings are not transcribed", async () => {
   expect(createTranscriber(audioConfig.parse({}).transcription, log)).toBeUndefined();
   expect(await transcriber({ command: [process.execPath, "-e", PRINT] })?.(note({ kind: "image" }))).toBeUndefined();
   expect(await transcriber({ command: [process.execPath, "-e", ""] })?.(note())).toBeUndefined();
@@ -66,7 +66,7 @@ test("a service gets the file with its key", async () => {
   server.close();
 });
 
-test("a service that sends the recording elsewhere does not get it there", async () => {
+test("a redirect of the service does not get the recording", async () => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");

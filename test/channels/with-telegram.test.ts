@@ -11,7 +11,7 @@ import { memoryValues } from "./messages.ts";
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
 
-test("a Telegram account is connected, answers, and is told in the status", async () => {
+test("a Telegram account connects, answers, and is in the status", async () => {
   const fake = await startFakeTelegram();
   const config = telegram.config.parse({ botToken: fake.token, apiRoot: fake.url });
   const account: ConfiguredAccount = { adapter: telegram, account: DEFAULT_ACCOUNT, config, enabled: true };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { keysFrom, misfitOf, setupFields } from "../../src/channels/setup.ts";
+import { keysFrom, setupErrorIn, setupFields } from "../../src/channels/setup.ts";
 import { MESSAGE, turnKinds } from "../../src/dispatch/turn-kinds/table.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
@@ -47,9 +47,9 @@ it("one registration adds a channel with its flags and form, and a kind of turn"
   const field = { name: "accessToken", label: "Access token", secret: true, required: true, env: "MATRIX_TOKEN" };
   expect(setupFields(MATRIX)).toEqual([field]);
   expect([...keysFrom(MATRIX, [], true)]).toEqual([["accessToken", { source: "env", id: "MATRIX_TOKEN" }]]);
-  expect(misfitOf(MATRIX, new Map([["accessToken", "x"]]), {})?.message).toContain("begins with syt_");
-  expect(misfitOf(MATRIX, new Map([["accessToken", "syt_1"]]), {})?.key).toBe("homeserver");
-  expect(() => keysFrom(MATRIX, [["botToken", "x"]], false)).toThrow("matrix has no use for --bot-token");
+  expect(setupErrorIn(MATRIX, new Map([["accessToken", "x"]]), {})?.message).toContain("begins with syt_");
+  expect(setupErrorIn(MATRIX, new Map([["accessToken", "syt_1"]]), {})?.key).toBe("homeserver");
+  expect(() => keysFrom(MATRIX, [["botToken", "x"]], false)).toThrow("matrix has no flag --bot-token");
 });
 
 it("one registration adds a hook, which every run asks", async () => {

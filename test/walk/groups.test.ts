@@ -117,7 +117,7 @@ describe.concurrent("a group", () => {
       channels: { telegram: { groups: { [String(GROUP)]: { allowFrom: ["1001"] } } } },
     });
     world.telegram.say("@test_bot let me in", inGroup(2002, "Eve"));
-    expect((await gateway.logged("dropped"))["why"]).toBe("the sender is not heard in this group");
+    expect((await gateway.logged("dropped"))["why"]).toBe("the sender is not allowed in this group");
     world.telegram.say("@test_bot it is me", inGroup(1001, "Ada"));
     await world.told("it is me", GROUP);
     await outcomesOf(home, 2);

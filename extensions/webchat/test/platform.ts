@@ -70,7 +70,7 @@ class Client {
     this.#isBusy = true;
     for (let [next] = this.waiting; next && !this.#isGone; [next] = this.waiting) {
       try {
-        await this.#room.say(next);
+        await this.#room.receive(next);
         this.waiting.shift();
       } catch {
         // Not taken: it is said again, as soon as everything else has had its turn.
@@ -91,7 +91,7 @@ export async function webchatPlatform(): Promise<AnyPlatform> {
     log: listen(),
     defaultAgent: DEFAULT_AGENT,
   });
-  const room = new WebClients({ sessions, defaultAgent: () => DEFAULT_AGENT, tell: () => undefined });
+  const room = new WebClients({ sessions, defaultAgent: () => DEFAULT_AGENT, emit: () => undefined });
   const client = new Client(room);
   let host: Host | undefined;
   const real = webchat(room);

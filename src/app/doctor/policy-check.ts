@@ -95,7 +95,7 @@ function openPlaces(policy: ChannelPolicy, channel: string): readonly string[] {
   const { allowFrom, group: groups } = policy;
   if (groups === "disabled" || allowFrom.length === 0 || hasEverybody(allowFrom, channel)) return [];
   const isOpen = (group: GroupPolicy): boolean =>
-    group.ofMembers === true && group.enabled && !group.roles && sendersOf(policy, group) === undefined;
+    group.hasMembership === true && group.enabled && !group.roles && sendersOf(policy, group) === undefined;
   return Object.entries(policy.groups).flatMap(([id, group]) => (isOpen(group) ? [id] : []));
 }
 

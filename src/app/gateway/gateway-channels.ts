@@ -23,7 +23,7 @@ import { type DiskNotices, openDiskNotices } from "./disk/disk-notices.ts";
 import type { DiskState } from "./disk/disk-state.ts";
 import { accountStop, STOP_FIX } from "../config/keys/narrowing.ts";
 
-/** The gateway's side of the channels: their accounts out of the config, who is let in, what comes in. */
+/** The gateway's side of the channels: reads accounts from the config, admits senders and passes messages on. */
 export class GatewayChannels {
   readonly #live: Live;
   readonly #log: Log;
@@ -33,8 +33,8 @@ export class GatewayChannels {
   #channels: Channels | undefined;
   #core: Core | undefined;
   #clients: WebClientPort | undefined;
-  /** Why channels are off although the config has them on. */
-  #held: string | undefined;
+  /** Why channels are off although the config enables them. */
+  #heldReason: string | undefined;
   isUp = false;
 
   constructor(live: Live, log: Log) {
@@ -49,7 +49,7 @@ export class GatewayChannels {
     this.webhooks = new Webhooks(systemClock, log);
   }
 
-  /** Whether what comes in can be kept. */
+  /** Whether incoming messages can be stored. */
   get disk(): DiskState {
     return this.#notices.disk;
   }
@@ -60,7 +60,7 @@ export class GatewayChannels {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
       },
-      linkComes: (to) => this.#comes(to),
+      linkComes: (to) => this.#willConnect(to),
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       groupHistory: this.#admission.groupHistory,
@@ -71,20 +71,20 @@ export class GatewayChannels {
     };
   }
 
-  /** Also while an account is started anew: only what is off, or waits for a person, gets no link by itself. */
-  #comes({ channel, account }: Peer): boolean {
+  /** True also while an account restarts. Only an account that is off or waits for a person gets no link on its own. */
+  #willConnect({ channel, account }: Peer): boolean {
     return this.status().some(
       (row) => row.channel === channel && row.accountId === account && row.enabled && row.lifecycle !== "dead",
     );
   }
 
-  /** The platform's limits, or less where the config says so. */
+  /** The platform's limits, lowered by the config. */
   #limitsOf(to: Peer): ChannelLimits | undefined {
     const limits = this.#channels?.limits(to.channel);
     return limits && lowerLimits(limits, accountOf(this.#live.config, to));
   }
 
-  /** As `surroundings().links.limits`. */
+  /** Like `surroundings().links.limits`. */
   limits(to: Peer): ChannelLimits | undefined {
     return this.#limitsOf(to);
   }
@@ -100,10 +100,10 @@ export class GatewayChannels {
     const clients = this.#clients;
     if (!core || !clients) throw new Error("connectTo comes before start");
     await this.#admission.refill(core.journal);
-    this.#held = await isForeign(this.#live);
-    if (this.#held !== undefined) this.#log.warn("channels stay off", { why: this.#held });
+    this.#heldReason = await isForeign(this.#live);
+    if (this.#heldReason !== undefined) this.#log.warn("channels stay off", { why: this.#heldReason });
     this.#channels = startChannels({
-      adapters: [await webAccount(clients), ...(this.#held === undefined ? await this.#accounts() : [])],
+      adapters: [await webAccount(clients), ...(this.#heldReason === undefined ? await this.#accounts() : [])],
       receive: (messages) => this.#receive(core, messages),
       media: core.media,
       values: core.journal.values,
@@ -117,27 +117,27 @@ export class GatewayChannels {
     this.isUp = true;
   }
 
-  /** Accounts of these channels are started anew with their settings of now. */
+  /** Restarts the accounts of these channels with their current settings. */
   async restart(ids: readonly string[]): Promise<void> {
     const channels = this.#channels;
-    if (!channels || this.#held !== undefined) return;
+    if (!channels || this.#heldReason !== undefined) return;
     const wanted = (await this.#accounts()).filter((account) => ids.includes(account.adapter.id));
-    const gone = channels
+    const removed = channels
       .status()
       .filter((row) => ids.includes(row.channel))
       .filter(
         (row) => !wanted.some((account) => account.adapter.id === row.channel && account.account === row.accountId),
       );
-    for (const row of gone) await channels.remove(row.channel, row.accountId);
+    for (const row of removed) await channels.remove(row.channel, row.accountId);
     for (const account of wanted) await channels.put(account);
   }
 
-  /** What an earlier boot left is in its lanes: from now on new messages are taken. */
+  /** Accepts new messages from now on. Called when the messages of an earlier boot are in their lanes. */
   open(): void {
     this.#opened.resolve();
   }
 
-  /** The links stay for replies that are on their way. */
+  /** The links stay open for replies that are being sent. */
   async stopReceiving(): Promise<void> {
     this.#refusing = true;
   }
@@ -149,11 +149,11 @@ export class GatewayChannels {
     await this.#channels?.close();
   }
 
-  /** Rejects while stopping, so that the platform keeps what nobody will answer. A client has nobody else: the next boot answers it. */
+  /** Rejects during a stop, so that the platform keeps the messages. Those of clients are kept here and answered after the next boot. */
   async #receive(core: Core, messages: readonly InboundMessage[]): Promise<void> {
     await this.#opened.promise;
     const isClients = messages.every(({ options }) => options?.operator === true);
-    if (this.#refusing && !isClients) throw new Error("the gateway stops");
+    if (this.#refusing && !isClients) throw new Error("the gateway is stopping");
     try {
       await core.dispatch.receive(messages);
     } catch (error) {
@@ -166,7 +166,7 @@ export class GatewayChannels {
     const { config } = this.#live;
     for (const [channel, section] of Object.entries(config.channels)) {
       if (!section.enabled || bundledChannels.includes(channel)) continue;
-      this.#log.warn("channel not started: there is no adapter for it yet", {
+      this.#log.warn("channel not started: it has no adapter", {
         channel,
         has: bundledChannels.join(", "),
       });
@@ -185,11 +185,11 @@ export class GatewayChannels {
     return this.#channels?.link(channel, account);
   }
 
-  /** Closes one account's connection. What it gives back opens it with the settings of then, if it still is to be up. */
+  /** Closes one account's connection. The returned function opens it again with the settings of that time, unless it is off by then. */
   async pause({ adapter, account }: ConfiguredAccount): Promise<() => Promise<void>> {
     await this.#channels?.remove(adapter.id, account);
     return async () => {
-      if (!this.#channels || this.#held !== undefined) return;
+      if (!this.#channels || this.#heldReason !== undefined) return;
       const now = (await this.#accounts()).find((one) => one.adapter.id === adapter.id && one.account === account);
       if (now) await this.#channels.put(now);
     };
@@ -223,14 +223,14 @@ export class GatewayChannels {
     return [...channelMetrics(this.status()), ...this.webhooks.metrics()];
   }
 
-  /** Why channels are off although the config has them on. */
+  /** Why channels are off although the config enables them. */
   get held(): string | undefined {
-    return this.#held;
+    return this.#heldReason;
   }
 
-  /** For the lines that the daemon prints at its start. */
+  /** For the lines that the gateway prints at its start. */
   text(): string {
-    if (this.#held !== undefined) return `off: ${this.#held}`;
+    if (this.#heldReason !== undefined) return `off: ${this.#heldReason}`;
     const rows = this.#configured();
     return rows.length === 0 ? "none (web chat only)" : rows.map((row) => `${row.label} (${row.accountId})`).join(", ");
   }
@@ -241,7 +241,7 @@ export class GatewayChannels {
     );
   }
 
-  /** Accounts that a person has to look at: dead, or without a connection for minutes. */
+  /** Accounts that need a person: dead, or without a connection for minutes. */
   problems(): readonly string[] {
     const now = systemClock.now();
     const rows = this.#configured().filter(
@@ -251,16 +251,16 @@ export class GatewayChannels {
     return rows.map((row) => `${row.label} (${row.accountId}) is not connected: ${problemText(row) ?? row.lifecycle}`);
   }
 
-  /** The accounts that the config switches on. */
+  /** The accounts that the config enables. */
   #configured() {
     return this.status().filter((row) => row.enabled && row.channel !== WEB_CHAT);
   }
 }
 
-/** A connection that breaks comes back by itself within seconds. */
+/** A broken connection normally recovers within seconds. */
 const LONG_OFF_MS = 3 * 60_000;
 
-/** Always on, whatever the config says. */
+/** The web chat is always on, whatever the config says. */
 async function webAccount(clients: WebClientPort): Promise<ConfiguredAccount> {
   return { adapter: await webChatFor(clients), account: DEFAULT_ACCOUNT, config: {}, enabled: true };
 }

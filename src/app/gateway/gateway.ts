@@ -54,10 +54,10 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
   const clients = new WebClients({
     sessions: core.sessions,
     defaultAgent: () => live.defaultAgent.id,
-    tell: (event) => events.publish(event),
+    emit: (event) => events.publish(event),
   });
   channels.connectTo(core, clients);
-  const chat = createChatPort(core.dispatch, core.ports, (message) => clients.say(message));
+  const chat = createChatPort(core.dispatch, core.ports, (message) => clients.receive(message));
   const left = await core.journal.inbox.open();
   const server = await startServer(await serverOptions(parts, chat, options));
   log.info("listening", { host: server.host, port: server.port });

@@ -12,44 +12,44 @@ import { errorText } from "../../utils/text/error-text.ts";
 interface WebParts {
   readonly sessions: Sessions;
   readonly defaultAgent: () => AgentId;
-  readonly tell: (event: GatewayEvent) => void;
+  readonly emit: (event: GatewayEvent) => void;
 }
 
-/** As long as the channel needs to start, or to start again. A client then asks again with the same idempotency key. */
+/** How long a message waits for the channel to start or restart. A client then retries with the same idempotency key. */
 const LISTENER_MS = 10_000;
 
-const notThere = (): MethodError =>
-  new MethodError("UNAVAILABLE", "the web channel is not there: it starts, or is switched off in the config", {
+const noListener = (): MethodError =>
+  new MethodError("UNAVAILABLE", "the web channel is not available: it is starting, or the config disables it", {
     retryAfterMs: LISTENER_MS,
   });
 
-type Take = (said: WebMessage) => Promise<void>;
+type Take = (message: WebMessage) => Promise<void>;
 
-/** The clients of this gateway, as their channel meets them. */
+/** Connects the clients of this gateway with the web chat adapter. */
 export class WebClients implements WebClientPort {
   readonly #parts: WebParts;
-  #ear = Promise.withResolvers<Take>();
+  #listener = Promise.withResolvers<Take>();
 
   constructor(parts: WebParts) {
     this.#parts = parts;
   }
 
   listen(take: Take, signal: AbortSignal): void {
-    this.#ear.resolve(take);
-    signal.addEventListener("abort", () => (this.#ear = Promise.withResolvers()), { once: true });
+    this.#listener.resolve(take);
+    signal.addEventListener("abort", () => (this.#listener = Promise.withResolvers()), { once: true });
   }
 
-  /** Resolves when the channel has it, durably. Throws `MethodError` when the channel is not there within ten seconds. */
-  async say(message: WebMessage): Promise<void> {
-    const take = await this.#listener();
+  /** Resolves when the message is durable. Throws `MethodError` when the channel does not start within ten seconds. */
+  async receive(message: WebMessage): Promise<void> {
+    const take = await this.#waitForListener();
     await take(message);
   }
 
-  async #listener(): Promise<Take> {
+  async #waitForListener(): Promise<Take> {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(notThere()), LISTENER_MS);
+    const timer = setTimeout(() => late.reject(noListener()), LISTENER_MS);
     try {
-      return await Promise.race([this.#ear.promise, late.promise]);
+      return await Promise.race([this.#listener.promise, late.promise]);
     } finally {
       clearTimeout(timer);
     }
@@ -57,21 +57,21 @@ export class WebClients implements WebClientPort {
 
   write(chat: string, note: WebNote, key: string): Promise<SendResult> {
     return this.#in(chat, key, async (session, id) => {
-      if (await isThere(session, id)) return;
+      if (await hasEntry(session, id)) return;
       const { text, media } = note;
       const data = { text, runId: id, ...(media && { media }) };
       await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { id, durable: true });
-      this.#parts.tell(newsOf(session, id, text));
+      this.#parts.emit(finalEvent(session, id, text));
     });
   }
 
   async find(chat: string, key: string): Promise<SendResult> {
     let found = false;
-    const looked = await this.#in(chat, key, async (session, id) => void (found = await isThere(session, id)));
-    return looked.kind === "sent" && !found ? { kind: "retry", reason: "it is not in the transcript" } : looked;
+    const result = await this.#in(chat, key, async (session, id) => void (found = await hasEntry(session, id)));
+    return result.kind === "sent" && !found ? { kind: "retry", reason: "it is not in the transcript" } : result;
   }
 
-  /** Waits until the conversation is free. */
+  /** Runs `act` with the session, once no other work holds it. */
   async #in(chat: string, key: string, act: (session: Session, id: string) => Promise<void>): Promise<SendResult> {
     const id = createHash("sha256").update(`webchat\n${key}`).digest("hex").slice(0, 16);
     const { sessions, defaultAgent } = this.#parts;
@@ -89,10 +89,10 @@ export class WebClients implements WebClientPort {
   }
 }
 
-const isThere = async (session: Session, id: string): Promise<boolean> => (await session.after(id)) !== undefined;
+const hasEntry = async (session: Session, id: string): Promise<boolean> => (await session.after(id)) !== undefined;
 
-/** As the end of a run that nobody saw: clients read the transcript then. */
-function newsOf({ key, agentId }: Session, id: string, text: string): GatewayEvent {
+/** The event at the end of a run without watchers, after which clients read the transcript. */
+function finalEvent({ key, agentId }: Session, id: string, text: string): GatewayEvent {
   const message = { role: "assistant", content: [{ type: "text", text }], timestamp: Date.now() };
   return {
     event: "chat",

@@ -3,19 +3,19 @@ import { isListed } from "./listed.ts";
 import type { MentionPattern } from "./mention-pattern.ts";
 import type { ChannelPolicy, GroupPolicy } from "./policy.ts";
 
-/** What is known of the sender beside the message. */
+/** What is known about the sender in addition to the message. */
 export interface SenderFacts {
   /** A pairing code of this sender was approved. */
   readonly paired: boolean;
-  /** Stands in `commands.ownerAllowFrom`. */
+  /** `commands.ownerAllowFrom` names the sender. */
   readonly isOwner: boolean;
   /** The text is a command of the gateway, such as `/stop`. */
   readonly isCommand?: boolean;
-  /** Of the agent that would answer, where it has its own; instead of the policy's. */
+  /** The answering agent's own patterns, where it has any; they replace the policy's. */
   readonly mentionPatterns?: readonly MentionPattern[] | undefined;
 }
 
-/** `pair`: a stranger gets a code. `history`: kept for the next message that the bot is asked to answer. */
+/** `pair`: a stranger gets a code. `history`: the message is kept as context for the next one that the bot answers. */
 export type Gate =
   | { readonly kind: "pass" }
   | { readonly kind: "pair" }
@@ -25,27 +25,27 @@ export type Gate =
 const PASS: Gate = { kind: "pass" };
 const drop = (why: string): Gate => ({ kind: "drop", why });
 
-/** Whether a message is let in; the same rules for every channel. Pure, but that a pattern which took too long rests. */
+/** Decides whether a message is let in, by the same rules for every channel. Pure, except that a slow pattern is switched off for a while. */
 export function gate(message: InboundMessage, policy: ChannelPolicy, facts: SenderFacts): Gate {
-  const deaf = whyDeaf(message, policy);
-  if (deaf !== undefined) return drop(deaf);
+  const ignored = whyIgnored(message, policy);
+  if (ignored !== undefined) return drop(ignored);
   const verdict =
     message.from.chat.kind === "direct" ? gateDirect(message, policy, facts) : gateGroup(message, policy, facts);
   if (message.event !== "reaction") return verdict;
-  // Nobody expects an answer to a thumb: the agent sees it with the next message.
+  // Nobody expects an answer to a reaction: the agent sees it with the next message.
   if (verdict.kind === "pair") return drop("a stranger's reaction");
   return verdict.kind === "drop" ? verdict : { kind: "history" };
 }
 
-function whyDeaf(message: InboundMessage, policy: ChannelPolicy): string | undefined {
+function whyIgnored(message: InboundMessage, policy: ChannelPolicy): string | undefined {
   const { isBot } = message.sender;
   if (isBot && policy.bots === false) return "the sender is a bot";
   if (isBot && policy.bots === "mentions" && !isNamed(message)) return "a bot that does not name this one";
-  return message.event === "reaction" ? whyUntold(message, policy) : undefined;
+  return message.event === "reaction" ? whyReactionIgnored(message, policy) : undefined;
 }
 
-function whyUntold(message: InboundMessage, { reactions, reactionsOf }: ChannelPolicy): string | undefined {
-  if (reactions === "off") return "reactions are not told";
+function whyReactionIgnored(message: InboundMessage, { reactions, reactionsOf }: ChannelPolicy): string | undefined {
+  if (reactions === "off") return "reactions are off";
   if (reactions === "own" && message.reaction?.toBot !== true) return "a reaction to somebody else";
   if (reactions === "allowlist" && !isListed(message, reactionsOf)) return "the sender is not in reactionAllowlist";
   return undefined;
@@ -63,17 +63,17 @@ function gateGroup(message: InboundMessage, policy: ChannelPolicy, facts: Sender
   const group = groupOf(message, policy);
   const closed = whyClosed(policy, group);
   if (closed !== undefined) return drop(closed);
-  if (!facts.isOwner && !isHeard(message, policy, group)) return drop("the sender is not heard in this group");
+  if (!facts.isOwner && !isAllowed(message, policy, group)) return drop("the sender is not allowed in this group");
   const mustBeNamed = group?.requireMention ?? policy.requireMention;
   if (!mustBeNamed || isAddressed(message, facts.mentionPatterns ?? policy.mentionPatterns)) return PASS;
   // An owner's /stop must work without spelling the bot's name.
   return facts.isOwner && facts.isCommand ? PASS : { kind: "history" };
 }
 
-/** By the platform's own means: a mention, or a reply to the bot. */
+/** The platform itself marks the bot as addressed: by a mention or a reply. */
 const isNamed = (message: InboundMessage): boolean => message.mentionsBot || message.replyTo?.fromBot === true;
 
-/** The bot is meant: by the platform's own means, or by words that count as its name. */
+/** The message addresses the bot: the platform says so, or the text contains a name of the bot. */
 export const isAddressed = (message: InboundMessage, patterns: readonly MentionPattern[]): boolean =>
   isNamed(message) || patterns.some((pattern) => pattern.isIn(message.text));
 
@@ -88,17 +88,17 @@ function whyClosed(policy: ChannelPolicy, group: GroupPolicy | undefined): strin
   return policy.group === "allowlist" && !group ? "the group is not in groups" : undefined;
 }
 
-function isHeard(message: InboundMessage, policy: ChannelPolicy, group: GroupPolicy | undefined): boolean {
+function isAllowed(message: InboundMessage, policy: ChannelPolicy, group: GroupPolicy | undefined): boolean {
   if (group?.roles?.some((role) => message.sender.roles?.includes(role))) return true;
   const senders = sendersOf(policy, group);
   return senders ? isListed(message, senders) : group?.roles === undefined;
 }
 
-/** Who alone is heard in a group; undefined when nobody is singled out. */
+/** The only senders that a group allows; undefined when it allows everybody. */
 export function sendersOf(policy: ChannelPolicy, group: GroupPolicy | undefined): readonly string[] | undefined {
   if (group?.allowFrom) return group.allowFrom;
   if (group?.roles) return undefined;
   if (policy.groupAllowFrom) return policy.groupAllowFrom;
-  if (group?.ofMembers) return undefined;
+  if (group?.hasMembership) return undefined;
   return policy.group === "allowlist" && policy.allowFrom.length > 0 ? policy.allowFrom : undefined;
 }

@@ -1,13 +1,13 @@
 import type { InboundMessage } from "../../types/chat/message.ts";
 
 /**
- * Whether a list names the sender: by id, phone number, `@username`, each also as `<channel>:…`, or by `*`. Numbers may be
- * written without their plus, ids as a mention (`<@42>`), usernames without the `@` where no id looks like that.
+ * Whether a list names the sender: by id, phone number or `@username`, each optionally with `<channel>:` before it, or by `*`.
+ * A number may lack its plus, an id may be written as a mention (`<@42>`), and a username may lack the `@` unless it could be an id.
  */
 export function isListed({ sender, from }: Pick<InboundMessage, "sender" | "from">, list: readonly string[]): boolean {
   const { id, username, e164 } = sender;
   const names = new Set(["*"]);
-  // An empty name is nobody's.
+  // An empty id or username matches nobody.
   if (id) names.add(id.toLowerCase());
   if (username) names.add(`@${username.toLowerCase()}`);
   if (e164) names.add(e164);
@@ -18,11 +18,11 @@ export function isListed({ sender, from }: Pick<InboundMessage, "sender" | "from
   });
 }
 
-/** Whether a list lets everybody in. */
+/** Whether a list allows everybody. */
 export const hasEverybody = (list: readonly string[], channel: string): boolean =>
   list.some((entry) => withoutPrefix(entry, channel) === "*");
 
-/** Whether an entry names somebody by what they may give up. */
+/** Whether an entry is a username. Its owner may give it up, and somebody else may take it. */
 export const namesUsername = (entry: string, channel: string): boolean =>
   asUsername(withoutPrefix(entry, channel)) !== undefined;
 
@@ -31,7 +31,7 @@ function withoutPrefix(entry: string, channel: string): string {
   return /^<@!?([^|>]+)(?:\|[^>]*)?>$/.exec(bare)?.[1] ?? bare;
 }
 
-/** An entry as `@username`; undefined where it may be an id: those have digits alone, capitals alone, or other signs. */
+/** An entry as `@username`; undefined when it may be an id: ids have only digits, only capitals, or other characters. */
 function asUsername(plain: string): string | undefined {
   if (plain.startsWith("@")) return plain === "@" ? undefined : plain.toLowerCase();
   return /^[a-z_][\w.]*$/i.test(plain) && /[a-z]/.test(plain) ? `@${plain.toLowerCase()}` : undefined;

@@ -5,37 +5,37 @@ import type { MentionPattern } from "./mention-pattern.ts";
 export interface GroupPolicy {
   readonly enabled: boolean;
   readonly requireMention?: boolean | undefined;
-  /** Unset, with no roles either: those whom the account hears in groups. */
+  /** When this and `roles` are unset, the account's rules for groups apply. */
   readonly allowFrom?: readonly string[] | undefined;
-  /** Senders with one of these are heard as well. */
+  /** Senders with one of these roles are allowed too. */
   readonly roles?: readonly string[] | undefined;
-  /** A place of its members, as Discord's and Slack's channels are: the account's `allowFrom` is for direct chats alone. */
-  readonly ofMembers?: boolean | undefined;
+  /** The group has its own membership, like Discord's and Slack's channels: the account's `allowFrom` only applies to direct chats. */
+  readonly hasMembership?: boolean | undefined;
 }
 
-/** Who is heard on one account. */
+/** Whose messages one account lets in. */
 export interface ChannelPolicy {
   readonly direct: "pairing" | "allowlist" | "open" | "disabled";
   readonly allowFrom: readonly string[];
   readonly group: "allowlist" | "open" | "disabled";
-  /** Unset: `allowFrom` where that lists anybody and the group is not of its members. */
+  /** When unset, `allowFrom` applies if it lists anybody and the group has no membership of its own. */
   readonly groupAllowFrom?: readonly string[] | undefined;
-  /** By chat id; `guild:<id>` is any other chat of that guild, `guild:*` of any other guild, `*` any other at all. */
+  /** By chat id. `guild:<id>` is any other chat of that guild, `guild:*` a chat of any other guild, `*` any other chat. */
   readonly groups: Readonly<Record<string, GroupPolicy>>;
   readonly requireMention: boolean;
   readonly mentionPatterns: readonly MentionPattern[];
-  /** Other bots: never, always, or when they name this one. */
+  /** Other bots: never, always, or when they mention this one. */
   readonly bots: boolean | "mentions";
-  /** Undefined: they are not counted. */
+  /** Undefined: the messages of bots are not counted. */
   readonly botLoops: BotLoopRules | undefined;
-  /** Which reactions are told. */
+  /** Which reactions the agent sees. */
   readonly reactions: "off" | "own" | "all" | "allowlist";
   readonly reactionsOf: readonly string[];
-  /** Unanswered lines of a group that are kept for its next answer. */
+  /** How many unanswered messages of a group are kept for its next answer. */
   readonly historyLimit: number;
 }
 
-/** What `messages.groupChat` says for every channel. */
+/** The values of `messages.groupChat`, for every channel. */
 export interface GroupDefaults {
   readonly mentionPatterns: readonly MentionPattern[];
   readonly historyLimit: number;
@@ -60,16 +60,16 @@ export function policyOf(config: AccountConfig, defaults: GroupDefaults): Channe
 }
 
 function loopRules(config: AccountConfig["botLoopProtection"]): BotLoopRules | undefined {
-  const { enabled, maxEventsPerWindow: most, windowSeconds, cooldownSeconds } = config;
-  return enabled ? { most, windowMs: windowSeconds * 1000, restMs: cooldownSeconds * 1000 } : undefined;
+  const { enabled, maxEventsPerWindow: maxMessages, windowSeconds, cooldownSeconds } = config;
+  return enabled ? { maxMessages, windowMs: windowSeconds * 1000, cooldownMs: cooldownSeconds * 1000 } : undefined;
 }
 
 function groupsOf({ groups, channels, guilds }: AccountConfig): Record<string, GroupPolicy> {
   const own = Object.entries(groups).map(([id, group]) => [id, withUsers(group)] as const);
   const ofTeams = Object.entries(channels).map(
-    ([id, group]) => [id, { ...withUsers(group), ofMembers: true }] as const,
+    ([id, group]) => [id, { ...withUsers(group), hasMembership: true }] as const,
   );
-  // A server with a list of its own is no other one.
+  // The rules of `guild:*` do not apply to a guild that has its own entry.
   const closed = Object.keys("*" in guilds ? guilds : {}).map((id) => [`guild:${id}`, { enabled: false }] as const);
   const ofGuilds = Object.entries(guilds).flatMap(([id, guild]) => guildGroups(id, guild));
   return Object.fromEntries([...own, ...ofTeams, ...closed, ...ofGuilds]);
@@ -85,7 +85,7 @@ const withUsers = ({ enabled, allow, requireMention, allowFrom, users, roles }: 
   roles,
 });
 
-/** A server without a list of channels is heard in all of them. */
+/** A guild without a list of channels allows all of them. */
 function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])[] {
   const { requireMention, users, roles, channels = { "*": { enabled: true } } } = guild;
   return Object.entries(channels).map(([channel, group]) => {
@@ -94,7 +94,7 @@ function guildGroups(id: string, guild: Guild): (readonly [string, GroupPolicy])
     const policy = {
       enabled: own.enabled,
       requireMention: own.requireMention ?? requireMention,
-      ofMembers: true,
+      hasMembership: true,
       ...(closed ? { allowFrom: own.allowFrom, roles: own.roles } : { allowFrom: users, roles }),
     };
     return [channel === "*" ? `guild:${id}` : channel, policy] as const;

@@ -5,16 +5,16 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
 
 const NOTE = "heard-until";
-/** Clocks of platforms differ from ours, and a note is up to half a minute old. Repeats are found by their event key. */
+/** Platforms' clocks differ from ours, and a note is up to half a minute old. Repeats are recognised by their event key. */
 const OVERLAP_MS = 2 * 60_000;
-/** Nobody waits longer for an answer. */
+/** Nobody still expects an answer to an older message. */
 const LONGEST_GAP_MS = 24 * 60 * 60_000;
-/** How long live messages wait behind older ones. */
+/** How long live messages wait for older ones. */
 const HOLD_MS = 60_000;
 
 type Ask = NonNullable<ChannelLink["missedSince"]>;
 
-/** A time of which the platform was not asked, since it is too long ago; epoch milliseconds. */
+/** A period that was too long ago to ask the platform about; epoch milliseconds. */
 export interface UnaskedPeriod {
   readonly from: number;
   readonly until: number;
@@ -27,10 +27,10 @@ export interface CatchUpPorts {
   readonly log: Log;
 }
 
-/** Fetches what an account missed while it was not connected, for platforms that do not deliver it by themselves. */
+/** Fetches the messages that an account missed while it was not connected, for platforms that do not deliver them on their own. */
 export class CatchUp {
   readonly #ports: CatchUpPorts;
-  /** Gaps that ended, and how many of them were asked about. */
+  /** How many outages have ended, and how many of them the platform was asked about. */
   #gaps = 0;
   #asked = 0;
   #isFirst = false;
@@ -41,23 +41,23 @@ export class CatchUp {
     this.#ports = ports;
   }
 
-  /** The part of the latest gap that was not asked for. */
+  /** The part of the latest outage that the platform was not asked about. */
   get unasked(): UnaskedPeriod | undefined {
     return this.#unasked;
   }
 
-  /** Before the first connection: from here on a restart asks for what came, also when it was killed at once. Never rejects. */
+  /** Called before the first connection. From then on a restart asks for missed messages, even after an immediate kill. Never rejects. */
   async begin(): Promise<void> {
     try {
       if ((await this.#ports.notes.get(NOTE)) !== undefined) return;
       this.#isFirst = true;
       await this.#note(this.#ports.clock.now());
     } catch (error) {
-      this.#ports.log.warn("not noted how far was heard", { error: String(error) });
+      this.#ports.log.warn("the time of the last received message was not noted", { error: String(error) });
     }
   }
 
-  /** A gap ended, or may have: asks the platform. Resolves when it is done or put off; never rejects. */
+  /** Asks the platform after an outage that ended, or may have. Resolves when that is done or postponed; never rejects. */
   async run(link: ChannelLink): Promise<void> {
     const ask = link.missedSince;
     if (!ask) return;
@@ -73,8 +73,8 @@ export class CatchUp {
   }
 
   /**
-   * Called now and then while the link is open: tries again what failed, else notes how far was heard. `lastSign` is when
-   * it last proved that it hears, in epoch milliseconds: nobody knows what came after that. Unset when it did not.
+   * Called regularly while the link is open: retries a failed request, else notes until when messages were received. `lastSign` is
+   * when the link last proved that it receives, in epoch milliseconds; later messages may be missing. Unset when it has not.
    */
   async tick(link: ChannelLink, lastSign: number | undefined): Promise<void> {
     if (!link.missedSince || this.#running) return;
@@ -82,7 +82,7 @@ export class CatchUp {
     if (lastSign !== undefined) await this.#note(lastSign);
   }
 
-  /** Resolves when older messages are in, so that live ones come after them; at the latest after a minute. */
+  /** Resolves when the missed messages are stored, so that live ones come after them; at the latest after a minute. */
   async settled(): Promise<void> {
     if (this.#running) await within(this.#running, HOLD_MS, this.#ports.clock);
   }
@@ -93,38 +93,38 @@ export class CatchUp {
     const gaps = this.#gaps;
     try {
       const noted = Number(await notes.get(NOTE));
-      // A first start has no gap.
+      // There is no outage before the first start.
       if (noted > 0 && !this.#isFirst) {
         const since = Math.max(noted - OVERLAP_MS, began - LONGEST_GAP_MS);
         const missed = await missedSince(since);
         if (missed.length > 0) await receive(missed);
-        log.info("asked for missed messages", { found: missed.length });
+        log.info("fetched missed messages", { found: missed.length });
         if (noted < since) this.#leave({ from: noted, until: since });
       }
       this.#asked = gaps;
       this.#isFirst = false;
       await notes.set(NOTE, String(began));
     } catch (error) {
-      log.warn("missed messages not fetched", { error: String(error) });
+      log.warn("missed messages could not be fetched", { error: String(error) });
     }
   }
 
   #leave(unasked: UnaskedPeriod): void {
     this.#unasked = unasked;
     const { from, until } = unasked;
-    this.#ports.log.warn("an outage was longer than is asked for: what came in its first part is not known", {
+    this.#ports.log.warn("an outage was too long: messages of its first part may be missing", {
       from: new Date(from).toISOString(),
       until: new Date(until).toISOString(),
       hours: Math.round((until - from) / 3_600_000),
     });
   }
 
-  async #note(heardUntil: number): Promise<void> {
+  async #note(receivedUntil: number): Promise<void> {
     const { notes, log } = this.#ports;
     try {
-      await notes.set(NOTE, String(heardUntil));
+      await notes.set(NOTE, String(receivedUntil));
     } catch (error) {
-      log.warn("not noted how far was heard", { error: String(error) });
+      log.warn("the time of the last received message was not noted", { error: String(error) });
     }
   }
 }

@@ -7,57 +7,57 @@ import { FetchRefused } from "../../utils/net/safe-fetch.ts";
 import { isPassingStatus, retryAfterMs } from "./outcome.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 
-/** What a supervisor hears from its adapter. */
+/** What an adapter reports to its supervisor. */
 export interface HostCallbacks {
   receive(messages: readonly InboundMessage[]): Promise<void>;
   report(state: LinkReport): void;
-  /** What the account waits for before it can connect; undefined when that is over. */
+  /** Names what the account waits for before it can connect; undefined when the wait is over. */
   busy(activity: string | undefined): void;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** What one account's adapter may ask of the gateway. */
+/** Makes the host of one account's adapter. */
 export function makeHost(
   account: ConfiguredAccount,
   ports: ChannelPorts,
-  { busy, ...ears }: HostCallbacks,
+  { busy, ...callbacks }: HostCallbacks,
 ): ChannelHost {
   const { adapter, account: id } = account;
   const where = `channels.${adapter.id}`;
   return {
-    ...ears,
+    ...callbacks,
     account: id,
     commands: ports.commands ?? [],
     notes: notesOf(account, ports),
     openMedia: (item) => openMedia(item, ports),
-    fetch: (url, request = {}) => fetchFile(url, { maxBytes: adapter.limits.media, ...request }, ears.signal),
+    fetch: (url, request = {}) => fetchFile(url, { maxBytes: adapter.limits.media, ...request }, callbacks.signal),
     async folder() {
-      if (!ports.folder) throw noRoom(where, "has no folder for keys");
+      if (!ports.folder) throw unsupported(where, "has no folder for keys");
       return ports.folder(adapter.id, id);
     },
     async library(name) {
-      if (!ports.library) throw noRoom(where, "cannot fetch a library");
+      if (!ports.library) throw unsupported(where, "cannot fetch a library");
       try {
-        return await ports.library({ channel: adapter.id, name, signal: ears.signal, fetching: busy });
+        return await ports.library({ channel: adapter.id, name, signal: callbacks.signal, fetching: busy });
       } finally {
         busy(undefined);
       }
     },
     serve(path, answer) {
-      if (!ports.serve) throw noRoom(where, "cannot be given web requests");
-      ports.serve(path, answer, ears.signal);
+      if (!ports.serve) throw unsupported(where, "cannot receive web requests");
+      ports.serve(path, answer, callbacks.signal);
     },
   };
 }
 
-const noRoom = (where: string, what: string): OpenClawError =>
+const unsupported = (where: string, what: string): OpenClawError =>
   new OpenClawError("CHANNEL_CONFIG", {
     message: `${where} ${what} in this process.`,
-    fix: "Run it inside the gateway, or choose a mode of the channel that needs none.",
+    fix: "Run it inside the gateway, or choose a mode of the channel that works without.",
   });
 
-/** Durable where the gateway lent its journal, else for as long as the process lives. */
+/** The notes of an account: durable when `values` is. */
 export function notesOf({ adapter, account }: ConfiguredAccount, ports: ChannelPorts): AccountNotes {
   const { values } = ports;
   const name = (key: string): string => `channel:${adapter.id}:${account}:${key}`;
@@ -72,7 +72,7 @@ async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint
   });
 }
 
-/** As the `fetch` of a host, for a request with its limit. */
+/** `ChannelHost.fetch` for a request that has its limit. */
 export async function fetchFile(
   url: string,
   request: FetchRequest & { maxBytes: number },
@@ -82,21 +82,21 @@ export async function fetchFile(
   try {
     return await safeFetch(url, { ...request, signal });
   } catch (error) {
-    throw error instanceof FetchRefused ? whyNot(error) : error;
+    throw error instanceof FetchRefused ? fetchError(error) : error;
   }
 }
 
-function whyNot(refused: FetchRefused): Error {
+function fetchError(refused: FetchRefused): Error {
   const { because, message, retryAfter, cause = refused } = refused;
-  if (isPassing(refused)) return new NotNow(message, { afterMs: retryAfterMs(retryAfter), cause });
+  if (isTemporary(refused)) return new NotNow(message, { afterMs: retryAfterMs(retryAfter), cause });
   const tooLarge = because === "too-large";
   return new OpenClawError(tooLarge ? "MEDIA_TOO_LARGE" : "MEDIA_UNAVAILABLE", {
-    message: `The file cannot be had: ${message}.`,
+    message: `The file cannot be fetched: ${message}.`,
     fix: tooLarge ? "Raise mediaMaxMb of the channel, or send a smaller file." : "Send the file again.",
     cause: refused,
   });
 }
 
-/** The network, and what servers answer that are busy, limit their callers or are down. */
-const isPassing = ({ because, status = 0 }: FetchRefused): boolean =>
+/** A failure of the network, or of a server that is busy, limits its callers or is down. */
+const isTemporary = ({ because, status = 0 }: FetchRefused): boolean =>
   because === "network" || (because === "status" && isPassingStatus(status));

@@ -1,15 +1,15 @@
 import type { SendResult } from "../../types/chat/channel.ts";
 
-/** An HTTP answer to a send that did not succeed. */
+/** An HTTP answer to a send that failed. */
 export interface RefusedCall {
   readonly status: number;
-  /** The platform's own words; never a secret. */
+  /** The platform's own text; never a secret. */
   readonly reason: string;
-  /** The header as it came: seconds, or a date. */
+  /** The unparsed header: seconds, or a date. */
   readonly retryAfter?: string | null | undefined;
 }
 
-/** Codes of errors before a connection stood: the request never left. */
+/** Codes of errors that occur before a connection is established: the request was never sent. */
 const UNREACHED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -27,8 +27,8 @@ const UNREACHED = new Set([
 ]);
 
 /**
- * What a platform's answer means for a send: 429 and 5xx did not take it and are worth another try, any other refusal is
- * the end. 502 and 504 come from something in front of the platform, which may have taken it.
+ * What a platform's answer means for a send. After 429 and 5xx it is retried; any other refusal is final. 502 and 504 come from a
+ * proxy, so the platform may have taken the message.
  */
 export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): SendResult {
   if (status === 502 || status === 504) return { kind: "unknown", reason };
@@ -42,11 +42,11 @@ export function answeredOutcome({ status, reason, retryAfter }: RefusedCall): Se
   };
 }
 
-/** What was asked for may be had later: the server was busy, limits its callers, or is down. */
+/** The same request may succeed later: the server was busy, limits its callers, or is down. */
 export const isPassingStatus = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500;
 
-/** What a thrown network error means for a send: `retry` when the request certainly never left, else `unknown`. */
+/** What a network error means for a send: `retry` when the request certainly was not sent, else `unknown`. */
 export function thrownOutcome(error: unknown, platform: string): SendResult {
   const code = codeOf(error);
   if (code !== undefined && UNREACHED.has(code)) {
@@ -55,7 +55,7 @@ export function thrownOutcome(error: unknown, platform: string): SendResult {
   return { kind: "unknown", reason: `no answer from ${platform} (${code ?? "connection lost"})` };
 }
 
-/** The code of an error or of what caused it. */
+/** The code of an error or of its cause. */
 function codeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if ("code" in at && typeof at.code === "string") return at.code;
@@ -64,7 +64,7 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Milliseconds that a `Retry-After` header asks for; undefined when there is none that makes sense. */
+/** The wait in milliseconds that a `Retry-After` header asks for; undefined without a valid one. */
 export function retryAfterMs(header: string | null | undefined, now: number = Date.now()): number | undefined {
   if (header === null || header === undefined || header.trim() === "") return undefined;
   const seconds = Number(header);

@@ -8,7 +8,7 @@ import { backoff } from "../../utils/backoff.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { within } from "../../utils/within.ts";
 import { CatchUp, type UnaskedPeriod } from "./catch-up.ts";
-import { DeliveryGap } from "./delivery-gap.ts";
+import { LinkTrust } from "./link-trust.ts";
 import { makeHost, notesOf } from "./host.ts";
 import { ownKeys } from "../own-keys.ts";
 import { emptyTimes, watchedLink } from "./link.ts";
@@ -17,14 +17,13 @@ import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
 import { background } from "../../utils/background.ts";
 
 /**
- * `starting` → `running` ⇄ `trouble`; a link without a sign of life is closed and opened again, and is in trouble until it
- * gives one that is more than that of its opening. `dead`: only a person
- * can mend it, so nothing is tried until `restart`.
+ * `starting` → `running` ⇄ `trouble`. A link that gives no sign of life is closed and opened again; it stays in `trouble` until it
+ * gives a sign beyond that of its opening. `dead`: only a person can solve the problem, so nothing is tried until `restart`.
  */
 export type Lifecycle = "stopped" | "starting" | "running" | "trouble" | "dead";
 
-/** Silence after which a link counts as deaf, and how often that is looked at. */
-const DEAF_AFTER_MS = 5 * 60_000;
+/** Silence after which a link counts as stalled, and the interval of that check. */
+const STALLED_AFTER_MS = 5 * 60_000;
 const WATCH_EVERY_MS = 30_000;
 /** How long a link may take to close. */
 const CLOSE_WITHIN_MS = 5000;
@@ -37,7 +36,7 @@ export class Supervisor {
   readonly #ports: ChannelPorts;
   readonly #log: Log;
   readonly #catchUp: CatchUp;
-  #doubt = new DeliveryGap();
+  #trust = new LinkTrust();
   #account: ConfiguredAccount;
   #lifecycle: Lifecycle = "stopped";
   #since = 0;
@@ -80,9 +79,9 @@ export class Supervisor {
 
   get state(): {
     readonly lifecycle: Lifecycle;
-    /** Epoch milliseconds at which it became so. */
+    /** Since when it has this lifecycle, in epoch milliseconds. */
     readonly since: number;
-    /** When it is tried again, while in trouble. */
+    /** When the next attempt is due, while in trouble. */
     readonly retryAt: number | undefined;
     readonly problem: string | undefined;
     /** What a person can do about `problem`. */
@@ -93,7 +92,7 @@ export class Supervisor {
     readonly configured: boolean;
     readonly attempts: number;
     readonly self: { id: string; name: string } | undefined;
-    /** The part of its latest outage that its platform was not asked for. */
+    /** The part of its latest outage that the platform was not asked about. */
     readonly unasked: UnaskedPeriod | undefined;
   } {
     return {
@@ -111,7 +110,7 @@ export class Supervisor {
     };
   }
 
-  /** Begins to connect; what comes of it is in `state`. */
+  /** Begins to connect. `state` reports the progress. */
   start(): void {
     if (!this.#account.enabled) return;
     this.#stop = new AbortController();
@@ -126,7 +125,7 @@ export class Supervisor {
     this.#watch(this.#stop.signal);
   }
 
-  /** Resolves when nothing is received any more. */
+  /** Resolves when the account receives nothing any more. */
   async stop(): Promise<void> {
     this.#enter("stopped");
     await this.#end();
@@ -137,8 +136,8 @@ export class Supervisor {
     this.#account = account;
     this.#attempts = 0;
     this.#restarts = 0;
-    this.#forgive();
-    this.#doubt = new DeliveryGap();
+    this.#clearProblem();
+    this.#trust = new LinkTrust();
     this.start();
   }
 
@@ -182,7 +181,7 @@ export class Supervisor {
         await this.#receive(messages);
       },
       report: (state) => {
-        if (!signal.aborted) this.#heard(state);
+        if (!signal.aborted) this.#onReport(state);
       },
       busy: (activity) => {
         if (!signal.aborted) this.#activity = activity;
@@ -198,48 +197,48 @@ export class Supervisor {
     await this.#ports.receive(messages);
   }
 
-  #heard(state: LinkReport): void {
+  #onReport(state: LinkReport): void {
     if (state.kind === "dead") return this.#giveUp(state.reason, state.fix);
-    if (state.kind === "trouble") return this.#troubled(state, state.retryInMs);
-    if (state.kind === "notices") return this.#noticed(state.notices);
+    if (state.kind === "trouble") return this.#onTrouble(state, state.retryInMs);
+    if (state.kind === "notices") return this.#onNotices(state.notices);
     this.#lastSign = this.#ports.clock.now();
     this.times.transport = this.#lastSign;
     this.#self = state.self ?? this.#self;
-    const { isBelieved, isFirst } = this.#doubt.sign(this.#lastSign);
-    if (this.#lifecycle === "trouble" && this.#link && (isBelieved || isFirst))
+    const { isTrusted, isFirst } = this.#trust.sign(this.#lastSign);
+    if (this.#lifecycle === "trouble" && this.#link && (isTrusted || isFirst))
       background("catch-up", this.#catchUp.run(this.#link), this.#log);
-    // What was wrong stays until the link has shown that it hears.
-    if (!isBelieved) return this.#enter("trouble");
+    // The problem stays until the link has proved that it receives.
+    if (!isTrusted) return this.#enter("trouble");
     this.#attempts = 0;
     this.#restarts = 0;
-    this.#forgive();
+    this.#clearProblem();
     if (this.#lifecycle !== "running") this.#log.info("channel connected", { as: this.#self?.name });
     this.#enter("running");
   }
 
-  #troubled(said: Trouble, retryInMs: number | undefined): void {
-    const { reason, fix } = this.#clean(said);
+  #onTrouble(trouble: Trouble, retryInMs: number | undefined): void {
+    const { reason, fix } = this.#clean(trouble);
     if (this.#problem !== reason) this.#log.warn("channel in trouble", { reason, fix, retryInMs });
     this.#attempts++;
-    this.#doubt.ended(this.#ports.clock.now());
+    this.#trust.ended(this.#ports.clock.now());
     this.#enter("trouble", retryInMs);
-    this.#blame({ reason, fix });
+    this.#setProblem({ reason, fix });
   }
 
-  #blame({ reason, fix }: Trouble): void {
+  #setProblem({ reason, fix }: Trouble): void {
     this.#problem = reason;
     this.#fix = fix;
   }
 
-  #forgive(): void {
+  #clearProblem(): void {
     this.#problem = undefined;
     this.#fix = undefined;
   }
 
-  /** Names the account's own keys, and holds no secret. */
+  /** With the account's own config keys, and without secrets. */
   #clean({ reason, fix }: Trouble): Trouble {
-    const words = (text: string): string => Secret.mask(this.#own(text));
-    return { reason: words(reason), fix: fix === undefined ? undefined : words(fix) };
+    const clean = (text: string): string => Secret.mask(this.#withOwnKeys(text));
+    return { reason: clean(reason), fix: fix === undefined ? undefined : clean(fix) };
   }
 
   #refuse({ reason, fix }: NonNullable<ConfiguredAccount["stopped"]>): void {
@@ -247,20 +246,23 @@ export class Supervisor {
     this.#giveUp(reason, fix);
   }
 
-  #giveUp(said: string, mends: string): void {
-    const { reason, fix } = this.#clean({ reason: said, fix: mends });
+  #giveUp(problem: string, remedy: string): void {
+    const { reason, fix } = this.#clean({ reason: problem, fix: remedy });
     this.#log.error("channel stopped", { reason, fix });
     this.#enter("dead");
-    this.#blame({ reason, fix });
+    this.#setProblem({ reason, fix });
     background("end of a connection", this.#end(), this.#log);
   }
 
-  #noticed(notices: readonly Notice[]): void {
-    this.#notices = notices.map(({ problem, fix }) => ({ problem: this.#own(problem), fix: this.#own(fix) }));
+  #onNotices(notices: readonly Notice[]): void {
+    this.#notices = notices.map(({ problem, fix }) => ({
+      problem: this.#withOwnKeys(problem),
+      fix: this.#withOwnKeys(fix),
+    }));
   }
 
-  #own(words: string): string {
-    return ownKeys(words, this.#account);
+  #withOwnKeys(text: string): string {
+    return ownKeys(text, this.#account);
   }
 
   #failed(error: unknown): void {
@@ -268,37 +270,37 @@ export class Supervisor {
       this.#misconfigured = true;
       return this.#giveUp(error.message, error.fix);
     }
-    this.#again(troubleOf(error));
+    this.#reopen(troubleOf(error));
   }
 
-  #again(trouble: Trouble): void {
+  #reopen(trouble: Trouble): void {
     const ms = backoff(this.#restarts++, { firstMs: FIRST_RESTART_MS, longestMs: LONGEST_RESTART_MS });
-    this.#troubled(trouble, ms);
-    // Timers of this life end with it, so that the next one begins after the old link is closed.
+    this.#onTrouble(trouble, ms);
+    // The timer starts after the old link is closed: closing cancels the timers of this connection.
     const ended = this.#end().then(() => {
       if (this.#lifecycle === "trouble") this.#forgetTimer = this.#ports.clock.after(ms, () => this.start());
     });
     background("restart of a channel", ended, this.#log);
   }
 
-  #deaf(silentMs: number): void {
-    this.#doubt.ended(this.#ports.clock.now(), true);
-    this.#again({ reason: `no sign of life for ${Math.round(silentMs / 1000)} s` });
+  #onStall(silentMs: number): void {
+    this.#trust.ended(this.#ports.clock.now(), true);
+    this.#reopen({ reason: `no sign of life for ${Math.round(silentMs / 1000)} s` });
   }
 
   #watch(signal: AbortSignal): void {
     this.#forgetTimer = this.#ports.clock.after(WATCH_EVERY_MS, () => {
       if (signal.aborted) return;
       const silentMs = this.#ports.clock.now() - this.#lastSign;
-      if (silentMs > DEAF_AFTER_MS) return this.#deaf(silentMs);
-      const heardUntil = this.#lifecycle === "running" ? this.#lastSign : undefined;
-      if (this.#link && this.#doubt.isOpen)
-        background("catch-up", this.#catchUp.tick(this.#link, heardUntil), this.#log);
+      if (silentMs > STALLED_AFTER_MS) return this.#onStall(silentMs);
+      const receivedUntil = this.#lifecycle === "running" ? this.#lastSign : undefined;
+      if (this.#link && this.#trust.isOpen)
+        background("catch-up", this.#catchUp.tick(this.#link, receivedUntil), this.#log);
       this.#watch(signal);
     });
   }
 
-  /** Ends this life at once; resolves when its link, and any before it, is closed. */
+  /** Ends this connection at once. Resolves when its link, and any before it, is closed. */
   async #end(): Promise<void> {
     this.#forgetTimer();
     this.#stop.abort();
@@ -314,11 +316,11 @@ export class Supervisor {
 
   async #waitFor(closed: Promise<void>): Promise<void> {
     const isInTime = await within(closed, CLOSE_WITHIN_MS, this.#ports.clock);
-    if (!isInTime) this.#log.warn("a channel did not close in time and is left behind");
+    if (!isInTime) this.#log.warn("a channel did not close in time and is abandoned");
   }
 }
 
-/** What is in the way, and what a person can do about it. */
+/** A problem, and what a person can do about it. */
 interface Trouble {
   readonly reason: string;
   readonly fix?: string | undefined;

@@ -9,24 +9,24 @@ export interface ChannelLimits {
   readonly format: TextFormat;
   /** Bytes of one incoming or outgoing file. */
   readonly media: number;
-  /** Lines of one text message, beyond which people see a wall; Discord 17. */
+  /** Lines of one text message, where longer ones are hard to read; Discord 17. */
   readonly lines?: number;
-  /** How tables are shown; by their width unless the config says it. */
+  /** How tables are shown; when the config sets nothing, by their width. */
   readonly tables?: "off" | "bullets" | "code" | "block" | undefined;
-  /** Least milliseconds between two edits of a preview. */
+  /** Minimum milliseconds between two edits of a preview. */
   readonly editEveryMs?: number;
-  /** Text below a file; each goes as a message of its own where unset. */
+  /** Text below a file; when unset, text and file are separate messages. */
   readonly caption?: CaptionLimits;
-  /** Several files in one message; each goes alone where unset. */
+  /** Several files in one message; when unset, each is a message. */
   readonly album?: AlbumLimits;
-  /** True where a message can come without a sound. */
+  /** True when messages can be sent without a notification sound. */
   readonly silent?: boolean;
 }
 
 export interface CaptionLimits {
   /** UTF-16 units, after formatting. */
   readonly text: number;
-  /** Kinds of files that have none. */
+  /** Kinds of files that cannot have a caption. */
   readonly not?: readonly MediaKind[];
 }
 
@@ -36,26 +36,26 @@ export interface AlbumLimits {
   readonly files: number;
   /** Bytes of one album. */
   readonly bytes?: number;
-  /** Only files of one sort go together; a file without a sort goes alone. All go together where unset. */
+  /** Only files of the same sort share an album; a file without a sort is sent alone. When unset, all can share one. */
   readonly sortOf?: (item: MediaItem) => string | undefined;
 }
 
 export interface SendOptions {
-  /** Platform message id that this answers. */
+  /** Platform id of the message that this one answers. */
   readonly replyTo?: string;
-  /** Stable over retries; adapters pass it on where the platform takes one. */
+  /** The same for every retry; adapters pass it on when the platform takes one. */
   readonly idempotencyKey: string;
   readonly buttons?: readonly ReplyButton[];
-  /** Without a sound, where `ChannelLimits.silent` says that the platform knows it. */
+  /** Without a notification sound, when `ChannelLimits.silent` is true. */
   readonly silent?: boolean;
 }
 
 /**
- * What became of one call to the platform. `retry`: certain that nothing arrived, try again after `afterMs`.
- * `unknown`: it may have arrived. `refused`: will never be taken.
+ * The result of one call to the platform. `retry`: nothing arrived, for certain; try again after `afterMs`. `unknown`: it may have
+ * arrived. `refused`: the platform will never take it.
  *
- * `fix`: the platform refuses the account itself, such as its token. The account is stopped and its status says `reason` and
- * `fix`; the message waits for the next start of the account.
+ * `fix`: the platform refuses the account itself, for example its token. The gateway stops the account and shows `reason` and `fix` in
+ * its status; the message waits for the next start of the account.
  */
 export type SendResult =
   | { readonly kind: "sent"; readonly messageId: string }
@@ -70,43 +70,43 @@ export type SendResult =
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface StreamOptions {
-  /** Stable over restarts. */
+  /** The same after a restart. */
   readonly key: string;
-  /** Platform message id that the answer answers. */
+  /** Platform id of the message that is answered. */
   readonly replyTo?: string;
-  /** Who is answered, with the id of the team where the message came with one. */
+  /** The sender who is answered, with the id of the team if the message had one. */
   readonly recipient?: { readonly id: string; readonly teamId?: string };
 }
 
 /**
- * An answer that the platform itself shows as being written. Calls come one after the other; none rejects. After `refused`
- * nothing more is asked of it: a message is sent, or the one that it made edited.
+ * An answer that the platform itself shows as being written. Calls are sequential; none rejects. After `refused` there are no further
+ * calls: the answer is sent as a message, or the message of the stream is edited.
  */
 export interface NativeStream {
-  /** True: what is shown is a message, and the final an edit of it. False: it goes away by itself, and the final is sent. */
+  /** True: the stream shows a message, and the final answer edits it. False: it disappears on its own, and the final answer is sent. */
   readonly isMessage: boolean;
   /** Milliseconds without a `show` after which `keepAlive` is called. */
   readonly keepAliveMs: number;
   /** The text so far, and how it would be sent. `sent` names the message; any id where there is none. */
   show(part: OutboundText, markdown: string): Promise<SendResult>;
-  /** Nothing new came for a while: shows the same once more, or refuses. */
+  /** There was no new text for a while: shows the same once more, or refuses. */
   keepAlive(): Promise<SendResult>;
-  /** No final follows: what is shown is all of it. */
+  /** No final answer follows: the shown text is complete. */
   end?(): Promise<void>;
 }
 
 /** How a person writes one of the gateway's commands in a chat. */
 export interface CommandForm {
-  /** What comes before the command's name, such as `/openclaw `. */
+  /** The text before the command's name, such as `/openclaw `. */
   readonly prefix: string;
   /** A sentence for the list of commands. */
   readonly note?: string;
 }
 
-/** A running connection of one account. A capability is there when its method is there. Only `download` and `missedSince` throw. */
+/** An open connection of one account. Optional methods are capabilities. Only `download` and `missedSince` throw. */
 export interface ChannelLink {
   send(to: Peer, part: OutboundPart, options: SendOptions): Promise<SendResult>;
-  /** Replaces the text of a message of ours. Doing it twice is harmless. */
+  /** Replaces the text of one of our messages. A repeat has no effect. */
   edit?(
     to: Peer,
     messageId: string,
@@ -114,31 +114,31 @@ export interface ChannelLink {
     options?: Pick<SendOptions, "buttons">,
   ): Promise<SendResult>;
   remove?(to: Peer, messageId: string): Promise<SendResult>;
-  /** For an answer while it is written; only beside `edit`. Undefined where this chat has nothing but sends and edits. */
+  /** Shows an answer while it is written; a link with `stream` also has `edit`. Undefined when this chat only has sends and edits. */
   stream?(to: Peer, options: StreamOptions): NativeStream | undefined;
-  /** Shows "typing…" for a few seconds; called again while a run goes on. */
+  /** Shows "typing…" for a few seconds; called repeatedly during a run. */
   typing?(to: Peer): Promise<void>;
   react?(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
   /**
-   * Asked after a crash about a send with unknown end: `sent` when the platform holds it, `retry` when it certainly does
-   * not (it is sent once more, unlabelled), `unknown` when that cannot be told.
+   * Looks for a message whose send was interrupted by a crash: `sent` when the platform has it, `retry` when it certainly does not
+   * (it is sent again, without a label), `unknown` when the platform cannot say.
    */
   find?(to: Peer, part: OutboundPart, options: Pick<SendOptions, "idempotencyKey" | "replyTo">): Promise<SendResult>;
-  /** Where the platform's own app does not send a message that begins with a slash; `/` and the name where unset. */
+  /** How people write commands, when the platform's app does not send messages that begin with a slash. */
   commandForm?(to: Peer): CommandForm;
-  /** A command of the menu or a pressed button gets no answer: what shows that it waits for one can go. */
+  /** A menu command or a pressed button gets no answer: removes the platform's sign that it is waiting for one. */
   clearPending?(message: InboundMessage): Promise<void>;
   /**
-   * Bytes of a file that the platform holds. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE` where it never
-   * can be had; after anything else it is asked again, after `NotNow` not sooner than that says.
+   * Fetches a file from the platform. Throws `OpenClawError` `MEDIA_UNAVAILABLE` or `MEDIA_TOO_LARGE` when a retry is useless. After
+   * any other error the gateway retries, after `NotNow` not before the time that it names.
    */
   download?(item: MediaItem): Promise<FetchedFile>;
   /**
-   * What came since an epoch millisecond, oldest first, for platforms that do not deliver it by themselves. Called after
-   * `connect` and after each trouble; what was received before is found by its `eventKey`. May throw: asked again later.
+   * Messages since an epoch millisecond, oldest first, for platforms that do not deliver them after an outage. Called after `connect`
+   * and after each trouble; known messages are recognised by their `eventKey`. May throw: the gateway asks again later.
    */
   missedSince?(since: number): Promise<readonly InboundMessage[]>;
-  /** Resolves when nothing is received any more. */
+  /** Resolves when the link receives nothing any more. */
   close(): Promise<void>;
 }
 
@@ -148,12 +148,12 @@ export interface FetchedFile {
   readonly name?: string;
 }
 
-/** A file at an address that a platform or a sender named. */
+/** A request for a file at a URL that a platform or a sender named. */
 export interface FetchRequest {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Most bytes; the adapter's media limit unless given. */
+  /** Maximum bytes; the adapter's media limit by default. */
   readonly maxBytes?: number;
-  /** Origins that the operator configured: only these may be private, and only they get `headers` after a redirect. */
+  /** Origins that the operator configured. Only they may be private, and only they get `headers` after a redirect. */
   readonly trusted?: readonly string[];
 }
 
@@ -168,7 +168,7 @@ export interface WebhookRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** As it came, for signatures. */
+  /** The unparsed body, so that signatures can be verified. */
   readonly body: Uint8Array;
 }
 
@@ -178,49 +178,49 @@ export interface WebhookAnswer {
   readonly body?: string;
 }
 
-/** Small durable values of one account, such as a cursor or the last event seen. */
+/** Small durable values of one account, such as a cursor or the id of the last event. */
 export interface AccountNotes {
   get(key: string): Promise<string | undefined>;
-  /** Resolves when it is durable. */
+  /** Resolves when the value is durable. */
   set(key: string, value: string): Promise<void>;
 }
 
-/** What an adapter may ask of the gateway. */
+/** What an adapter may call in the gateway. */
 export interface ChannelHost {
   readonly account: AccountId;
   /**
-   * Takes events. Resolves when they are durable: only then may the platform be acknowledged.
-   * Rejects when they could not be stored (disk full): the adapter does not acknowledge, waits and offers them again.
+   * Stores events. Resolves when they are durable: only then may the adapter acknowledge them to the platform. Rejects when they could
+   * not be stored (disk full): the adapter does not acknowledge, waits and offers them again.
    */
   receive(messages: readonly InboundMessage[]): Promise<void>;
-  /** Tells a proof of life or its loss. Health is the time since the last `alive`. */
+  /** Reports a sign of life, or a problem. Health is the time since the last `alive`. */
   report(state: LinkReport): void;
-  /** Reads bytes that a `MediaItem` at the store points to. */
+  /** Reads a `MediaItem` of the media store. */
   openMedia(item: MediaItem): Promise<Uint8Array>;
   /**
-   * Reads a file over the guard: no private address, pinned DNS, limited size. Throws `MEDIA_UNAVAILABLE`, `MEDIA_TOO_LARGE`,
-   * or `NotNow` for what passes.
+   * Fetches a file safely: no private addresses, pinned DNS, limited size. Throws `MEDIA_UNAVAILABLE`, `MEDIA_TOO_LARGE`, or `NotNow`
+   * for a temporary failure.
    */
   fetch(url: string, request?: FetchRequest): Promise<FetchedFile>;
   readonly notes: AccountNotes;
-  /** A private folder of this account (0700), for keys of the platform's SDK. Throws `CHANNEL_CONFIG` where there is none. */
+  /** A private folder of this account (0700), for keys of the platform's SDK. Throws `CHANNEL_CONFIG` when this process has none. */
   folder(): Promise<string>;
   /**
-   * The address for `import()` of a library that the package does not carry, such as `some-sdk`. It is fetched when it is first
-   * asked for, by the lock that this release has for the channel, and none of its install scripts runs. Throws `CHANNEL_CONFIG`
-   * where there is no such lock or no npm, `CHANNEL_LIBRARY` when it could not be fetched this time.
+   * The address for `import()` of a library that is not part of the package, such as `some-sdk`. The first call fetches it, by the
+   * lockfile of this release for the channel and without install scripts. Throws `CHANNEL_CONFIG` when there is no such lockfile or no
+   * npm, `CHANNEL_LIBRARY` when the fetch failed.
    */
   library(name: string): Promise<string>;
   /** For the platform's command menu. */
   readonly commands: readonly MenuCommand[];
-  /** Answers requests to a path of the gateway's HTTP server until the signal aborts. Throws `CHANNEL_CONFIG` where it cannot. */
+  /** Answers requests to a path of the gateway's HTTP server until the signal aborts. Throws `CHANNEL_CONFIG` when it cannot. */
   serve(path: string, answer: (request: WebhookRequest) => Promise<WebhookAnswer>): void;
   readonly log: ChannelLog;
   /** Aborted when the gateway stops or restarts the adapter. */
   readonly signal: AbortSignal;
 }
 
-/** Something that a person should see to; a sentence each. */
+/** A problem that a person should solve, and how; a sentence each. */
 export interface Notice {
   readonly problem: string;
   readonly fix: string;
@@ -228,66 +228,66 @@ export interface Notice {
 
 export type LinkReport =
   | { readonly kind: "alive"; readonly self?: { id: string; name: string } }
-  /** It is tried again; `fix` where a person can help. */
+  /** The adapter retries; `fix` when a person can help. */
   | { readonly kind: "trouble"; readonly reason: string; readonly fix?: string; readonly retryInMs?: number }
   | { readonly kind: "dead"; readonly reason: string; readonly fix: string }
-  /** All that is to be seen to while the account goes on; what was told before and is not among them is over. */
+  /** All current problems that do not stop the account. Problems of an earlier report that are missing here are solved. */
   | { readonly kind: "notices"; readonly notices: readonly Notice[] };
 
-/** What a person sees while an account is linked. */
+/** What a person sees during a login. */
 export type LoginStep =
   /** The text of a QR code; it replaces the one before. */
   | { readonly kind: "qr"; readonly text: string }
-  /** To be typed into the platform's app. */
+  /** A code that the person types into the platform's app. */
   | { readonly kind: "code"; readonly code: string }
   | { readonly kind: "told"; readonly text: string };
 
-/** Where `openclaw channels login` and the page meet an adapter. */
+/** What an adapter may call during a login, which `openclaw channels login` or the page started. */
 export interface LoginHost {
   readonly account: AccountId;
   readonly signal: AbortSignal;
   readonly log: ChannelLog;
-  /** As the `folder` of the host. */
+  /** Like `ChannelHost.folder`. */
   folder(): Promise<string>;
-  /** As the `library` of the host. */
+  /** Like `ChannelHost.library`. */
   library(name: string): Promise<string>;
   show(step: LoginStep): void;
   /** A phone number with leading plus asks for a pairing code instead of a QR code. */
   readonly phone?: string;
 }
 
-/** One line an operator would ask about. `fields` never hold a secret. */
+/** Lines for the operator. `fields` never hold a secret. */
 export interface ChannelLog {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Who holds a link, and how it is ended there; a sentence each. */
+/** Which program holds a link, and how a person ends it there; a sentence each. */
 export interface Unlinking {
   readonly holder: string;
   readonly fix: string;
 }
 
-/** An account as configured, checked by the adapter's own schema. */
+/** The code of one channel. `Config` is the settings of an account, as the adapter's schema parses them. */
 export interface ChannelAdapter<Config = unknown> {
   readonly id: ChannelId;
   /** Shown to people: `Telegram`. */
   readonly label: string;
   readonly limits: ChannelLimits;
   readonly config: z.ZodType<Config>;
-  /** Resolves once the adapter is at work; it reconnects by itself. Throws `OpenClawError` when the config cannot work. */
+  /** Resolves when the adapter works; it reconnects on its own. Throws `OpenClawError` when the config cannot work. */
   connect(config: Config, host: ChannelHost): Promise<ChannelLink>;
-  /** Links the account; gives back who it is. Throws `OpenClawError` when it could not, or when the signal aborted. */
+  /** Links the account and returns its identity. Throws `OpenClawError` when that fails or the signal aborts. */
   login?(config: Config, host: LoginHost): Promise<{ readonly id: string; readonly name: string }>;
-  /** Forgets the account here and, where it can, on the platform. */
+  /** Removes the link here and, if possible, on the platform. */
   logout?(config: Config, host: LoginHost): Promise<void>;
-  /** How a person ends a link that something else than the gateway holds. */
+  /** How a person ends a link that another program holds. */
   unlinking?(config: Config): Unlinking;
   /**
-   * The name of the account, asked without connecting. Throws `OpenClawError` when the settings cannot work, `NotNow` with a
-   * fix where more than the network may be in the way.
+   * Asks the platform for the name of the account, without connecting. Throws `OpenClawError` when the settings cannot work, `NotNow`
+   * with a fix when the cause may be more than the network.
    */
   probe?(config: Config, signal: AbortSignal): Promise<string>;
-  /** Milliseconds that a probe may need, where a doctor's usual two seconds are too few. */
+  /** Milliseconds that a probe may take, when the doctor's default of two seconds is too short. */
   readonly probeMs?: number;
 }

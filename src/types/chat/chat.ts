@@ -20,7 +20,7 @@ export interface ChatRequest {
   readonly deliver?: boolean;
 }
 
-/** A request that brings its own history and leaves none (OpenAI-compatible endpoints). */
+/** A request that brings its own history and is not kept in a transcript (OpenAI-compatible endpoints). */
 export interface OneShotRequest {
   readonly agentId: AgentId;
   readonly system?: string;
@@ -30,20 +30,20 @@ export interface OneShotRequest {
   readonly signal: AbortSignal;
 }
 
-/** An event of a compaction outside of any run: one that somebody asked for, or behind a turn. */
+/** An event of a compaction outside of a run: on request, or after a turn. */
 export interface CompactionUpdate {
   readonly facts: RunFacts;
   readonly event: RunEvent;
 }
 
-/** What `server/` may ask of `dispatch/`. */
+/** What `server/` may call in `dispatch/`. */
 export interface ChatPort {
-  /** Durable when it resolves. `queued`: waits behind a run of the session. `duplicate`: known key. */
+  /** Durable when it resolves. `queued`: it waits for a run of the session. `duplicate`: the key is known. */
   send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;
   oneShot(request: OneShotRequest): Promise<RunStream>;
-  /** Ends runs of a session; the ids of those that it ended. */
+  /** Ends runs of a session and returns their ids. */
   abort(key: SessionKey, only?: RunId): Promise<readonly RunId[]>;
-  /** Makes the older part of a conversation a summary, once its lane is free; `reason` tells why not. */
+  /** Replaces the older part of a conversation by a summary, once its lane is free. `reason` explains why it did not. */
   compact(key: SessionKey): Promise<{
     readonly compacted: boolean;
     readonly reason?: string;
@@ -51,17 +51,17 @@ export interface ChatPort {
     readonly tokensAfter?: number;
   }>;
   active(key?: SessionKey): readonly RunFacts[];
-  /** A running or lately ended run. */
+  /** A run that is active or ended recently. */
   stream(runId: RunId): RunStream | undefined;
-  /** Every run from now on, as it begins. */
+  /** Every new run, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
-  /** Compactions outside of runs, from now on. */
+  /** New compactions outside of runs. */
   compactions(signal: AbortSignal): AsyncIterable<CompactionUpdate>;
-  /** An answer's words without directives for channels; empty when it was to be silent. */
+  /** The text of an answer without directives for channels; empty for a silent answer. */
   plain(text: string): string;
   approvals: {
     list(): readonly Approval[];
-    /** False when nothing waits under this id. */
+    /** False when no approval with this id is waiting. */
     resolve(id: string, decision: Extract<ApprovalDecision, "allow-once" | "allow-always" | "deny">): boolean;
   };
 }

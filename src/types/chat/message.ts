@@ -1,12 +1,12 @@
 import type { AccountId, ChannelId, MediaId, SessionKey } from "../ids.ts";
 import type { ThinkLevel } from "../run/model.ts";
 
-/** Where a message came from and where its answer goes. Ids are the platform's own, as strings. */
+/** Where a message came from and where its answer goes. Ids are the platform's, as strings. */
 export interface Peer {
   readonly channel: ChannelId;
   readonly account: AccountId;
   readonly chat: { readonly kind: "direct" | "group"; readonly id: string; readonly title?: string };
-  /** Forum topic, Slack thread …; absent in the chat's main stream. */
+  /** Forum topic, Slack thread …; absent outside of threads. */
   readonly thread?: string;
 }
 
@@ -23,7 +23,7 @@ export interface Sender {
 
 export type MediaKind = "image" | "audio" | "voice" | "video" | "document" | "sticker";
 
-/** A file beside a message: either already in the media store or still on the platform. */
+/** A file of a message, in the media store or still on the platform. */
 export interface MediaItem {
   readonly kind: MediaKind;
   readonly mime?: string;
@@ -37,45 +37,45 @@ export interface QuotedMessage {
   readonly id: string;
   readonly sender?: string;
   readonly text?: string;
-  /** Its files, where the platform gives them along. */
+  /** Its files, where the platform includes them. */
   readonly media?: readonly MediaItem[];
-  /** What was said in its recordings, once they were listened to. */
+  /** Transcripts of its recordings. */
   readonly spoken?: readonly string[];
   readonly fromBot?: boolean;
 }
 
-/** A line of a chat that the bot saw but was not asked to answer. */
+/** A message of a chat that the bot received but was not asked to answer. */
 export interface HistoryLine {
   readonly sender: string;
   readonly at: number;
   readonly text: string;
 }
 
-/** A person put an emoji under a message, or took it away. */
+/** A person added an emoji to a message, or removed it. */
 export interface ReactionFacts {
   readonly emoji: string;
   readonly messageId: string;
-  /** True when it was taken away. */
+  /** True when it was removed. */
   readonly removed?: boolean;
-  /** The message is one of the bot's. */
+  /** The bot wrote the message. */
   readonly toBot?: boolean;
 }
 
-/** What a channel adapter makes of one platform event; stored in the journal as JSON, so plain data only. */
+/** One platform event, as a channel adapter normalises it. Plain data only: the journal stores it as JSON. */
 export interface InboundMessage {
   /** The platform's message id. */
   readonly id: string;
-  /** Unique per (channel, account) for ever: a redelivered event has the same one. */
+  /** Unique per channel and account, for ever. A redelivered event has the same key. */
   readonly eventKey: string;
   readonly from: Peer;
   readonly sender: Sender;
   readonly text: string;
   readonly media: readonly MediaItem[];
-  /** The bot was named, or one of its messages was replied to. True in direct chats. */
+  /** The message mentions the bot or replies to one of its messages. True in direct chats. */
   readonly mentionsBot: boolean;
   readonly replyTo?: QuotedMessage;
   readonly isEdit?: boolean;
-  /** What it is, when nobody simply wrote: `reaction` (text empty), a pressed `button`, or a `command` of the platform's menu. */
+  /** Set unless a person simply wrote: a `reaction` (the text is empty), a pressed `button`, or a `command` of the platform's menu. */
   readonly event?: "reaction" | "button" | "command";
   readonly reaction?: ReactionFacts;
   /** Discord server; for bindings. */
@@ -84,44 +84,44 @@ export interface InboundMessage {
   readonly teamId?: string;
   /** First message of the thread, when it is not this one. */
   readonly threadStarter?: string;
-  /** What was said in the thread, or before it, and is in no transcript; one entry a message, oldest first. */
+  /** Messages in the thread, or before it, that no transcript has, oldest first. */
   readonly threadHistory?: readonly string[];
-  /** Forward headers, captions of shared contacts and locations: shown to the model as untrusted. */
+  /** Forward headers, shared contacts, locations and the like: the model sees them marked as untrusted. */
   readonly untrusted?: readonly string[];
-  /** Epoch milliseconds of arrival here. */
+  /** When the gateway received it, in epoch milliseconds. */
   readonly receivedAt: number;
-  /** Epoch milliseconds given by the platform. */
+  /** When it was sent, as the platform says, in epoch milliseconds. */
   readonly sentAt?: number;
-  /** What a web, RPC or CLI client may ask for beside the text. */
+  /** What a web, RPC or CLI client requests in addition to the text. */
   readonly options?: MessageOptions;
 }
 
 export interface MessageOptions {
-  /** Given session instead of the one that the route would name. */
+  /** The session to use instead of the routed one. */
   readonly sessionKey?: SessionKey;
   readonly thinking?: ThinkLevel;
   readonly model?: string;
   readonly timeoutMs?: number;
-  /** Chat that gets the answer of an operator's message; otherwise the client alone does. */
+  /** The chat that also gets the answer to an operator's message. */
   readonly deliverTo?: Peer;
   /** The client is an operator: owner rights, no admission. */
   readonly operator?: boolean;
   /** The name of the turn's `TurnKind`; a person's message when unset. */
   readonly kind?: string;
-  /** Nobody wrote: the gateway wakes the agent. */
+  /** Set when nobody wrote and the gateway itself started the turn. */
   readonly heartbeat?: HeartbeatTurn;
 }
 
-/** How a turn goes that the gateway itself begins, to let an agent look after what it was asked to. */
+/** The settings of a turn that the gateway starts itself, so that an agent checks on things. */
 export interface HeartbeatTurn {
-  /** UTF-16 units of remark beside `HEARTBEAT_OK` that still count as nothing to say. */
+  /** UTF-16 units of text that `HEARTBEAT_OK` may have around it and still count as nothing to report. */
   readonly ackMaxChars: number;
-  /** Nothing of earlier turns is shown to the model. */
+  /** The model sees no earlier turns. */
   readonly isolated?: boolean;
-  /** Of the workspace's files the model gets `HEARTBEAT.md` alone. */
+  /** Of the workspace's files, the model only sees `HEARTBEAT.md`. */
   readonly light?: boolean;
-  /** The conversation of the chat that gets the words, when it is another one: it is told what was said there. */
+  /** The session of the chat that gets the answer, when it is not the turn's own: it gets a note about the answer. */
   readonly tell?: SessionKey;
-  /** What it was woken for, where that is news. */
+  /** The news that caused the turn, if any. */
   readonly news?: string;
 }

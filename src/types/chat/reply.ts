@@ -2,13 +2,13 @@ import type { MediaItem } from "./message.ts";
 
 export type NoticeCause = "error" | "command" | "pairing" | "approval" | "compaction" | "fallback";
 
-/** One deliverable piece of an answer. What is private never becomes a block. */
+/** One deliverable part of an answer. Private text, such as thoughts, never becomes a block. */
 export type ReplyBlock =
   | { readonly kind: "text"; readonly markdown: string }
   | { readonly kind: "media"; readonly media: MediaItem; readonly asVoice?: boolean }
   | { readonly kind: "notice"; readonly markdown: string; readonly because: NoticeCause };
 
-/** How a platform wants its text. `signal-styled` is plain text with `styles` beside it. */
+/** The markup that a platform uses. `signal-styled` is plain text with separate `styles`. */
 export type TextFormat =
   | "telegram-html"
   | "slack-mrkdwn"
@@ -18,41 +18,41 @@ export type TextFormat =
   | "markdown"
   | "plain";
 
-/** A stretch of a `signal-styled` body, in UTF-16 units; the words are signal-cli's. */
+/** A styled span of a `signal-styled` body, in UTF-16 units; the style names are signal-cli's. */
 export interface TextStyle {
   readonly start: number;
   readonly length: number;
   readonly style: "BOLD" | "ITALIC" | "STRIKETHROUGH" | "SPOILER" | "MONOSPACE";
 }
 
-/** Text rendered for the platform and cut to its limit. */
+/** Text rendered for the platform and within its limit. */
 export interface OutboundText {
   readonly kind: "text";
   readonly body: string;
   readonly format: TextFormat;
-  /** The same without formatting, for when the platform refuses the body. */
+  /** The same without formatting, in case the platform refuses the body. */
   readonly plain: string;
   readonly styles?: readonly TextStyle[];
 }
 
-/** Files that are one message. */
+/** Files that form one message. */
 export interface OutboundFiles {
   readonly kind: "media";
   readonly media: MediaItem;
-  /** The rest of an album; only as `ChannelLimits.album` allows it. */
+  /** The other files of an album, within `ChannelLimits.album`. */
   readonly more?: readonly MediaItem[];
-  /** Belongs to all of them. It has room where `ChannelLimits.caption` gives it room; else it goes before the file. */
+  /** The text of all of them. The adapter sends it before the files when `ChannelLimits.caption` does not allow it below them. */
   readonly caption?: OutboundText;
   /** Never with `more`. */
   readonly asVoice?: boolean;
 }
 
-/** What is handed to a link: one message of the platform. */
+/** One message of the platform, as a link gets it. */
 export type OutboundPart = OutboundText | OutboundFiles;
 
-/** A question with buttons under a message, where the platform has them. */
+/** A button under a message, where the platform has them. */
 export interface ReplyButton {
   readonly label: string;
-  /** Comes back as the text of an inbound message. */
+  /** The text of the inbound message that a press of the button causes. */
   readonly command: string;
 }

@@ -1,18 +1,18 @@
 import type { SendResult } from "./channel.ts";
 import type { Peer } from "./message.ts";
 
-/** The chat that a run answers, for tools that act in chats. */
+/** The chat that a run answers, for tools that send to chats. */
 export interface ChatScene {
-  /** The row of the message that woke the run. */
+  /** The row of the message that started the run. */
   readonly inboxId: number;
   readonly peer: Peer;
-  /** That message, where the chat knows it. */
+  /** The platform's id of that message, if it has one. */
   readonly messageId?: string;
-  /** Everybody whose words the turn was made of is an owner. */
+  /** Every sender of the turn is an owner. */
   readonly isOwner: boolean;
 }
 
-/** A chat in a model's words. */
+/** A chat as a model names it in a tool call. */
 export interface TargetInput {
   readonly to?: string | undefined;
   readonly channel?: string | undefined;
@@ -22,7 +22,7 @@ export interface TargetInput {
 
 /** A message for a chat. */
 export interface ChatPost {
-  /** Names it for ever: posting it again sends nothing twice. */
+  /** Identifies the post for ever: a repeated post is not sent twice. */
   readonly key: string;
   readonly inboxId: number;
   readonly to: Peer;
@@ -36,32 +36,32 @@ export interface ChatPost {
   readonly hosts?: readonly string[];
 }
 
-/** How a post stands. `queued` goes out by itself; `failed` never will. */
+/** The state of a post. `queued`: it is sent later without further calls. `failed`: it never is. */
 export interface Posted {
   readonly state: "sent" | "queued" | "failed";
-  /** Of those messages that the platform took. */
+  /** The messages that the platform took. */
   readonly messageIds: readonly string[];
   readonly reason?: string;
-  /** It may stand in the chat twice. */
+  /** The chat may show it twice. */
   readonly possibleRepeat?: boolean;
 }
 
 export type ChatAct = "react" | "edit" | "delete";
 
-/** What the gateway does in chats for a tool. */
+/** The actions in chats that the gateway offers to tools. */
 export interface ChatActs {
-  /** The chat that is meant, with what is not said taken from `home`. Throws, in words for the model, when it cannot be told. */
-  find(words: TargetInput, home: Peer): Peer;
-  /** False when the chat's platform is known not to have it. */
+  /** Resolves a target; missing parts come from `home`. Throws an error with a text for the model when it is ambiguous. */
+  find(target: TargetInput, home: Peer): Peer;
+  /** False when the chat's platform is known not to support it. */
   can(to: Peer, act: ChatAct): boolean;
   /**
-   * Resolves when the platform has taken it or never will, or after a while, or soon after `signal` aborts. Throws, in
-   * words for the model, when a file cannot be had.
+   * Resolves when the platform has taken the post or never will, after a time limit, or soon after `signal` aborts. Throws an error
+   * with a text for the model when a file cannot be read or fetched.
    */
   send(post: ChatPost, signal: AbortSignal): Promise<Posted>;
   /** True when the gateway sent that message, as far as its journal goes back. */
   isOwn(to: Peer, messageId: string): Promise<boolean>;
-  /** Without an emoji the reaction goes away. */
+  /** Without an emoji, removes the reaction. */
   react(to: Peer, messageId: string, emoji: string | undefined): Promise<SendResult>;
   edit(to: Peer, messageId: string, markdown: string): Promise<SendResult>;
   remove(to: Peer, messageId: string): Promise<SendResult>;

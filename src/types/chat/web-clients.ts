@@ -2,30 +2,30 @@ import type { SendResult } from "./channel.ts";
 import type { ChatRequest } from "./chat.ts";
 import type { MediaItem, Peer } from "./message.ts";
 
-/** A message of a web, RPC, HTTP or command-line client, as the gateway took it. */
+/** A message of a web, RPC, HTTP or command-line client. */
 export interface WebMessage extends ChatRequest {
-  /** Chat that gets the answer too. */
+  /** The chat that also gets the answer. */
   readonly deliverTo?: Peer;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** What is said in a conversation outside of any run. */
+/** A message that is added to a conversation outside of a run. */
 export interface WebNote {
   readonly text: string;
   /** Files in the media store. */
   readonly media?: readonly MediaItem[];
 }
 
-/** The gateway's own clients, in the place that a platform has for other adapters. */
+/** The gateway's own clients. The web chat adapter uses them as other adapters use a platform. */
 export interface WebClientPort {
-  /** Gives what clients say to `take`, which resolves when it is durable, until the signal aborts. */
-  listen(take: (said: WebMessage) => Promise<void>, signal: AbortSignal): void;
-  /** Writes into the conversation, durably, and tells the clients. The same `key` again writes nothing. Never rejects. */
+  /** Passes clients' messages to `take`, which resolves when they are durable, until the signal aborts. */
+  listen(take: (message: WebMessage) => Promise<void>, signal: AbortSignal): void;
+  /** Appends to the conversation, durably, and informs the clients. A repeated `key` appends nothing. Never rejects. */
   write(chat: string, note: WebNote, key: string): Promise<SendResult>;
-  /** Whether the note of a key stands there: `sent`, or `retry` when it does not. Never rejects. */
+  /** Looks for the note of a key: `sent` when the conversation has it, else `retry`. Never rejects. */
   find(chat: string, key: string): Promise<SendResult>;
 }
 
-/** Unique for ever: a message that comes again has the same one. */
+/** The event key of a client's message. A repeated message has the same key. */
 export const webEventKey = (idempotencyKey: string): string => `k:${idempotencyKey}`;

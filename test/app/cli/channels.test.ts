@@ -48,9 +48,9 @@ describe("channels add", () => {
   test.each([
     [["--channel", "irc", "--token", "x"], 'There is no channel "irc"', 2],
     [["--channel", "telegram"], "The token of telegram is missing", 2],
-    [["--channel", "telegram", "--app-token", "x"], "telegram has no use for --app-token", 2],
+    [["--channel", "telegram", "--app-token", "x"], "telegram has no flag --app-token", 2],
     [["--channel", "telegram", "--account", "../x", "--token", "x"], "is no name of an account", 2],
-    [["--channel", "signal", "--token", "x"], "signal has no use for --token", 2],
+    [["--channel", "signal", "--token", "x"], "signal has no flag --token", 2],
     [["--channel", "signal", "--http-url", "nowhere"], "Not written: channels.signal.httpUrl", 78],
     [["--channel", "telegram", "--token", "abc"], "Telegram's bot token is a number, a colon and letters", 2],
     [["--channel", "slack", "--bot-token", "xapp-1", "--app-token", "xoxb-2"], "bot token begins with xoxb-", 2],
@@ -129,7 +129,7 @@ describe("channels test without a chat", () => {
         accounts: [
           { channel: "telegram", accountId: "default", status: "ok", message: "answers as @bot" },
           { channel: "telegram", accountId: "work", status: "fail", message: "Bad token.", fix: "Get one." },
-          { channel: "telegram", accountId: "off", status: "skip", message: "switched off" },
+          { channel: "telegram", accountId: "off", status: "skip", message: "disabled" },
         ],
       }),
     });
@@ -143,7 +143,7 @@ describe("channels test without a chat", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/telegram +default +running +ok +answers as @bot/);
     expect(out).toMatch(/telegram +work +dead +fail +Bad token\. +Get one\./);
-    expect(out).not.toContain("switched off");
+    expect(out).not.toContain("disabled");
     const only = await tried([fine, dead], ["--account", "default", "--json"]);
     expect([only.code, JSON.parse(only.out).accounts]).toMatchObject([0, [{ accountId: "default", ok: true }]]);
   });

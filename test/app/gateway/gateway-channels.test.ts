@@ -71,7 +71,7 @@ test.each([
   [{ channel: "discord", values: { tokenFile: "/nowhere/at/all" } }, ["tokenFile", expect.stringContaining("ENOENT")]],
   [{ channel: "signal", values: { signalNumber: "12" } }, ["signalNumber", expect.stringContaining("country code")]],
   [{ channel: "signal", values: { httpUrl: "nowhere" } }, ["httpUrl", expect.stringMatching(/^[A-Z].*\.$/)]],
-  [{ channel: "signal", values: { token: "x" } }, [undefined, expect.stringContaining("no use for --token")]],
+  [{ channel: "signal", values: { token: "x" } }, [undefined, expect.stringContaining("no flag --token")]],
 ])("%j is refused beside its field and changes nothing", async (params, expected) => {
   const before = stage.config();
   expect(await refusal("channels.add", params)).toEqual(expected);

@@ -13,7 +13,7 @@ import {
   removeAccount,
   switchAccount,
 } from "../../accounts/channel-edit.ts";
-import { fieldOf, keysFrom, misfitOf, setupFields, withImplied } from "../../../channels/setup.ts";
+import { fieldOf, keysFrom, setupErrorIn, setupFields, withImplied } from "../../../channels/setup.ts";
 import type { LoadOptions } from "../../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
 import { resolveSecrets } from "../../config/secrets.ts";
@@ -123,7 +123,7 @@ async function fitting(
   const before = await readAccountToBe(load, of);
   const contribution = findChannel(channel);
   const keys = withImplied(contribution, given, before);
-  const wrong = misfitOf(contribution, keys, before);
+  const wrong = setupErrorIn(contribution, keys, before);
   if (!wrong) return keys;
   const { kind, message, fix, key } = wrong;
   throw refused(kind === "shape" ? `${message} ${fix}` : message, fieldOf(contribution, key));

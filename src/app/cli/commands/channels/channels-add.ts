@@ -1,7 +1,7 @@
 import { text as readAll } from "node:stream/consumers";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { askedFlag, keysFrom, misfitError, misfitOf, withImplied } from "../../../../channels/setup.ts";
+import { promptedFlag, keysFrom, usageError, setupErrorIn, withImplied } from "../../../../channels/setup.ts";
 import type { ChannelContribution } from "../../../../types/contribution.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { findChannel } from "../../../accounts/channel-accounts.ts";
@@ -48,9 +48,9 @@ async function fitting(
   before: Readonly<Record<string, unknown>>,
 ): Promise<ReadonlyMap<string, unknown>> {
   const keys = withImplied(channel, given, before);
-  const wrong = misfitOf(channel, keys, before);
+  const wrong = setupErrorIn(channel, keys, before);
   if (!wrong) return keys;
-  if (wrong.kind === "shape" || !canAsk(io)) throw misfitError(wrong);
+  if (wrong.kind === "shape" || !canAsk(io)) throw usageError(wrong);
   const value = nonEmpty(await askHidden(`${wrong.message} It is: `));
   return fitting(io, channel, new Map([...keys, [wrong.key, value]]), before);
 }
@@ -91,7 +91,7 @@ async function filledIn(
     throw new OpenClawError("USAGE", { message: "Only one value can be piped.", fix: "Give the others as files." });
   const [flag] = piped[0] ?? [];
   if (flag !== undefined) return { ...flags, [flag]: nonEmpty(await readAll(process.stdin)) };
-  const asked = askedFlag(channel);
+  const asked = promptedFlag(channel);
   if (asked === undefined || isEnough || Object.keys(flags).length > 0) return flags;
   if (!canAsk(io)) {
     throw new OpenClawError("USAGE", {

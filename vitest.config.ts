@@ -2,11 +2,15 @@ import { defineConfig } from "vitest/config";
 
 const conditions = ["source", "node", "import", "module", "default"];
 
+/** Suites that start programs, above all the built gateway. */
+const programs = ["test/{package,page,peers,walk,walk-page}/**/*.test.ts"];
+/** Suites that prove by many kills, faults and rounds. */
+const faults = ["test/faults/**/*.test.ts"];
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["test/**/*.test.ts", "extensions/**/test/**/*.test.ts"],
     pool: "forks",
     maxWorkers: 2,
     // They end a test that hangs, and must not end one on a machine that has other work to do.
@@ -15,5 +19,19 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     reporters: ["default"],
     passWithNoTests: true,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "modules",
+          include: ["test/**/*.test.ts", "extensions/**/test/**/*.test.ts"],
+          exclude: [...programs, ...faults],
+          // A worker imports a module once, not once per file: no module keeps state (AGENTS.md).
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "programs", include: programs } },
+      { extends: true, test: { name: "faults", include: faults } },
+    ],
   },
 });

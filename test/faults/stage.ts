@@ -1,14 +1,12 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { text } from "node:stream/consumers";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { afterEach, beforeEach, expect } from "vitest";
 import { startFakeModel, type FakeModel } from "../fakes/model.ts";
 import { startFakeTelegram, type FakeTelegram, type TelegramMoment } from "../fakes/telegram.ts";
-import { makeHome, walkConfig, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
+import { makeHome, walkConfig, type Ended, type GatewayUnderTest, type Home } from "../walk/gateway.ts";
 
 /** Who writes when nobody is named. */
 export const ADA = 1001;
@@ -145,22 +143,5 @@ export function journalRows(home: Home, sql: string): readonly Record<string, un
 export const linesOf = (gateway: GatewayUnderTest, message: string): readonly Record<string, unknown>[] =>
   gateway.lines.filter((line) => line["msg"] === message);
 
-const BIN = join(import.meta.dirname, "../../bin/openclaw.mjs");
-
 /** Runs a command over the stage's state directory, to its end. */
-export async function openclaw(
-  at: Stage,
-  ...args: string[]
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    HOME: at.home.dir,
-    OPENCLAW_STATE_DIR: at.home.stateDir,
-    OPENCLAW_CONFIG_PATH: at.home.configPath,
-    NO_COLOR: "1",
-  };
-  const child = spawn(process.execPath, [BIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, stdout, stderr };
-}
+export const openclaw = (at: Stage, ...args: string[]): Promise<Ended> => at.home.run(args);

@@ -69,7 +69,8 @@ describe("exec", () => {
     expect(result.isError).toBe(true);
   });
 
-  it("kills a stubborn command and all its children within a second of an abort", async () => {
+  // A busy machine may be late once, not three times.
+  it("kills a stubborn command and all its children within a second of an abort", { retry: 2 }, async () => {
     const abort = new AbortController();
     const updates: string[] = [];
     const command = "trap '' TERM; sh -c \"trap '' TERM; sleep 60\" & echo $$ $!; sleep 60";

@@ -5,13 +5,12 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import * as baileys from "@whiskeysockets/baileys";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { MediaItem } from "../../../src/types/chat/message.ts";
 import { Host } from "../../../test/contracts/channel.ts";
 import { openAuth } from "../link/auth.ts";
 import { whatsappConfig } from "../index.ts";
 import { download } from "../inbound/media.ts";
-import { hushSignal } from "../link/quiet.ts";
 import { startFakeWhatsapp } from "./fake/fake-whatsapp.ts";
 import type { FakeWhatsApp } from "./fake/fake-whatsapp.ts";
 
@@ -165,7 +164,10 @@ describe("keys", () => {
   });
 });
 
-test("libsignal's sessions do not reach the console, other lines do", () => {
+test("libsignal's sessions do not reach the console, other lines do", async () => {
+  // The console is hushed once per process: another file of this worker may have done so.
+  vi.resetModules();
+  const { hushSignal } = await import("../link/quiet.ts");
   const { info, warn, error } = console;
   const lines: unknown[][] = [];
   try {

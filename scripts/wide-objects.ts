@@ -7,7 +7,6 @@ export const WIDE: Readonly<
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
   AgentSettings: { fields: 26, why: "settings as the config has them" },
-  AnswerRequest: { fields: 15, why: "a bag: callers take the part that they need, and it is to be cut" },
   Approval: { fields: 13, why: "a record that clients read" },
   Attempt: { booleans: 4, why: "a bag: callers take the part that they need, and it is to be cut" },
   BodyContext: { fields: 13, booleans: 3, why: "what the stages of the body read, each a few" },
@@ -17,7 +16,6 @@ export const WIDE: Readonly<
   ChannelSummary: { booleans: 3, why: "facts that are read together" },
   CodeState: { booleans: 3, why: "state of a parser" },
   ContextEngineRuntimeContext: { fields: 15, why: "a published contract of plugins" },
-  DispatchPorts: { fields: 24, why: "a bag: callers take the part that they need, and it is to be cut" },
   DispatchSettings: { fields: 18, booleans: 6, why: "settings as the config has them" },
   DoctorFlags: { booleans: 5, why: "flags of one command" },
   Ending: { booleans: 3, why: "facts that are read together" },
@@ -35,7 +33,6 @@ export const WIDE: Readonly<
   PlannedReply: { booleans: 3, why: "a row or a port of the journal" },
   PromptRecord: { fields: 19, booleans: 4, why: "a record in the journal" },
   Receipt: { fields: 18, why: "a record in the journal" },
-  Reply: { fields: 13, booleans: 3, why: "a bag: callers take the part that they need, and it is to be cut" },
   RunParts: { fields: 13, why: "a bag: callers take the part that they need, and it is to be cut" },
   RunRequest: { fields: 13, why: "a bag: callers take the part that they need, and it is to be cut" },
   SendFlags: { fields: 14, booleans: 4, why: "flags of one command" },

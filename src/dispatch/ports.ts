@@ -20,7 +20,7 @@ import type { TurnKinds } from "../types/run/turn-kind.ts";
 
 export type QueueMode = "steer" | "steer-backlog" | "followup" | "collect" | "interrupt";
 
-/** What the config says about a message's way; read anew for each message. */
+/** What the config says about the handling of messages. Read again for each message. */
 export interface DispatchSettings {
   readonly agents: ReadonlyMap<AgentId, AgentSettings>;
   readonly defaultAgent: AgentId;
@@ -35,24 +35,24 @@ export interface DispatchSettings {
   inboundDebounceMs(to: Peer): number;
   /** Messages that begin with `/` are commands. */
   readonly textCommands: boolean;
-  /** Texts that begin a new conversation, beside `/new` and `/reset`. */
+  /** Texts that begin a new conversation, in addition to `/new` and `/reset`. */
   readonly resetTriggers: readonly string[];
-  /** Milliseconds since it was written after which a message is not answered but told of; always answered when unset. */
+  /** Age in milliseconds from which on a message is reported as missed instead of answered. Unset: no limit. */
   readonly staleAfterMs?: number;
-  /** Runs of all sessions that go on at the same time. */
+  /** The most runs of all sessions at the same time. */
   readonly maxConcurrent: number;
   /** The session that a message belongs to. */
   keyFor(message: InboundMessage): SessionKey;
   agentOf(key: SessionKey): AgentId;
   isOwner(message: InboundMessage): boolean;
   /**
-   * Whether `commands.allowFrom` names the sender, where it has a list for the message's channel: nobody else but owners
-   * may use commands then. Without a list, and when unset, the chat and the command decide.
+   * Whether `commands.allowFrom` names the sender. Where it has a list for the message's channel, only those senders and
+   * owners may use commands. Undefined without a list: then the chat and the command decide.
    */
   mayCommand?(message: InboundMessage): boolean | undefined;
-  /** Whether messages of this session are answered by what the config says; all are when unset. */
+  /** Whether the config lets messages of this session be answered. All are when unset. */
   mayAnswer?(key: SessionKey, from: Peer): boolean;
-  /** The conversation, last used then, is over by the rules for this chat: a new one begins. */
+  /** Whether a conversation that was last used then is over by this chat's rules, so that a new one begins. */
   isOver(to: Peer, lastUsed: number, now: number): boolean;
   chat(to: Peer): ChatStyle;
   /** What the config adds to the system prompt of the message's chat. Nothing when unset. */
@@ -64,87 +64,109 @@ export interface DispatchSettings {
 /** How a chat is answered. */
 export interface ChatStyle {
   readonly replyToMode: "off" | "first" | "all";
-  /** As the agent says when unset. */
+  /** The agent's setting when unset. */
   readonly streaming?: "off" | "partial" | "block";
-  /** False: a growing answer is a message that is edited, also where the platform has a way of its own for it. */
+  /** False: an answer is streamed by editing a message, even where the platform can stream natively. */
   readonly nativeStreaming?: boolean;
   readonly responsePrefix?: string;
-  /** Each paragraph is a message of its own. */
+  /** Each paragraph becomes its own message. */
   readonly byParagraph?: boolean;
-  /** How blocks that follow each other soon are joined: not at all when unset. Lengths in UTF-16 units. */
+  /** How blocks that follow each other quickly are joined. Not at all when unset. Lengths in UTF-16 units. */
   readonly coalesce?: { readonly minChars: number; readonly maxChars: number; readonly idleMs: number };
-  /** Bytes of one file of an answer, when less than the gateway sends. */
+  /** The most bytes of one file of an answer, where that is less than the gateway's own limit. */
   readonly mostMediaBytes?: number;
-  /** Which files of a message are taken; all when unset. MIME types, with `*` for any part. */
+  /** Which files of a message are accepted; all when unset. MIME types, with `*` for any part. */
   readonly mediaTypes?: { readonly allow?: readonly string[] | undefined; readonly deny: readonly string[] };
-  /** Earlier user turns that the model sees of a direct chat; 0 is all. */
+  /** Earlier user turns of a direct chat that the model sees; 0 means all. */
   readonly dmHistoryLimit?: number;
 }
 
-/** May this message be answered? Asked after the journal has it. */
+/** Whether a message may be answered. Decided after the journal has it. */
 export type Verdict =
   | { readonly kind: "pass" }
   | { readonly kind: "pair" }
-  /** Heard, kept as context for the next answer, not answered. */
+  /** Kept as context for the next answer, but not answered itself. */
   | { readonly kind: "history" }
   | { readonly kind: "drop"; readonly why: string };
 
-/** What was said in chats without an answer, for the next turn there. */
+/** Messages that were not answered, kept per chat as context for its next turn. */
 export interface GroupHistoryBuffer {
   add(row: InboxRow): void;
-  /** What was said in the message's chat before it, oldest first; it is gone afterwards. */
+  /** Removes and returns the lines that were kept before this message in its chat, oldest first. */
   take(row: InboxRow): readonly HistoryLine[];
 }
 
-export interface DispatchPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
-  readonly journal: Journal;
-  readonly sessions: Sessions;
-  readonly outbox: Outbox;
-  readonly media: MediaStore;
-  /** Files and directories of the gateway's own, which no answer may bring. */
-  readonly closedPaths?: readonly string[];
-  readonly models: Models;
+/** What everything here works with. */
+interface CommonPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly kinds: TurnKinds;
+  /** The settings as the config has them now. */
   settings(): DispatchSettings;
-  /** Only looks: it may be asked more than once about a message. */
+}
+
+/** What is kept on disk. */
+export interface StoragePorts {
+  readonly journal: Journal;
+  readonly sessions: Sessions;
+  readonly media: MediaStore;
+  /** The gateway's own files and directories, which no answer may attach. */
+  readonly closedPaths?: readonly string[];
+}
+
+/** The chats: who is let in, and how they are answered. */
+export interface ChatPorts {
+  readonly outbox: Outbox;
+  /** Changes nothing: it may be called more than once for a message. */
   gate(message: InboundMessage): Promise<Verdict>;
   readonly groupHistory?: GroupHistoryBuffer;
+  /** The connection of a chat's account. Undefined while there is none. */
   link(to: Peer): ChannelLink | undefined;
-  /** Without a link now, and to get one: its account is being connected. Never when unset. */
-  linkComes?(to: Peer): boolean;
-  /** The words of a recording, where the config says how they are had; undefined leaves it a file. Never rejects. */
+  /** True while there is no link, but its account is being connected. Never true when unset. */
+  isConnecting?(to: Peer): boolean;
+  /** Called when a stranger has just received a pairing code. Must not throw. */
+  onPairing?(request: PairingRequest): void;
+}
+
+/** What the runs of models need. */
+export interface ModelPorts extends Pick<RunDeps, "hooks" | "texts" | "pruned" | "images" | "mediaDir"> {
+  readonly models: Models;
+  /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */
+  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[];
+  systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
+  /** The context engine of a run; undefined when the built-in one is chosen. */
+  engineFor?(ask: EngineFor): RunRequest["openEngine"];
+  /** The text of a recording, where the config names a transcriber. Undefined leaves it a file. Never rejects. */
   transcribe?(recording: Recording): Promise<{ readonly text: string } | undefined>;
   /**
-   * Tells chats that their messages wait for the disk, without the outbox. `isAdmitted`: somebody has decided that their
-   * writers are heard. Never rejects.
+   * The current state outside a session's transcript, one line each. Repeated in each turn after a compaction, since a
+   * summary cannot be trusted with it. Must not throw.
+   */
+  liveState?(key: SessionKey): readonly string[];
+  /** Lines for `/status` from other modules. */
+  statusLines(): readonly string[];
+}
+
+/** What happens while the disk takes no writes. */
+export interface DiskPorts {
+  /**
+   * Informs chats, without the outbox, that their messages wait for the disk. `isAdmitted`: their senders have been let
+   * in. Never rejects.
    */
   onDiskFull?(
     messages: readonly InboundMessage[],
     why: { readonly error: unknown; readonly isAdmitted: boolean },
   ): Promise<void>;
-  /** Called when a write of the turn or of its record waits for the disk; no chat hears of this one. Must not throw. */
+  /** Called when a write of the turn or of its record waits for the disk. No chat is informed. Must not throw. */
   onDiskError?(error: OpenClawError): void;
-  /** Whether the state directory takes writes now; asked after a disk error, before work is tried again. Always when unset. */
+  /** Whether the state directory takes writes now. Called after a disk error, before a retry. Always true when unset. */
   diskTakesWrites?(): Promise<boolean>;
-  /** `scene` is the chat that the run answers; there is none for web, HTTP and command-line clients. */
-  tools(agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[];
-  systemPrompt(request: SystemPromptRequest): Promise<SystemPrompt>;
-  /**
-   * What goes on outside a session's transcript, a line each, as it is now. Told in each turn after a compaction, since no
-   * summary can be trusted with it. Must not throw.
-   */
-  liveState?(key: SessionKey): readonly string[];
-  /** The context engine of a run; undefined when the built-in one is chosen. */
-  engineFor?(ask: EngineFor): RunRequest["openEngine"];
-  /** Lines for `/status` that other rooms know. */
-  statusLines(): readonly string[];
-  /** A stranger has just got a pairing code. Must not throw. */
-  onPairing?(request: PairingRequest): void;
 }
 
-/** A file that lies in the media store. */
+/** What the gateway provides to the message pipeline. */
+export interface DispatchPorts extends CommonPorts, StoragePorts, ChatPorts, ModelPorts, DiskPorts {}
+
+/** A recording in the media store. */
 export interface Recording {
   readonly kind: MediaKind;
   readonly path: string;
@@ -156,10 +178,10 @@ export interface EngineFor {
   readonly session: Session;
   readonly agent: AgentSettings;
   readonly candidates: readonly ModelRef[];
-  /** The same whenever this turn is told. */
+  /** The same each time this turn is run. */
   readonly turnKey: string;
   readonly isHeartbeat?: boolean;
-  /** What the turn tells, when it was made from events. */
+  /** The events of a turn that was made from events. */
   readonly events?: readonly AgentInternalEvent[];
 }
 
@@ -171,20 +193,20 @@ export interface SystemPromptRequest {
   readonly peer?: Peer;
   readonly session: Pick<Session, "key" | "entry">;
   readonly extra?: string;
-  /** Of the workspace's files only `HEARTBEAT.md`. */
+  /** Includes only `HEARTBEAT.md` of the workspace's files. */
   readonly isLight?: boolean;
 }
 
-/** One place in a lane: rows that are to become one turn. */
+/** Messages in a lane that are to become one turn. */
 export interface QueuedTurn {
   readonly rows: readonly InboxRow[];
   readonly pending: readonly HistoryLine[];
-  /** Text with the command cut off; the message's own otherwise. */
+  /** The text without its command. The message's own text when unset. */
   readonly text?: string;
-  /** How many of the oldest messages the model is told in a line each, because more waited than the cap allows. */
+  /** How many of the oldest messages are shortened to one line each, because more waited than the cap allows. */
   readonly brief?: number;
-  /** Made early for clients that watch a run from its queue on. */
+  /** Opened early for clients that watch a run from the moment it is queued. */
   readonly log?: RunLog;
-  /** The rows were claimed before; their turn may be half done. */
+  /** The rows were claimed before, so their turn may be half done. */
   readonly isReplay?: boolean;
 }

@@ -11,7 +11,7 @@ import { abandonTurn } from "./recovery/unanswered-turns.ts";
 import type { DispatchPorts } from "./ports.ts";
 import { runIdOf, turnIdOf } from "./turn/ids.ts";
 import { leaveUnanswered } from "./signals/unanswered.ts";
-import { pairingText } from "./words.ts";
+import { pairingText } from "./chat-texts.ts";
 
 /** How long the end of a question waits for its message to have arrived: looks, and milliseconds between two. */
 const QUESTION_LOOKS = 20;
@@ -176,7 +176,7 @@ export class Replies {
   }
 
   /** A chat got words that another conversation made: its own transcript has them when the next message comes. */
-  noteElsewhere(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
+  noteInOther(key: SessionKey, entry: { readonly customType: string; readonly content: string }): void {
     this.#later(key, async (session) => {
       await session.append({ type: "custom_message", ...entry, display: false });
     });
@@ -213,13 +213,13 @@ export class Replies {
     because: NoticeCause,
     replyKey = `in:${row.id}:${because}`,
   ): Promise<void> {
-    await this.#ports.outbox.deliver({
+    const reply = {
       replyKey,
       inboxId: row.id,
       to: row.message.options?.deliverTo ?? row.message.from,
       blocks: [{ kind: "notice", markdown: text, because }],
-      session: this.#keyOf(row),
-    });
+    } as const;
+    await this.#ports.outbox.deliver(reply, { session: this.#keyOf(row) });
   }
 
   #keyOf({ message }: InboxRow): SessionKey {

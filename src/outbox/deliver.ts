@@ -1,9 +1,9 @@
 import { BY_OPERATOR } from "../store/journal/counts.ts";
 import type { ChannelLimits } from "../types/chat/channel.ts";
 import type { SessionKey } from "../types/ids.ts";
-import type { OutboxRow } from "../types/journal.ts";
+import type { OutboxRow, PlannedReply } from "../types/journal.ts";
 import type { Peer } from "../types/chat/message.ts";
-import type { OutboundPart, ReplyBlock, ReplyButton } from "../types/chat/reply.ts";
+import type { OutboundPart, ReplyBlock } from "../types/chat/reply.ts";
 import { KeyedQueue } from "../utils/keyed-queue.ts";
 import { composeReply } from "./compose.ts";
 import { gapKey, gapsOf } from "./gaps.ts";
@@ -16,27 +16,16 @@ import { labelled, renderText } from "./render.ts";
 import { sendRow, type SendPorts } from "./send.ts";
 import { background } from "../utils/background.ts";
 
-/** One logical reply. Its key names it for ever: delivering it again sends nothing twice. */
-export interface Reply {
-  readonly replyKey: string;
-  readonly inboxId?: number;
-  readonly to: Peer;
+/** One logical reply. Its key is permanent: delivering the same key again sends nothing twice. */
+export interface Reply extends Omit<PlannedReply, "parts"> {
   readonly blocks: readonly ReplyBlock[];
-  readonly replyTo?: string;
-  /** Every message of it answers `replyTo`, not the first alone. */
-  readonly quoteAll?: boolean;
-  readonly buttons?: readonly ReplyButton[];
-  /** A preview whose text the first chunk replaces. */
-  readonly editOf?: string;
-  /** Comes without a sound, where the platform knows that. */
-  readonly silent?: boolean;
-  /** An earlier send of the same words may have arrived. */
-  readonly isRepeat?: boolean;
-  /** Rows of which it tells the chat that they may be missing. */
-  readonly tellsOf?: readonly number[];
-  /** Milliseconds before the first message goes, once it is its turn. Not kept over a restart. */
+}
+
+/** How the first send of a reply goes. Not kept over a restart. */
+export interface SendHints {
+  /** Milliseconds to wait before the first message, once it is its turn. */
   readonly pauseMs?: number;
-  /** For the log, where no claimed message tells it. Not kept over a restart. */
+  /** For the log, when no claimed message has it. */
   readonly session?: SessionKey;
 }
 
@@ -57,24 +46,12 @@ export class Outbox {
   }
 
   /** Resolves when the reply is durable; it is sent in the background. Nothing to say plans nothing. */
-  async deliver(reply: Reply): Promise<readonly OutboxRow[]> {
-    const parts = await this.#render(reply);
+  async deliver(reply: Reply, hints: SendHints = {}): Promise<readonly OutboxRow[]> {
+    const { blocks, ...planned } = reply;
+    const parts = await this.#render(planned, blocks);
     if (parts.length === 0) return [];
-    const { replyKey, inboxId, to, replyTo, quoteAll, buttons, silent, editOf, isRepeat, tellsOf } = reply;
-    const rows = await this.#deps.journal.plan({
-      replyKey,
-      to,
-      parts,
-      ...(inboxId !== undefined && { inboxId }),
-      ...(replyTo !== undefined && { replyTo }),
-      ...(quoteAll !== undefined && { quoteAll }),
-      ...(buttons && { buttons }),
-      ...(silent !== undefined && { silent }),
-      ...(editOf !== undefined && { editOf }),
-      ...(isRepeat !== undefined && { isRepeat }),
-      ...(tellsOf && { tellsOf }),
-    });
-    for (const row of rows) if (row.state === "planned") this.#enqueue(row, reply);
+    const rows = await this.#deps.journal.plan({ ...planned, parts });
+    for (const row of rows) if (row.state === "planned") this.#enqueue(row, hints);
     return rows;
   }
 
@@ -146,12 +123,12 @@ export class Outbox {
     this.#stop.abort();
   }
 
-  #enqueue(row: OutboxRow, reply: Pick<Reply, "pauseMs" | "session"> = {}): void {
+  #enqueue(row: OutboxRow, hints: SendHints = {}): void {
     if (this.#underway.has(row.id)) return;
     const dropped = new AbortController();
     this.#underway.set(row.id, dropped);
-    const ports = this.#portsFor(row, reply.session, dropped.signal);
-    const pauseMs = row.part === 0 ? (reply.pauseMs ?? 0) : 0;
+    const ports = this.#portsFor(row, hints.session, dropped.signal);
+    const pauseMs = row.part === 0 ? (hints.pauseMs ?? 0) : 0;
     const sending = this.#chats.run(chatKey(row.to), async () => {
       try {
         if (pauseMs > 0) await pause(pauseMs, ports);
@@ -199,10 +176,10 @@ export class Outbox {
     await this.deliver({ replyKey: gapKey(first), to: first.to, blocks, tellsOf: rows.map(({ id }) => id) });
   }
 
-  async #render(reply: Reply): Promise<readonly OutboundPart[]> {
+  async #render(reply: Omit<PlannedReply, "parts">, blocks: readonly ReplyBlock[]): Promise<readonly OutboundPart[]> {
     const limits = this.#deps.links.limits(reply.to) ?? PLAIN_LIMITS;
     const apart = { hasPreview: reply.editOf !== undefined, hasButtons: reply.buttons !== undefined };
-    const parts = await composeReply(reply.blocks, limits, apart);
+    const parts = await composeReply(blocks, limits, apart);
     const isLabelled = reply.isRepeat === true && this.#deps.labelsRepeats?.() !== false;
     return isLabelled ? parts.map((part, index) => (index === 0 ? labelled(part) : part)) : parts;
   }

@@ -1,12 +1,12 @@
 import type { SendResult } from "../types/chat/channel.ts";
 import type { KeyedQueue } from "../utils/keyed-queue.ts";
-import { StreamingMessage, type GrowingDeps } from "./streaming-message.ts";
+import { StreamingMessage, type StreamingDeps } from "./streaming-message.ts";
 import type { OutboxDeps } from "./ports.ts";
 
 /** How one answer is shown while it is written. */
-export type PreviewOptions = Pick<GrowingDeps, "replyTo" | "recipient" | "isNative" | "shownBefore">;
+export type PreviewOptions = Pick<StreamingDeps, "replyTo" | "recipient" | "isNative" | "shownBefore">;
 
-interface PreviewDeps extends OutboxDeps, GrowingDeps {
+interface PreviewDeps extends OutboxDeps, StreamingDeps {
   readonly queue: KeyedQueue;
   readonly chat: string;
 }
@@ -48,8 +48,8 @@ export class Preview {
   }
 
   /** A preview may stand in the chat that cannot be edited: the final then says that it may repeat. */
-  get mayStand(): boolean {
-    return this.#growing.mayStand;
+  get mayRemain(): boolean {
+    return this.#growing.mayRemain;
   }
 
   /** What people read now and do not find any more when no final follows. */

@@ -47,4 +47,4 @@ function labelledText(part: OutboundText): OutboundText {
 }
 
 /** The words of a message, also those below a file; empty where there are none. */
-export const partWords = (part: OutboundPart): string => (part.kind === "text" ? part : part.caption)?.plain ?? "";
+export const partText = (part: OutboundPart): string => (part.kind === "text" ? part : part.caption)?.plain ?? "";

@@ -5,7 +5,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import type { OutboxDeps } from "./ports.ts";
 import { renderText } from "./render.ts";
 
-export interface GrowingDeps extends Pick<OutboxDeps, "clock" | "journal" | "links" | "log"> {
+export interface StreamingDeps extends Pick<OutboxDeps, "clock" | "journal" | "links" | "log"> {
   readonly rate: RateLimiter;
   readonly limits: ChannelLimits;
   readonly to: Peer;
@@ -26,20 +26,20 @@ const SOURCE_PER_SHOWN = 8;
 
 /** What stands in the chat of an answer that is being written: the platform's own sight of it, or a message that is edited. */
 export class StreamingMessage {
-  readonly #deps: GrowingDeps;
+  readonly #deps: StreamingDeps;
   #growth: NativeStream | undefined;
   /** Whether the platform was asked for its own way. */
   #isAsked = false;
   #body = "";
   #messageId: string | undefined;
   #isOver = false;
-  #mayStand = false;
+  #mayRemain = false;
   /** UTF-16 units: a text with fewer is not shown. */
   #least: number;
   #notedLength: number;
   readonly #begunAt: number;
 
-  constructor(deps: GrowingDeps) {
+  constructor(deps: StreamingDeps) {
     this.#deps = deps;
     this.#least = deps.shownBefore ?? 0;
     this.#notedLength = this.#least;
@@ -64,8 +64,8 @@ export class StreamingMessage {
   }
 
   /** A message may stand in the chat that cannot be edited. */
-  get mayStand(): boolean {
-    return this.#mayStand;
+  get mayRemain(): boolean {
+    return this.#mayRemain;
   }
 
   /** What is shown goes away by itself. */
@@ -218,7 +218,7 @@ export class StreamingMessage {
   }
 
   #leave(): void {
-    this.#mayStand = true;
+    this.#mayRemain = true;
     this.#isOver = true;
   }
 }

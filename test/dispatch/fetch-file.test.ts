@@ -71,7 +71,7 @@ test("waits for an account that is being connected", async () => {
   const begun = clock.now();
   const platform = giving(FILE);
   const link = () => (clock.now() - begun > 3000 ? platform : undefined);
-  const end = await get({ link, linkComes: () => true });
+  const end = await get({ link, isConnecting: () => true });
   expect(end).toMatchObject({ kind: "stored", tries: 1, file: { mime: "image/png" } });
   expect(end.ms).toBeGreaterThanOrEqual(3000);
   expect(end.ms).toBeLessThan(3500);
@@ -79,11 +79,11 @@ test("waits for an account that is being connected", async () => {
 
 test("waits no longer than a minute, and not at all for one that is off", async () => {
   const lost = { kind: "lost", why: "telegram/default is not connected", tries: 0 };
-  const late = await get({ linkComes: () => true });
+  const late = await get({ isConnecting: () => true });
   expect(late).toMatchObject(lost);
   expect(late.ms).toBeGreaterThan(FETCH_WITHIN_MS - 1000);
   expect(late.ms).toBeLessThanOrEqual(FETCH_WITHIN_MS);
-  expect(await get({ linkComes: () => false })).toMatchObject({ ...lost, ms: 0 });
+  expect(await get({ isConnecting: () => false })).toMatchObject({ ...lost, ms: 0 });
   expect(await get({})).toMatchObject({ ...lost, ms: 0 });
 });
 

@@ -32,7 +32,7 @@ it("leaves a message alone that is in work or waits", async () => {
   const first = await boot.tell("first");
   await hall.model.called(1);
   const second = await boot.tell("second");
-  await until(() => boot.dispatch.standingOf(second));
+  await until(() => boot.dispatch.stateOf(second));
   expect(await runNow(first, boot.dispatch, boot.ports)).toBe("running");
   expect(await runNow(second, boot.dispatch, boot.ports)).toBe("waiting");
 });
@@ -86,7 +86,7 @@ it("drops what runs, what waits, and what nobody works on", async () => {
   await hall.model.called(1);
   const second = await boot.tell("second");
   const last = await boot.tell("last");
-  await until(() => boot.dispatch.standingOf(second));
+  await until(() => boot.dispatch.stateOf(second));
   const [idle] = await boot.journal.inbox.accept([message("idle")]);
   expect(await drop(idle!.row.id)).toBe("idle");
   expect(await drop(second.id)).toBe("waiting");

@@ -165,7 +165,7 @@ async function start(hall: Hall, bootId: string, clock: Clock): Promise<Boot> {
     gate: (asked) => hall.gate(asked),
     ...(hall.groupHistory && { groupHistory: hall.groupHistory }),
     link: () => (hall.isLinked ? platform : undefined),
-    linkComes: () => !hall.isLinked,
+    isConnecting: () => !hall.isLinked,
     transcribe: async (recording) => hall.transcribe?.(recording),
     tools:
       hall.allTools?.({ journal, outbox, media, clock }) ??

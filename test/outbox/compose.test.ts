@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import * as fc from "fast-check";
 import { composeReply } from "../../src/outbox/compose.ts";
-import { partWords } from "../../src/outbox/render.ts";
+import { partText } from "../../src/outbox/render.ts";
 import type { ChannelLimits } from "../../src/types/chat/channel.ts";
 import { mediaId } from "../../src/types/ids.ts";
 import type { MediaItem, MediaKind } from "../../src/types/chat/message.ts";
@@ -29,7 +29,7 @@ const text = (markdown: string): ReplyBlock => ({ kind: "text", markdown });
 const short = (part: OutboundPart): string =>
   part.kind === "text"
     ? part.plain
-    : [partWords(part), ...[part.media, ...(part.more ?? [])].map(({ name }) => name)].join("|");
+    : [partText(part), ...[part.media, ...(part.more ?? [])].map(({ name }) => name)].join("|");
 
 const compose = async (blocks: readonly ReplyBlock[], apart = {}, limits: Partial<ChannelLimits> = {}) =>
   (await composeReply(blocks, { ...LIMITS, ...limits }, { ...WHOLE, ...apart })).map(short);
@@ -69,7 +69,7 @@ it("nothing is lost, doubled or moved", async () => {
   );
   const flat = (parts: readonly OutboundPart[]) =>
     parts.flatMap((part) => [
-      ...partWords(part).split(" "),
+      ...partText(part).split(" "),
       ...(part.kind === "media" ? [part.media, ...(part.more ?? [])].map(({ name }) => name) : []),
     ]);
   await fc.assert(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Outbox, type Reply } from "../../src/outbox/deliver.ts";
 import type { OutboxDeps } from "../../src/outbox/ports.ts";
 import type { OpenJournal } from "../../src/store/journal/journal.ts";
-import { gapText } from "../../src/dispatch/words.ts";
+import { gapText } from "../../src/dispatch/chat-texts.ts";
 import { message } from "../dispatch/stage.ts";
 import { type HandClock, handClock, LIMITS, listen, peer, Platform, quiet, scratch, until } from "./stage.ts";
 

@@ -92,7 +92,7 @@ describe("sending", () => {
     limits = { ...LIMITS, text: 60 };
     await outbox.deliver(reply("a", "first"));
     await until(() => platform.texts.length === 1);
-    const rows = await outbox.deliver(reply("b", `${"second ".repeat(5)}\n\n${"third ".repeat(5)}`, { pauseMs: 700 }));
+    const rows = await outbox.deliver(reply("b", `${"second ".repeat(5)}\n\n${"third ".repeat(5)}`), { pauseMs: 700 });
     await until(() => clock.waits.includes(700));
     await outbox.deliver(reply("c", "last"));
     await quiet();
@@ -492,7 +492,7 @@ describe("preview", () => {
       await quiet();
     }
     expect(await preview.finish()).toBeUndefined();
-    expect(preview.mayStand).toBe(true);
+    expect(preview.mayRemain).toBe(true);
     expect(platform.messages).toHaveLength(1);
   });
 
@@ -520,7 +520,7 @@ describe("preview", () => {
     await quiet();
     expect(platform.calls).toHaveLength(1);
     expect(await afterCrash.finish()).toBeUndefined();
-    expect(afterCrash.mayStand).toBe(true);
+    expect(afterCrash.mayRemain).toBe(true);
   });
 
   it("waits the time that a 429 asks for", async () => {

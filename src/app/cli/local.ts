@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { createChatPort } from "../../dispatch/clients/chat.ts";
-import { noticeFor } from "../../dispatch/words.ts";
+import { noticeFor } from "../../dispatch/chat-texts.ts";
 import { resolveAlias } from "../../sessions/keys.ts";
 import { acquireStateLock } from "../../store/lock/lock.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";

@@ -42,7 +42,7 @@ export interface Core {
 export interface Surroundings {
   readonly links: Links;
   /** See `DispatchPorts`. */
-  linkComes?(to: Peer): boolean;
+  isConnecting?(to: Peer): boolean;
   /** The channels' accounts; there are none when unset, and no tool acts in chats. */
   accounts?: OutgoingParts["channels"]["status"];
   gate(message: InboundMessage): Promise<Verdict>;
@@ -95,7 +95,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     gate: (message) => around.gate(message),
     ...(around.groupHistory && { groupHistory: around.groupHistory }),
     link: (to) => around.links.link(to),
-    linkComes: (to) => around.linkComes?.(to) === true,
+    isConnecting: (to) => around.isConnecting?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
     tools: openTools(live, journal, toolsOfChat),

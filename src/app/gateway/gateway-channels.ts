@@ -60,7 +60,7 @@ export class GatewayChannels {
         link: (to) => this.#channels?.link(to.channel, to.account),
         limits: (to) => this.#limitsOf(to),
       },
-      linkComes: (to) => this.#willConnect(to),
+      isConnecting: (to) => this.#willConnect(to),
       accounts: () => this.status(),
       gate: (message) => this.#admission.judge(message, this.#core),
       groupHistory: this.#admission.groupHistory,

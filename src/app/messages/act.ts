@@ -69,7 +69,7 @@ function refuseAnswered(id: number, outcome: Outcome): void {
 const DROPPED: Readonly<Record<Dropped, string>> = {
   stopped: "was being answered; its run was stopped",
   waiting: "waited for its turn and was taken out",
-  goes_on: "is ended, but its words are part of a turn that goes on with other messages",
+  continues: "is ended, but its words are part of a turn that goes on with other messages",
   idle: "was not in work and is ended",
 };
 

@@ -1,4 +1,4 @@
-import { TOO_MANY_STARTS } from "../../dispatch/words.ts";
+import { TOO_MANY_STARTS } from "../../dispatch/chat-texts.ts";
 import { sentByTool } from "../../tools/message/message-result.ts";
 import type { InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";

@@ -1,4 +1,4 @@
-import { partWords } from "../../outbox/render.ts";
+import { partText } from "../../outbox/render.ts";
 import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 
 export type InboxView = ReturnType<typeof cameIn>;
@@ -37,6 +37,6 @@ export function wentOut(row: OutboxRow) {
     ...(to.thread !== undefined && { thread: to.thread }),
     kind: body.kind,
     ...(body.kind === "media" && { files: 1 + (body.more?.length ?? 0) }),
-    text: partWords(body),
+    text: partText(body),
   };
 }

@@ -3,7 +3,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { staleKey, type Replies } from "../replies.ts";
-import { staleText } from "../words.ts";
+import { staleText } from "../chat-texts.ts";
 
 /** What an outage may leave to be answered late. */
 export interface RecoveryLimits {

@@ -1,9 +1,9 @@
 import type { Outbox } from "../../outbox/deliver.ts";
-import { partWords } from "../../outbox/render.ts";
+import { partText } from "../../outbox/render.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";
-import type { AnswerRequest } from "./answer-request.ts";
-import { wordsOf } from "./block-feed.ts";
+import type { AnswerTarget } from "./answer-target.ts";
+import { lettersOf } from "./block-feed.ts";
 import type { ResponsePrefix } from "./response-prefix.ts";
 
 export interface SendHow {
@@ -12,7 +12,7 @@ export interface SendHow {
   readonly pauseMs?: number;
 }
 
-type Answered = Pick<AnswerRequest, "inboxId" | "message" | "style" | "earlier">;
+type Answered = Pick<AnswerTarget, "inboxId" | "message" | "style" | "earlier">;
 
 /** The replies of one answer, each under its name: what an earlier boot planned is known again and not sent twice. */
 export class AnswerSends {
@@ -36,7 +36,7 @@ export class AnswerSends {
   plannedBlocks(): readonly string[] {
     const known: string[] = [];
     for (let own = this.#planned("block:0"); own.length > 0; own = this.#planned(`block:${known.length}`))
-      known.push(wordsOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
+      known.push(lettersOf(known.length === 0 ? this.#prefix.without(textIn(own)) : textIn(own)));
     return known;
   }
 
@@ -50,30 +50,32 @@ export class AnswerSends {
     const wanted = blocks.map((block) => (block.kind === "media" ? "" : block.markdown)).join("");
     const isKnown = name !== "reply" && this.wasPlanned(name);
     if (isKnown && this.#areSame(name, textIn(this.#planned(name)), wanted)) return;
-    if (isKnown) this.#series = `:again${earlier.length}`;
-    await this.#outbox.deliver({
-      replyKey: `in:${inboxId}${this.#series}:${name}`,
-      inboxId,
-      to: message.from,
-      blocks,
-      isRepeat: isKnown || mayRepeat,
-      ...(editOf !== undefined && { editOf }),
-      ...(replyTo !== undefined && { replyTo }),
-      quoteAll: style.replyToMode === "all",
-      pauseMs,
-    });
+    if (isKnown) this.#series = `:again${earlier.rows.length}`;
+    await this.#outbox.deliver(
+      {
+        replyKey: `in:${inboxId}${this.#series}:${name}`,
+        inboxId,
+        to: message.from,
+        blocks,
+        isRepeat: isKnown || mayRepeat,
+        ...(editOf !== undefined && { editOf }),
+        ...(replyTo !== undefined && { replyTo }),
+        quoteAll: style.replyToMode === "all",
+      },
+      { pauseMs },
+    );
   }
 
   #planned(name: string): readonly OutboxRow[] {
     const { inboxId, earlier } = this.#answered;
-    return earlier.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
+    return earlier.rows.filter((row) => row.replyKey === `in:${inboxId}:${name}`);
   }
 
   /** By their words; before the first block another model's name may stand. */
   #areSame(name: string, ...texts: readonly [string, string]): boolean {
-    const [before, now] = texts.map((text) => wordsOf(name === "block:0" ? this.#prefix.without(text) : text));
+    const [before, now] = texts.map((text) => lettersOf(name === "block:0" ? this.#prefix.without(text) : text));
     return before === now;
   }
 }
 
-const textIn = (rows: readonly OutboxRow[]): string => rows.map(({ body }) => partWords(body)).join("");
+const textIn = (rows: readonly OutboxRow[]): string => rows.map(({ body }) => partText(body)).join("");

@@ -69,7 +69,7 @@ class Joining {
     const [next, ...rest] = this.#earlier;
     if (next === undefined) return this.#coalescer.push(block);
     this.#pending = this.#pending === "" ? block : `${this.#pending}\n\n${block}`;
-    const words = wordsOf(this.#pending);
+    const words = lettersOf(this.#pending);
     if (words !== next && next.startsWith(words)) return [];
     this.#earlier = words === next ? rest : [];
     return this.#takePending();
@@ -91,4 +91,4 @@ class Joining {
 }
 
 /** Marks aside: a planned chunk holds the platform's own rendering. */
-export const wordsOf = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");
+export const lettersOf = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, "");

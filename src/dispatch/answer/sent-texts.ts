@@ -1,4 +1,4 @@
-import { partWords } from "../../outbox/render.ts";
+import { partText } from "../../outbox/render.ts";
 import { MESSAGE_TOOL, sentBy, sentByTool } from "../../tools/message/message-result.ts";
 import type { RunEvent } from "../../types/run/events.ts";
 import type { OutboxRow } from "../../types/journal.ts";
@@ -25,7 +25,7 @@ export class SentTexts {
     this.#chat = chat;
     const own = earlier.filter((row) => row.replyKey.startsWith(sentByTool(inboxId)) && this.#arrives(row));
     for (const rows of Map.groupBy(own, ({ replyKey }) => replyKey).values())
-      this.#commit(rows.map(({ body }) => partWords(body)).join("\n"));
+      this.#commit(rows.map(({ body }) => partText(body)).join("\n"));
   }
 
   /** True when the chat got something from the tool, be it a file. */

@@ -1,19 +1,20 @@
 /** Text streamed before a tool call is queued before anything the tool sends, so messages keep their order. */
 export class ToolSendBarrier {
-  readonly #said = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
+  readonly #calls = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
 
-  /** Resolves when all words before the call are planned. */
+  /** Resolves when all text before the call is planned. */
   wait(callId: string): Promise<void> {
     return this.#of(callId).promise;
   }
 
-  said(callId: string): void {
+  /** All text before the call is planned. */
+  release(callId: string): void {
     this.#of(callId).resolve();
   }
 
   #of(callId: string) {
-    const known = this.#said.get(callId) ?? Promise.withResolvers<void>();
-    this.#said.set(callId, known);
+    const known = this.#calls.get(callId) ?? Promise.withResolvers<void>();
+    this.#calls.set(callId, known);
     return known;
   }
 }

@@ -7,7 +7,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import { attach } from "../media/attach.ts";
 import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/log/run-end.ts";
-import { noticeFor } from "../words.ts";
+import { noticeFor } from "../chat-texts.ts";
 
 type PeoplePorts = Pick<DispatchPorts, "media" | "closedPaths"> & {
   readonly agent: AgentSettings;

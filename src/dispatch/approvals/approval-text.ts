@@ -1,5 +1,5 @@
 import type { CommandForm } from "../../types/chat/channel.ts";
-import { inForm } from "../command-form.ts";
+import { inCommandForm } from "../command-form.ts";
 import { shownPath } from "../../tools/files/paths.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { Approval, ApprovalDecision, BoundFile } from "../../types/run/tool.ts";
@@ -16,7 +16,7 @@ const plain = (name: string): string => shorten(name.replaceAll(UNSEEN, " ").rep
 export function approvalText(approval: Approval, form?: CommandForm): string {
   const { id, allowance } = approval;
   const words = allowance === undefined ? "once or deny. It cannot be allowed for good" : "once, always or deny";
-  return `${factsOf(approval)}\n${inForm(`An owner answers within 5 minutes: /approve ${id} ${words}.`, form)}`;
+  return `${factsOf(approval)}\n${inCommandForm(`An owner answers within 5 minutes: /approve ${id} ${words}.`, form)}`;
 }
 
 const ENDS: Readonly<Record<ApprovalDecision, string>> = {

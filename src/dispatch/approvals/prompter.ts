@@ -1,6 +1,6 @@
 import type { Run } from "../../harness/run.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { formIn } from "../command-form.ts";
+import { commandFormOf } from "../command-form.ts";
 import { addressed } from "../turn/addressed.ts";
 import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 import { answeredText, approvalButtons, approvalText } from "./approval-text.ts";
@@ -17,7 +17,7 @@ export function prompterFor(
   // Whoever is at a client sees the question there.
   const isInChat = kind.asks === "chat" || message.options?.operator !== true;
   const chat = isInChat ? addressed(message)?.from : undefined;
-  const textFor = (approval: Approval) => approvalText(approval, chat && formIn({ link }, chat));
+  const textFor = (approval: Approval) => approvalText(approval, chat && commandFormOf({ link }, chat));
   const lost = (id: string) => (error: unknown) => log.error("question not delivered", { approval: id, error });
   return {
     fits: async (approval) => !chat || outbox.isOneMessage(textFor(approval), chat),

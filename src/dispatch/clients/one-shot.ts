@@ -39,7 +39,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       facts,
       settings: agent,
       conversation: new MemoryConversation(request.messages.slice(0, -1)),
-      turn: { entryId: id, ...wordsOf(last), at: last.timestamp },
+      turn: { entryId: id, ...contentOf(last), at: last.timestamp },
       candidates: await candidatesOf(agent, ports),
       thinking: agent.thinking,
       timeoutMs: agent.timeoutMs,
@@ -76,7 +76,7 @@ const candidatesOf = async ({ model }: AgentSettings, { models }: DispatchPorts)
   ...model.fallbacks,
 ];
 
-function wordsOf({ content }: UserMessage) {
+function contentOf({ content }: UserMessage) {
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   return {
     text: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),

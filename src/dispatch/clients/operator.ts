@@ -9,14 +9,14 @@ export type Begun = "running" | "waiting" | "begun";
 
 /** Sets a message without an outcome going, unless it is. Rejects when the journal cannot be read. */
 export async function runNow(row: InboxRow, dispatch: Dispatch, ports: DispatchPorts): Promise<Begun> {
-  const standing = dispatch.standingOf(row);
+  const standing = dispatch.stateOf(row);
   if (standing) return standing;
   await recover(dispatch, ports, [row], { maxAgeMs: Infinity, maxRows: Infinity });
   return "begun";
 }
 
 /** What was ended with a message: its run, nothing but itself, or nothing since its turn holds other messages too. */
-export type Dropped = "stopped" | "waiting" | "goes_on" | "idle";
+export type Dropped = "stopped" | "waiting" | "continues" | "idle";
 
 /** Ends a message without an answer. The run of its turn ends with it, unless the turn has others in it. */
 export async function dropNow(row: InboxRow, dispatch: Dispatch, ports: DispatchPorts): Promise<Dropped> {

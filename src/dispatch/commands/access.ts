@@ -2,7 +2,7 @@ import { isMainKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { DispatchSettings } from "../ports.ts";
-import { NOT_OWNER } from "../words.ts";
+import { NOT_OWNER } from "../chat-texts.ts";
 import type { AskedCommand } from "./asked.ts";
 
 /** What is told to a sender who may not ask for a command; undefined when they may. Pure. */

@@ -1,6 +1,6 @@
 import type { ModelRef } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
-import { formIn, inForm } from "../command-form.ts";
+import { commandFormOf, inCommandForm } from "../command-form.ts";
 import type { CommandAnswer, CommandContext } from "./command.ts";
 import { own } from "../../utils/own.ts";
 import { mayUse } from "../turn/may-use.ts";
@@ -68,14 +68,14 @@ async function findRef(given: string, context: CommandContext): Promise<ModelRef
   const matches = (await context.ports.models.list()).filter((model) => model.id === word);
   const [first] = matches;
   if (matches.length === 1 && first) return { provider: first.provider, id: first.id };
-  const advice = inForm("Use /model list, or provider/id.", formIn(context.ports, context.message.from));
+  const advice = inCommandForm("Use /model list, or provider/id.", commandFormOf(context.ports, context.message.from));
   return `I do not know a model "${word}". ${advice}`;
 }
 
 async function currentText(context: CommandContext, session: Session): Promise<string> {
   const { providerOverride, modelOverride } = session.entry;
   if (providerOverride !== undefined && modelOverride !== undefined) {
-    const back = inForm("/model default", formIn(context.ports, context.message.from));
+    const back = inCommandForm("/model default", commandFormOf(context.ports, context.message.from));
     return `Model: ${providerOverride}/${modelOverride} (chosen here; ${back} goes back).`;
   }
   const settings = context.ports.settings();

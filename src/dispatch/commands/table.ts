@@ -1,7 +1,7 @@
 import { THINK_LEVELS, type ThinkLevel } from "../../types/run/model.ts";
 import type { CommandForm } from "../../types/chat/channel.ts";
 import type { Session } from "../../types/session.ts";
-import { formIn, inForm } from "../command-form.ts";
+import { commandFormOf, inCommandForm } from "../command-form.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { principalOf } from "../turn/principal.ts";
 import type { CommandContribution } from "../../types/contribution.ts";
@@ -28,7 +28,7 @@ const COMMANDS: readonly Command[] = [
     aliases: ["commands", "start"],
     help: "This list.",
     at: "once",
-    run: async ({ message, ports, commands }) => ({ text: helpText(commands.all, formIn(ports, message.from)) }),
+    run: async ({ message, ports, commands }) => ({ text: helpText(commands.all, commandFormOf(ports, message.from)) }),
   },
   {
     name: "think",
@@ -77,7 +77,7 @@ export function commandTable(added: readonly CommandContribution[] = []): Comman
 
 /** As they are written in the chat that asks. */
 function helpText(commands: readonly Command[], form: CommandForm | undefined): string {
-  const lines = commands.map(({ name, help }) => inForm(`/${name} – ${help}`, form));
+  const lines = commands.map(({ name, help }) => inCommandForm(`/${name} – ${help}`, form));
   return ["Commands:", ...lines, ...(form?.note === undefined ? [] : [form.note])].join("\n");
 }
 
@@ -134,7 +134,8 @@ async function approve(context: CommandContext): Promise<CommandAnswer> {
   const [id = "", word = "once"] = context.args.split(/\s+/);
   const decision = [...DECISIONS].find(([name]) => name === word.toLowerCase())?.[1];
   const { message, ports } = context;
-  if (!decision) return { text: inForm("Use /approve <id> once, always or deny.", formIn(ports, message.from)) };
+  if (!decision)
+    return { text: inCommandForm("Use /approve <id> once, always or deny.", commandFormOf(ports, message.from)) };
   const by = principalOf([{ message }], ports);
   const taken = context.approvals.resolve(id, decision, by.id);
   if (taken === undefined) return { text: `Nothing waits under "${id}".` };

@@ -25,7 +25,7 @@ export class AuxiliaryUsage {
   }
 
   /** Where a run's costs behind its end go: one row for each purpose. Never throws. */
-  behind({ runId: id, sessionKey, sessionId }: RunFacts): (cost: SideCost) => void {
+  afterRun({ runId: id, sessionKey, sessionId }: RunFacts): (cost: SideCost) => void {
     const of = { sessionKey, sessionId };
     return (cost) => {
       const name = cost.what === "engine" ? "engine" : "compact";

@@ -66,7 +66,7 @@ export class Compactions {
   }
 
   /** Compacts a conversation because somebody asks for it. The session must be the caller's. */
-  async ask(session: Session, asked: Asked): Promise<Compacted> {
+  async compact(session: Session, asked: Asked): Promise<Compacted> {
     const { clock } = this.#ports;
     const models = stoppableModels(this.#ports.models, asked.signal);
     const agent = agentOf(session, this.#ports);
@@ -76,10 +76,10 @@ export class Compactions {
     if (!first) return { kind: "nothing", because: "no_model" };
     const { leafId } = session;
     const log = this.#ports.log.with({ session: session.key });
-    const tell = this.teller(session);
+    const tell = this.publisherFor(session);
     const of = { sessionKey: session.key, sessionId: session.id };
     const id = runId(`compact-${randomUUID()}`);
-    const bill = this.costs.open(id, of);
+    const tally = this.costs.open(id, of);
     const builtIn = async () =>
       compact({
         conversation: session,
@@ -93,22 +93,22 @@ export class Compactions {
         instructions: asked.instructions,
         emit: (event) => {
           logCompaction(event, log);
-          for (const cost of costsOf(event)) bill.add(cost);
+          for (const cost of costsOf(event)) tally.add(cost);
           tell(event);
         },
       });
     const openEngine = this.#ports.engineFor?.({ session, agent, candidates, turnKey: `compact-${randomUUID()}` });
-    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, bill };
+    const job = { model: first.info, tokenBudget: sizesFor(first, agent).window, ...asked, tally };
     const compacted = openEngine ? await compactByEngine(openEngine, job, builtIn, log) : await builtIn();
-    await bill.close(compacted.kind);
+    await tally.close(compacted.kind);
     if (compacted.kind !== "done") return compacted;
     await noteCompaction(session, compacted.tokensAfter);
-    if (leafId !== null) await this.remind(session, leafId, agent);
+    if (leafId !== null) await this.addReminders(session, leafId, agent);
     return compacted;
   }
 
   /** Tells the watchers of one compaction outside of a run. */
-  teller(session: Pick<Session, "key" | "id" | "agentId">): (event: CompactionEvent) => void {
+  publisherFor(session: Pick<Session, "key" | "id" | "agentId">): (event: CompactionEvent) => void {
     const id = runId(`compaction-${randomUUID()}`);
     const { key: sessionKey, id: sessionId, agentId } = session;
     const facts = { runId: id, sessionKey, sessionId, agentId, trigger: "message" as const };
@@ -123,7 +123,7 @@ export class Compactions {
    * News for the next turn when the conversation was compacted behind this entry: the rules that its summary has lost the
    * feel of, and the files that the model has read and no longer sees. The newest compaction, if there was one.
    */
-  async remind(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
+  async addReminders(session: Session, sinceId: string, agent: AgentSettings): Promise<CompactionEntry | undefined> {
     // A turn that was summed up itself is not there any more.
     const entries = (await session.after(sinceId)) ?? (await session.newest(MOST_ENTRIES));
     const compactions = entries.filter((entry) => entry.type === "compaction");
@@ -139,11 +139,11 @@ export class Compactions {
   async notify(session: Session, { entry, to }: { entry: CompactionEntry; to: Peer | undefined }): Promise<void> {
     if (agentOf(session, this.#ports).compaction?.notifyUser !== true) return;
     const notice = { key: `compaction:${entry.id}`, text: COMPACTED, because: "compaction" as const };
-    await this.say(session, notice, to);
+    await this.sendNotice(session, notice, to);
   }
 
   /** A line of the gateway's own to the chat; for the web, which has no outbox, it is written into the transcript. */
-  async say(session: Session, notice: Notice, to: Peer | undefined): Promise<void> {
+  async sendNotice(session: Session, notice: Notice, to: Peer | undefined): Promise<void> {
     if (to) await this.#ports.replies.tell(to, notice);
     else await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text: notice.text } });
   }

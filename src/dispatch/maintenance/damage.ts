@@ -5,7 +5,7 @@ import type { Compactions } from "./compactions.ts";
 
 interface DamagePorts {
   readonly journal: Pick<Journal, "values">;
-  readonly compactions: Pick<Compactions, "say">;
+  readonly compactions: Pick<Compactions, "sendNotice">;
 }
 
 const DAMAGED =
@@ -20,6 +20,10 @@ export async function tellDamage(session: Session, to: Peer | undefined, ports: 
   if (places === 0) return;
   const told = `transcript-damage:${session.id}`;
   if (Number((await ports.journal.values.get(told)) ?? 0) >= places) return;
-  await ports.compactions.say(session, { key: `damage:${session.id}:${places}`, text: DAMAGED, because: "error" }, to);
+  await ports.compactions.sendNotice(
+    session,
+    { key: `damage:${session.id}:${places}`, text: DAMAGED, because: "error" },
+    to,
+  );
   await ports.journal.values.set(told, String(places));
 }

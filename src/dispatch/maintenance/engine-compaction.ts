@@ -12,17 +12,17 @@ interface Job {
   readonly tokenBudget: number;
   readonly signal: AbortSignal;
   readonly instructions?: string;
-  readonly bill: UsageTally;
+  readonly tally: UsageTally;
 }
 
 /** A person asks, and the context engine answers, with the built-in compaction at hand. Without the engine nothing is done. */
 export async function compactByEngine(
   open: NonNullable<RunRequest["openEngine"]>,
-  { model, tokenBudget, signal, instructions, bill }: Job,
+  { model, tokenBudget, signal, instructions, tally }: Job,
   builtIn: () => Promise<Compacted>,
   log: Log,
 ): Promise<Compacted> {
-  const spent = (cost: SideCost) => bill.add(cost);
+  const spent = (cost: SideCost) => tally.add(cost);
   const host = { signal, spent, compact: async () => inEngineWords(await builtIn()) };
   const letGo = (late: EngineTurn) => void late.end(undefined);
   const engine = await untilStopped(() => open(host), signal, letGo).catch((error: unknown) => {

@@ -45,7 +45,7 @@ export async function runMaintenance(turn: EndedTurn, ports: MaintenancePorts): 
     await tellDamage(session, chatOf(prepared), ports);
     await flush({ ...turn, signal: AbortSignal.any([turn.signal, closing]) }, ports);
     await compactAfterTurn(turn, ports);
-    const entry = await ports.compactions.remind(session, prepared.turn.entryId, prepared.agent);
+    const entry = await ports.compactions.addReminders(session, prepared.turn.entryId, prepared.agent);
     if (entry) await ports.compactions.notify(session, { entry, to: chatOf(prepared) });
   } catch (error) {
     // The turn has its outcome; the next one looks again.
@@ -63,13 +63,13 @@ async function compactAfterTurn(
   { compactions }: MaintenancePorts,
 ): Promise<void> {
   const { facts } = prepared;
-  const tell = compactions.teller(session);
-  const bill = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
+  const tell = compactions.publisherFor(session);
+  const tally = compactions.costs.open(runId(`${facts.runId}-compact`), facts);
   const done = await run.compactWhenFull((event) => {
-    for (const cost of costsOf(event)) bill.add(cost);
+    for (const cost of costsOf(event)) tally.add(cost);
     tell(event);
   });
-  await bill.close(done?.kind);
+  await tally.close(done?.kind);
   if (done?.kind === "done") await noteCompaction(session, done.tokensAfter);
 }
 
@@ -91,7 +91,7 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const flushed = await flushMemory({
     request: { ...request, facts },
     session,
-    deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.behind(facts) },
+    deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.afterRun(facts) },
     settings,
     signal,
     began: (stream) => logRun(stream, ports.log),

@@ -27,7 +27,7 @@ export type FileEnd = { readonly tries: number; readonly ms: number } & (
   | { readonly kind: "lost"; readonly why: string; readonly error?: unknown }
 );
 
-export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "linkComes" | "clock" | "log"> {
+export interface FetchPorts extends Pick<DispatchPorts, "media" | "link" | "isConnecting" | "clock" | "log"> {
   /** Which files the chat takes; all when unset. */
   settings?(): Pick<DispatchSettings, "chat">;
   /** Nobody waits for the file any more. */
@@ -85,7 +85,7 @@ async function ask(item: MediaItem, from: Peer, ports: FetchPorts): Promise<Try>
     return { kind: "stored", file: { bytes, path: media.path(item.source.id), mime } };
   }
   const link = ports.link(from);
-  if (!link) return { kind: "no link", comes: ports.linkComes?.(from) === true };
+  if (!link) return { kind: "no link", comes: ports.isConnecting?.(from) === true };
   if (!link.download) return { kind: "lost", why: "its channel gives no files" };
   const got = await link.download(item);
   const mime = await media.typeOf(got.bytes, got.mime);

@@ -116,7 +116,7 @@ export class Lane implements TurnSlot {
   }
 
   /** Where a message is: in the task under way, in one that waits, or nowhere here. */
-  standingOf(inboxId: number): "running" | "waiting" | undefined {
+  stateOf(inboxId: number): "running" | "waiting" | undefined {
     if (this.#current && hasRow(this.#current, inboxId)) return "running";
     return this.#tasks.some((task) => hasRow(task, inboxId)) ? "waiting" : undefined;
   }

@@ -112,19 +112,19 @@ export class Lanes {
   }
 
   /** Where a message is. On its way into a running turn it counts as running. */
-  standingOf(inboxId: number): "running" | "waiting" | undefined {
-    return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.standingOf(inboxId);
+  stateOf(inboxId: number): "running" | "waiting" | undefined {
+    return this.#steering.has(inboxId) ? "running" : this.#laneOf(inboxId)?.lane.stateOf(inboxId);
   }
 
   /**
    * Ends the work for a message that has its outcome already. A turn that has others in it goes on; of one that still
    * waits the message is left out when it begins.
    */
-  async drop(inboxId: number): Promise<"stopped" | "waiting" | "goes_on" | "idle"> {
-    const standing = this.standingOf(inboxId);
+  async drop(inboxId: number): Promise<"stopped" | "waiting" | "continues" | "idle"> {
+    const standing = this.stateOf(inboxId);
     const found = this.#laneOf(inboxId);
     if (standing === undefined) return "idle";
-    if (!found || (standing === "running" && !found.lane.isAlone(inboxId))) return "goes_on";
+    if (!found || (standing === "running" && !found.lane.isAlone(inboxId))) return "continues";
     const { key, lane } = found;
     if (standing === "running") {
       lane.abort("user");
@@ -136,7 +136,7 @@ export class Lanes {
   }
 
   #laneOf(inboxId: number): { readonly key: SessionKey; readonly lane: Lane } | undefined {
-    for (const [key, lane] of this.#lanes) if (lane.standingOf(inboxId)) return { key, lane };
+    for (const [key, lane] of this.#lanes) if (lane.stateOf(inboxId)) return { key, lane };
     return undefined;
   }
 

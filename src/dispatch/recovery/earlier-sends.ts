@@ -1,9 +1,9 @@
 import type { Session } from "../../types/session.ts";
 import { addressed } from "../turn/addressed.ts";
-import { settleSends } from "./open-sends.ts";
+import { settleOpenSends } from "./open-sends.ts";
 import type { DispatchPorts } from "../ports.ts";
 import { ResponsePrefix } from "../answer/response-prefix.ts";
-import { restoreWords } from "./restore-text.ts";
+import { restoreSentText } from "./restore-sent-text.ts";
 import type { PreparedTurn } from "../turn/prepared-turn.ts";
 
 /** What an earlier boot sent of this turn and did not come to write down. */
@@ -19,6 +19,6 @@ export async function noteEarlierSends(prepared: PreparedTurn, session: Session,
   const rows = await journal.outbox.of(row.id);
   const sent = { inboxId: row.id, turnId: turn.entryId, rows };
   const prefix = new ResponsePrefix(settings().chat((addressed(message) ?? message).from).responsePrefix, agent);
-  await settleSends(session, sent, clock);
-  await restoreWords(session, { ...sent, prefix }, clock);
+  await settleOpenSends(session, sent, clock);
+  await restoreSentText(session, { ...sent, prefix }, clock);
 }

@@ -11,7 +11,7 @@ import type { ToolResult } from "../../types/run/tool.ts";
  * Calls of the message tool that an earlier boot did not see the end of get the result that the outbox knows, so that
  * the model sends nothing a second time. Rejects when the transcript cannot be read or written.
  */
-export async function settleSends(
+export async function settleOpenSends(
   session: Pick<Session, "after" | "append">,
   turn: { readonly inboxId: number; readonly turnId: string; readonly rows: readonly OutboxRow[] },
   clock: Clock,

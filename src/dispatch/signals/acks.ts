@@ -4,7 +4,7 @@ import type { InboundMessage } from "../../types/chat/message.ts";
 import { within } from "../../utils/within.ts";
 import type { DispatchPorts } from "../ports.ts";
 
-type AckPorts = Pick<DispatchPorts, "link" | "linkComes" | "clock" | "settings" | "log">;
+type AckPorts = Pick<DispatchPorts, "link" | "isConnecting" | "clock" | "settings" | "log">;
 
 /** Calls for one change of a reaction; a sign of life is not worth more. */
 const MOST_TRIES = 3;
@@ -88,7 +88,7 @@ export class Acks {
     const { log } = this.#ports;
     try {
       const link = this.#ports.link(from);
-      if (!link && this.#ports.linkComes?.(from) === true) return { kind: "retry", reason: "not connected" };
+      if (!link && this.#ports.isConnecting?.(from) === true) return { kind: "retry", reason: "not connected" };
       const result = await link?.react?.(from, id, emoji);
       if (result?.kind === "refused") log.warn("reaction refused", { channel: from.channel, why: result.reason });
       return result;

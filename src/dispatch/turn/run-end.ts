@@ -25,7 +25,7 @@ export function outcomeOf(result: RunResult, said: boolean): Outcome {
 }
 
 /** What an answer's messages say to people. */
-export const wordsIn = (texts: readonly string[]): string =>
+export const answerText = (texts: readonly string[]): string =>
   texts
     .map((text) => parseDirectives(text).text)
     .filter((text) => text.trim() !== "")

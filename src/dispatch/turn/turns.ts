@@ -4,7 +4,7 @@ import type { InboxRow } from "../../types/journal.ts";
 import type { QueuedTurn } from "../ports.ts";
 import type { LaneTask } from "../queue/lane.ts";
 import type { RefusalCause, TurnHandler } from "../queue/lanes.ts";
-import { BROKEN, QUEUE_FULL } from "../words.ts";
+import { BROKEN, QUEUE_FULL } from "../chat-texts.ts";
 import { liveLines } from "./live-state.ts";
 import type { TurnPorts } from "./ports.ts";
 import { runTurn } from "./turn-stages.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createBlockFeed, wordsOf, type BlockFeedOptions } from "../../../src/dispatch/answer/block-feed.ts";
+import { createBlockFeed, lettersOf, type BlockFeedOptions } from "../../../src/dispatch/answer/block-feed.ts";
 import { handClock } from "../../outbox/stage.ts";
 
 const chunk = { minChars: 10, maxChars: 40, breakPreference: "paragraph" } as const;
@@ -54,11 +54,11 @@ describe("blocks of a growing answer", () => {
           clock.pass(cut[index] === true ? 1000 : 0);
           return [...now, ...before.tick()];
         });
-        const known = planned.map(wordsOf);
+        const known = planned.map(lettersOf);
         const after = open({ coalesce, earlier: known });
         const again = [...after.push(text), ...after.flush()];
-        expect(again.slice(0, planned.length).map(wordsOf)).toEqual(known);
-        expect(wordsOf(again.join(""))).toBe(wordsOf(text));
+        expect(again.slice(0, planned.length).map(lettersOf)).toEqual(known);
+        expect(lettersOf(again.join(""))).toBe(lettersOf(text));
       }),
     );
   });
@@ -67,7 +67,7 @@ describe("blocks of a growing answer", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("alpha", "alphaalpha", "beta", "x", "")), (earlier) => {
         const feed = open({ coalesce, earlier });
-        expect(wordsOf([...feed.push(text), ...feed.flush()].join(""))).toBe(wordsOf(text));
+        expect(lettersOf([...feed.push(text), ...feed.flush()].join(""))).toBe(lettersOf(text));
       }),
     );
   });

@@ -47,7 +47,7 @@ it("is none without the configured engine, which the log tells of", async () => 
     model: MODEL,
     tokenBudget: 1000,
     signal: new AbortController().signal,
-    bill: new UsageTally(async () => undefined),
+    tally: new UsageTally(async () => undefined),
   };
   expect(await compactByEngine(noEngine, job, builtIn, hall.log)).toEqual({ kind: "nothing", because: "no_engine" });
   expect(hall.log.lines).toContainEqual(expect.stringContaining("context engine not to be had"));

@@ -172,7 +172,7 @@ test("the end of one message stops neither a turn nor a waiting turn that has ot
   const merged = await turns(2);
   const both = runOf(2);
   merged.slot.begin(both.run);
-  expect(await lanes.drop(2)).toBe("goes_on");
+  expect(await lanes.drop(2)).toBe("continues");
   expect([both.aborted, merged.slot.stopping.aborted, refused]).toEqual([[], false, []]);
   lanes.offer(KEY, turn(4));
   expect(await lanes.drop(4)).toBe("waiting");

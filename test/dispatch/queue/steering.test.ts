@@ -78,7 +78,7 @@ describe("a message about a file that it answers", () => {
     await until(() => isLooking);
     const media = [{ kind: "image", source: { at: "platform", ref: "f1" } }] as const;
     const second = await boot.tell("what is this?", "1", { from, replyTo: { id: "m1", media } });
-    await until(() => boot.dispatch.standingOf(second) === "waiting");
+    await until(() => boot.dispatch.stateOf(second) === "waiting");
     gate.resolve();
     expect([await boot.outcome(first), await boot.outcome(second)]).toEqual([{ kind: "replied" }, { kind: "replied" }]);
   });
@@ -91,7 +91,7 @@ describe("threads that share a conversation", () => {
     const first = await boot.tell("first", "1", at("A"));
     await until(() => isLooking);
     const others = [await boot.tell("second", "1", at("B")), await boot.tell("third", "1", at("C"))];
-    await until(() => others.every((row) => boot.dispatch.standingOf(row) === "waiting"));
+    await until(() => others.every((row) => boot.dispatch.stateOf(row) === "waiting"));
     gate.resolve();
     for (const row of [first, ...others]) expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     const answers = await Promise.all([first, ...others].map(({ id }) => boot.journal.outbox.of(id)));

@@ -162,7 +162,7 @@ describe("a message that has ended", () => {
     const first = await boot.tell("one");
     await until(() => hall.model.calls.length === 1);
     const [two, three] = [await boot.tell("two"), await boot.tell("three")];
-    await until(() => boot.dispatch.standingOf(three) === "waiting");
+    await until(() => boot.dispatch.stateOf(three) === "waiting");
     expect(await dropNow(two, boot.dispatch, boot.ports)).toBe("waiting");
     gate.resolve();
     await Promise.all([boot.outcome(first), boot.outcome(three)]);
@@ -191,7 +191,7 @@ describe("dropping a message", () => {
     const { rows, go } = await merged();
     const [dropped, other] = [rows[which], rows[3 - which]];
     if (!dropped || !other) throw new Error("two rows are merged");
-    expect(await dropNow(dropped, boot.dispatch, boot.ports)).toBe("goes_on");
+    expect(await dropNow(dropped, boot.dispatch, boot.ports)).toBe("continues");
     go();
     await boot.outcome(other);
     await until(() => shown().length === 2, "both answers");
@@ -209,9 +209,9 @@ describe("dropping a message", () => {
     await boot.tell("one");
     await until(() => hall.model.calls.length === 1);
     const row = await boot.tell("two");
-    await until(() => boot.dispatch.standingOf(row) === "running");
+    await until(() => boot.dispatch.stateOf(row) === "running");
     expect(await runNow(row, boot.dispatch, boot.ports)).toBe("running");
-    expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("goes_on");
+    expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("continues");
     gate.resolve();
     await until(() => !boot.dispatch.lanes.isBusy(boot.keyOf("1")));
   });
@@ -225,7 +225,7 @@ describe("dropping a message", () => {
     const first = await boot.tell("one");
     await until(() => hall.model.calls.length === 1);
     const row = await boot.tell("/think high");
-    await until(() => boot.dispatch.standingOf(row) === "waiting");
+    await until(() => boot.dispatch.stateOf(row) === "waiting");
     expect(await dropNow(row, boot.dispatch, boot.ports)).toBe("waiting");
     gate.resolve();
     await boot.outcome(first);
@@ -271,7 +271,7 @@ describe("a disk that is full when a message joins a turn", () => {
     const rows = [await boot.tell("one")];
     await until(() => hall.model.calls.length === 1);
     rows.push(await boot.tell("two"));
-    await until(() => boot.dispatch.standingOf(rows[1]!) === "running");
+    await until(() => boot.dispatch.stateOf(rows[1]!) === "running");
     gate.resolve();
     for (const row of rows) await boot.outcome(row);
     expect(await outcomeNow(rows[1]!)).toEqual({ kind: "steered" });

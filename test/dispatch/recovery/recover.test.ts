@@ -474,7 +474,7 @@ describe("what the platform held too long", () => {
     const fresh = await before.tell("three", "2", written(5));
     expect(await before.outcome(fresh)).toEqual({ kind: "replied" });
     await gathered();
-    expect(before.dispatch.standingOf(rows[0]!)).toBe("waiting");
+    expect(before.dispatch.stateOf(rows[0]!)).toBe("waiting");
     time.pass(3000);
     for (const row of rows)
       expect(await before.outcome(row)).toEqual({ kind: "dropped", why: "stale: waited for 9 h over an outage" });
@@ -521,7 +521,7 @@ describe("an agent that is gone", () => {
     await before.tell("first");
     await hall.model.called(1);
     const waiting = await before.tell("second");
-    await until(() => before.dispatch.standingOf(waiting) === "waiting");
+    await until(() => before.dispatch.stateOf(waiting) === "waiting");
     const moved = sessionKey("telegram:default:moved");
     hall.rules = { ...hall.rules, keyFor: () => moved };
     const { sessionKey: key, runId: first } = before.dispatch.lanes.runs()[0]!.stream.facts;

@@ -1,11 +1,12 @@
-import type { Outcome } from "../../../types/journal.ts";
+import type { InboxRow, Outcome, OutboxJournal } from "../../../types/journal.ts";
 import type { AnswerFilter } from "../../../types/run/turn-kind.ts";
 import type { RunEnd } from "../../../harness/log/run-end.ts";
+import type { EarlierAnswer } from "../../answer/answer-target.ts";
 import { answer } from "../../answer/answer.ts";
-import { formIn } from "../../command-form.ts";
+import { commandFormOf } from "../../command-form.ts";
 import { addressed } from "../addressed.ts";
 import type { TurnPorts } from "../ports.ts";
-import { endOf, isUnfinished, outcomeOf, wordsIn } from "../run-end.ts";
+import { endOf, isUnfinished, outcomeOf, answerText } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
 /** Follows the run to its end and brings its answer to the chat. Rejects with the disk error that ended the run, if one did. */
@@ -28,44 +29,42 @@ export async function answerTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd
   throw diskError;
 }
 
-/** Channels are answered through the outbox; for web, HTTP and command line the transcript is the delivery. */
+/** Channels are answered through the outbox. For web, HTTP and command line the transcript is the delivery. */
 async function follow(turn: Turn, ports: TurnPorts): Promise<Outcome | "unfinished"> {
   const { run, barrier } = turn.get("active");
-  const prepared = turn.get("prepared");
-  const { kind } = prepared;
-  const message = addressed(prepared.message);
-  const filter = kind.filter?.(prepared.message, turn.get("session").entry, ports.clock.now());
+  const { kind, message: received, agent, rows } = turn.get("prepared");
+  const message = addressed(received);
+  const filter = kind.filter?.(received, turn.get("session").entry, ports.clock.now());
   if (!message) return clientOutcome(await endOf(run), filter);
-  const { journal, outbox } = ports;
-  const [row] = prepared.rows;
-  const inboxId = row?.id ?? 0;
-  const isReplay = (row?.attempts ?? 0) > 0;
+  const { outbox, media, closedPaths, clock, journal } = ports;
+  const inboxId = rows[0]?.id ?? 0;
+  const earlier = await earlierAnswer(rows[0], journal.outbox);
+  const style = ports.settings().chat(message.from);
+  const commandForm = commandFormOf(ports, message.from);
   return answer(
+    run.stream,
+    { inboxId, message, kind, agent, style, commandForm, filter, earlier },
     {
-      stream: run.stream,
-      inboxId,
-      message,
-      kind,
-      filter,
-      commandForm: formIn(ports, message.from),
-      style: ports.settings().chat(message.from),
-      agent: prepared.agent,
-      media: ports.media,
-      closedPaths: ports.closedPaths,
-      clock: ports.clock,
-      rowsNow: () => journal.outbox.of(inboxId),
-      earlier: isReplay ? await journal.outbox.of(inboxId) : [],
-      earlierPreview: {
-        id: isReplay ? await journal.outbox.previewOf(inboxId) : undefined,
-        length: isReplay ? await journal.outbox.previewLengthOf(inboxId) : 0,
-      },
-      said: (callId) => barrier.said(callId),
+      outbox,
+      media,
+      closedPaths,
+      clock,
+      plannedRows: () => journal.outbox.of(inboxId),
+      textPlanned: (callId) => barrier.release(callId),
     },
-    outbox,
   );
+}
+
+async function earlierAnswer(row: InboxRow | undefined, outbox: OutboxJournal): Promise<EarlierAnswer> {
+  if (!row || row.attempts === 0) return { rows: [], previewId: undefined, previewLength: 0 };
+  return {
+    rows: await outbox.of(row.id),
+    previewId: await outbox.previewOf(row.id),
+    previewLength: await outbox.previewLengthOf(row.id),
+  };
 }
 
 function clientOutcome({ result, texts }: RunEnd, filter: AnswerFilter | undefined): Outcome | "unfinished" {
   if (isUnfinished(result)) return "unfinished";
-  return outcomeOf(result, filter === undefined || filter(wordsIn(texts)) !== "");
+  return outcomeOf(result, filter === undefined || filter(answerText(texts)) !== "");
 }

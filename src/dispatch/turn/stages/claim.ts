@@ -1,7 +1,7 @@
 import type { AgentId } from "../../../types/ids.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import type { QueuedTurn } from "../../ports.ts";
-import { agentGone, agentStopped, NOT_ANSWERED } from "../../words.ts";
+import { agentGone, agentStopped, NOT_ANSWERED } from "../../chat-texts.ts";
 import { claimRows } from "./claim-rows.ts";
 import type { TurnPorts } from "../ports.ts";
 import type { StageEnd, Turn } from "../turn.ts";

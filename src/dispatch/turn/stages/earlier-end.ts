@@ -9,7 +9,7 @@ import type { Turn } from "../turn.ts";
 import { NOTICE } from "../../answer/reply-names.ts";
 import { runIdOf, turnIdOf } from "../ids.ts";
 import { leaveUnanswered } from "../../signals/unanswered.ts";
-import { TOO_MANY_STARTS } from "../../words.ts";
+import { TOO_MANY_STARTS } from "../../chat-texts.ts";
 import { retryWhileDiskFull } from "../../../store/retry-while-disk-full.ts";
 
 /** Processes that may try a message; a message that takes the process down each time must not do so for ever. */

@@ -1,7 +1,7 @@
 import { runMaintenance } from "../../maintenance/post-turn.ts";
 import { abandonTurn } from "../../recovery/unanswered-turns.ts";
 import type { TurnPorts } from "../ports.ts";
-import { endOf, wordsIn } from "../run-end.ts";
+import { endOf, answerText } from "../run-end.ts";
 import type { StageEnd, Turn } from "../turn.ts";
 
 /** Ends the turn as its kind says; then memory flush and compaction, while the session is still this turn's. */
@@ -21,11 +21,11 @@ async function endAsKind(turn: Turn, { clock, journal, log, replies }: TurnPorts
   if (!kind.end || outcome === "unfinished") return;
   const { run, usedAt } = turn.get("active");
   const { texts } = await endOf(run);
-  const ended = { message, turnId: entry.entryId, outcome, text: wordsIn(texts), usedAt };
+  const ended = { message, turnId: entry.entryId, outcome, text: answerText(texts), usedAt };
   await kind.end(ended, turn.get("session"), {
     now: () => clock.now(),
     addEvent: (key, text) => journal.events.add(key, text),
     abandon: (session, turnId, why) => abandonTurn(session, turnId, log, why),
-    note: (key, note) => replies.noteElsewhere(key, note),
+    note: (key, note) => replies.noteInOther(key, note),
   });
 }

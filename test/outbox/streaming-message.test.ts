@@ -154,7 +154,7 @@ describe("an answer that the platform shows as being written", () => {
     preview.update(words(12));
     await quiet();
     expect(sight.told).toHaveLength(1);
-    expect(preview.mayStand).toBe(true);
+    expect(preview.mayRemain).toBe(true);
     expect(await journal.outbox.previewOf(1)).toBe("");
   });
 
@@ -172,7 +172,7 @@ describe("an answer that the platform shows as being written", () => {
     }
     expect(breaks).toHaveBeenCalledTimes(1);
     expect(await preview.finish()).toBeUndefined();
-    expect(preview.mayStand).toBe(true);
+    expect(preview.mayRemain).toBe(true);
     expect(await journal.outbox.previewOf(1)).toBe("");
   });
 
@@ -343,7 +343,7 @@ it("whatever the platform says to what grows, at most one message is made, and t
       const began = isMessage && said.some((kind) => kind === "sent" || kind === "unknown");
       expect(platform.messages.length + Number(began)).toBeLessThanOrEqual(1);
       if (platform.messages.length === 1) expect(id).toBe("m1");
-      if (began) expect(id !== undefined || preview.mayStand).toBe(true);
+      if (began) expect(id !== undefined || preview.mayRemain).toBe(true);
     }),
     { numRuns: 25 },
   );

@@ -107,7 +107,7 @@ describe("the cost of a context engine behind a turn", () => {
     const { sessionId } = boot.sessions.peek(key) ?? { sessionId: "" };
     const costs = new AuxiliaryUsage(boot.ports);
     const facts = { runId: runId("turn-7"), sessionKey: key, sessionId, agentId: "main", trigger: "message" } as never;
-    const spent = costs.behind(facts);
+    const spent = costs.afterRun(facts);
     const usage = { ...emptyUsage(), input: 100, output: 50, totalTokens: 150 };
     const model = { provider: "fake", id: "fake-1" };
     for (const id of ["fake-1", "fake-1", "other"]) spent({ what: "engine", calls: 1, usage, model: { ...model, id } });
@@ -116,7 +116,7 @@ describe("the cost of a context engine behind a turn", () => {
     expect(row?.receipt).toMatchObject({ trigger: "engine", usage: { input: 300, output: 150 }, model });
     expect(row?.receipt.beside?.map(({ calls }) => calls)).toEqual([2, 1]);
     await vi.waitFor(() => expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310, outputTokens: 155 }));
-    costs.behind({ ...(facts as object), sessionId: "older" } as never)({ what: "engine", calls: 1, usage, model });
+    costs.afterRun({ ...(facts as object), sessionId: "older" } as never)({ what: "engine", calls: 1, usage, model });
     await vi.waitFor(async () => expect((await boot.journal.runs.find("turn-7-engine"))?.receipt.calls).toBe(4));
     expect(boot.sessions.peek(key)).toMatchObject({ inputTokens: 310 });
   });

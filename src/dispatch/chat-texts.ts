@@ -1,5 +1,5 @@
 import type { CommandForm } from "../types/chat/channel.ts";
-import { inForm } from "./command-form.ts";
+import { inCommandForm } from "./command-form.ts";
 import type { Gap, GapCause } from "../outbox/gaps.ts";
 import { parseImageSize } from "../providers/failure.ts";
 import type { Failure, FailureKind, RunResult } from "../types/run/run.ts";
@@ -43,10 +43,10 @@ export function noticeFor(result: RunResult, form?: CommandForm): string | undef
 /** The text of a failure's kind, with what the provider said where that says more. */
 function failureText(failure: Failure, form: CommandForm | undefined): string {
   const { kind, message } = failure;
-  if (kind === "context_overflow") return inForm(tooLong(failure), form);
+  if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "image_size") return imageText(message);
   const words = SAYS_MORE.has(kind) ? providersWords(message) : undefined;
-  const text = inForm(FAILURE_TEXT[kind], form);
+  const text = inCommandForm(FAILURE_TEXT[kind], form);
   return words === undefined ? text : `${text} It said: ${words}`;
 }
 

@@ -1,13 +1,13 @@
 import { askForRest } from "../../harness/failover/continuation.ts";
 import { textOf } from "../../history/parts.ts";
 import { asksForRest } from "../../types/run/turns.ts";
-import { partWords } from "../../outbox/render.ts";
+import { partText } from "../../outbox/render.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { OutboxRow } from "../../types/journal.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import type { Session } from "../../types/session.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
-import { wordsOf } from "../answer/block-feed.ts";
+import { lettersOf } from "../answer/block-feed.ts";
 import type { ResponsePrefix } from "../answer/response-prefix.ts";
 
 interface Turn {
@@ -23,7 +23,7 @@ interface Turn {
  * Blocks that went to the chat out of an answer whose call a kill cut short become its first part, and the rest is asked
  * for: what was said is not said again. Rejects when the transcript cannot be read or written.
  */
-export async function restoreWords(
+export async function restoreSentText(
   session: Pick<Session, "after" | "append">,
   turn: Turn,
   clock: Clock,
@@ -46,7 +46,7 @@ function blocksOf({ inboxId, rows, prefix }: Turn): readonly string[] {
   if (rows.some(({ replyKey }) => replyKey.startsWith(`in:${inboxId}:again`))) return [];
   const blocks: string[] = [];
   for (let own = rowsOf(rows, inboxId, 0); own.length > 0; own = rowsOf(rows, inboxId, blocks.length))
-    blocks.push(own.map(({ body }) => partWords(body)).join("\n"));
+    blocks.push(own.map(({ body }) => partText(body)).join("\n"));
   const [first, ...others] = blocks;
   if (first === undefined) return [];
   return [prefix.without(first), ...others];
@@ -57,10 +57,10 @@ const rowsOf = (rows: readonly OutboxRow[], inboxId: number, block: number): rea
 
 /** The blocks behind those that the transcript has. */
 function unwritten(blocks: readonly string[], messages: readonly ChatMessage[]): readonly string[] {
-  const written = wordsOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
+  const written = lettersOf(messages.map((message) => (message.role === "assistant" ? textOf(message) : "")).join(""));
   let at = 0;
   const known = blocks.findIndex((block) => {
-    const words = wordsOf(block);
+    const words = lettersOf(block);
     const own = ownWords(words, written.slice(0, at), written.slice(at));
     at += own ?? 0;
     return words !== "" && own === undefined;

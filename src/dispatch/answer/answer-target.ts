@@ -1,0 +1,43 @@
+import type { Outbox } from "../../outbox/deliver.ts";
+import type { CommandForm } from "../../types/chat/channel.ts";
+import type { InboundMessage } from "../../types/chat/message.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { MediaStore, OutboxRow } from "../../types/journal.ts";
+import type { AnswerFilter, TurnKind } from "../../types/run/turn-kind.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { ChatStyle } from "../ports.ts";
+
+/** The message that is answered, its chat, and the part of the answer that was planned before a restart. */
+export interface AnswerTarget {
+  readonly inboxId: number;
+  readonly message: InboundMessage;
+  readonly kind: TurnKind;
+  readonly agent: AgentSettings;
+  readonly style: ChatStyle;
+  /** How people of the chat write commands. */
+  readonly commandForm: CommandForm | undefined;
+  /** Returns the part of the answer that is for people. The whole answer when unset. */
+  readonly filter: AnswerFilter | undefined;
+  readonly earlier: EarlierAnswer;
+}
+
+/** What the process before the restart planned of an answer. */
+export interface EarlierAnswer {
+  readonly rows: readonly OutboxRow[];
+  /** The message of its preview. Empty when one may be in the chat whose id nobody knows; undefined without a preview. */
+  readonly previewId: string | undefined;
+  /** UTF-16 units that the preview had at most. */
+  readonly previewLength: number;
+}
+
+/** What bringing an answer to a chat may call. */
+export interface AnswerPorts {
+  readonly outbox: Outbox;
+  readonly media: MediaStore;
+  readonly closedPaths?: readonly string[] | undefined;
+  readonly clock: Clock;
+  /** Everything that is planned for the message by now. */
+  plannedRows(): Promise<readonly OutboxRow[]>;
+  /** Called when all text before a tool call is planned. */
+  textPlanned(callId: string): void;
+}

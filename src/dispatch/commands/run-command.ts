@@ -1,0 +1,102 @@
+import type { RunLog } from "../../harness/log/log.ts";
+import type { SessionKey } from "../../types/ids.ts";
+import type { InboxRow } from "../../types/journal.ts";
+import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
+import type { Session } from "../../types/session.ts";
+import type { Approvals } from "../approvals/approvals.ts";
+import type { Compactions } from "../maintenance/compactions.ts";
+import type { DispatchPorts } from "../ports.ts";
+import type { Lanes } from "../queue/lanes.ts";
+import type { Replies } from "../replies.ts";
+import { refusalOf } from "./access.ts";
+import { commandIn, type AskedCommand } from "./asked.ts";
+import type { CommandAnswer, CommandContext, Commands } from "./command.ts";
+
+/** A message that is a command. */
+interface CommandMessage {
+  readonly row: InboxRow;
+  readonly key: SessionKey;
+  /** Of a client that watches. */
+  readonly log: RunLog | undefined;
+  /** What was said before it in its chat. */
+  history(): readonly HistoryLine[];
+}
+
+/** The parts of the pipeline that a command may use. */
+export interface CommandHost {
+  readonly commands: Commands;
+  readonly approvals: Approvals;
+  readonly lanes: Lanes;
+  readonly replies: Replies;
+  readonly compactions: Compactions;
+}
+
+/** The command that a message is. Undefined when it is none, or when messages of its kind are never commands. */
+export const commandOf = (
+  message: InboundMessage,
+  commands: Commands,
+  { kinds, settings }: Pick<DispatchPorts, "kinds" | "settings">,
+): AskedCommand | undefined =>
+  kinds.of(message).takesCommands ? commandIn(message.text, settings(), commands) : undefined;
+
+/** Runs a command, at once or in the session's lane, and answers it. Rejects when the answer cannot be written. */
+export async function runCommand(
+  asked: AskedCommand,
+  said: CommandMessage,
+  host: CommandHost,
+  ports: DispatchPorts,
+): Promise<void> {
+  const { row, key, log } = said;
+  const { name } = asked.command;
+  const reply = (text: string) => host.replies.command(row, key, { name, text, log });
+  const refused = refusalOf(asked, { message: row.message, key }, ports.settings());
+  if (refused !== undefined) return reply(refused);
+  const stopped = new AbortController();
+  const context = contextFor(asked, said, { host, ports, signal: stopped.signal });
+  const { command } = asked;
+  if (command.at === "once") {
+    const answer = await command.run(context);
+    return "text" in answer ? reply(answer.text) : undefined;
+  }
+  let answer: CommandAnswer | undefined;
+  const work = async () => {
+    // This work is repeated when the disk was full, but the command itself must run only once.
+    answer ??= await inSession(key, (session) => command.run(context, session), ports);
+    if ("text" in answer) return reply(answer.text);
+    host.replies.acks.put([row]);
+    host.lanes.enterFirst(key, { rows: [row], pending: said.history(), text: answer.turn, ...(log && { log }) });
+  };
+  const abort = () => stopped.abort();
+  host.lanes.occupy(key, { kind: "work", rows: [row], work, abort, ...(log && { log }) }, command.at);
+}
+
+function contextFor(
+  { args }: AskedCommand,
+  { row, key }: CommandMessage,
+  { host, ports, signal }: { host: CommandHost; ports: DispatchPorts; signal: AbortSignal },
+): CommandContext {
+  const { message } = row;
+  return {
+    args,
+    message,
+    key,
+    ports,
+    signal,
+    commands: host.commands,
+    approvals: host.approvals,
+    isOwner: ports.settings().isOwner(message),
+    stop: () => host.lanes.stop(key),
+    compact: (session) =>
+      host.compactions.compact(session, { signal, message, ...(args !== "" && { instructions: args }) }),
+  };
+}
+
+/** Does work that needs a session, which it holds meanwhile. */
+export async function inSession<T>(
+  key: SessionKey,
+  work: (session: Session) => Promise<T>,
+  { sessions }: Pick<DispatchPorts, "sessions">,
+): Promise<T> {
+  const session = await sessions.acquire(key);
+  return work(session).finally(() => session.release());
+}

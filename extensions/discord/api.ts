@@ -4,6 +4,7 @@ import type { APIUser } from "discord-api-types/v10";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { DiscordConfig } from "./config.ts";
+import { socketUrl } from "./gateway/frame.ts";
 
 /** The bot itself. */
 export interface Self {
@@ -76,10 +77,21 @@ export function openApi(config: DiscordConfig, signal: AbortSignal): Api {
   };
 }
 
+/** A session begun beyond `remaining` costs the bot its token. A server of your own may set no limit. */
+const gatewayShape = z.looseObject({
+  url: socketUrl,
+  shards: z.int().min(1).optional(),
+  session_start_limit: z
+    .looseObject({ remaining: z.number(), reset_after: z.number(), max_concurrency: z.int().min(1).optional() })
+    .optional(),
+});
+/** What Discord says of its gateway to a bot. */
+export type GatewayInfo = z.output<typeof gatewayShape>;
+
 const withId = z.looseObject({ id: z.string().min(1) });
 /** What every answer to a route holds; an object with an id where no row fits. docs.discord.com/developers/reference */
 const SHAPES: readonly (readonly [RegExp, z.ZodType])[] = [
-  [/^\/gateway\/bot$/, z.looseObject({ url: z.string().min(1) })],
+  [/^\/gateway\/bot$/, gatewayShape],
   [/^\/users\/@me$/, withId.extend({ username: z.string() })],
   [/^\/guilds\/[^/]+\/members\/[^/]+$/, z.looseObject({ roles: z.array(z.string()) })],
   [/^\/guilds\/[^/]+$/, withId.extend({ roles: z.array(withId) })],

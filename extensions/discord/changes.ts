@@ -2,28 +2,28 @@ import type { APIMessage } from "discord-api-types/v10";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { isGone, outcomeOf, reasonOf, UNKNOWN_MESSAGE } from "./failures.ts";
 import { timeOf } from "./inbound/places.ts";
-import { selfId } from "./room.ts";
-import type { Room } from "./room.ts";
+import { selfId } from "./bot.ts";
+import type { Bot } from "./bot.ts";
 import { changing, fileName, filesOf, hasFilled, NO_MENTIONS, nonceOf, rowsOf } from "./send.ts";
 import { targetOf } from "./targets.ts";
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing" | "find">>;
 
 /** What can be done to messages that are there. */
-export function changes(room: Room): Changes {
-  const { api, host } = room;
+export function changes(bot: Bot): Changes {
+  const { api, host } = bot;
   return {
     async edit(to, messageId, part, options = {}) {
       // Without an empty list the buttons of before would stay.
       const components = rowsOf(options.buttons ?? []);
       const body = { content: part.body, allowed_mentions: NO_MENTIONS, components };
-      return changing(to, room, async (target) => {
+      return changing(to, bot, async (target) => {
         await api.act("PATCH", `/channels/${target}/messages/${messageId}`, { body });
         return { kind: "sent", messageId };
       });
     },
     async remove(to, messageId) {
-      return changing(to, room, async (target) => {
+      return changing(to, bot, async (target) => {
         await api.act("DELETE", `/channels/${target}/messages/${messageId}`).catch((error: unknown) => {
           if (!isGone(error, UNKNOWN_MESSAGE)) throw error;
         });
@@ -31,33 +31,33 @@ export function changes(room: Room): Changes {
       });
     },
     async react(to, messageId, emoji) {
-      return changing(to, room, async (target) => {
-        await react(`/channels/${target}/messages/${messageId}`, { room, messageId, emoji });
+      return changing(to, bot, async (target) => {
+        await react(`/channels/${target}/messages/${messageId}`, { bot, messageId, emoji });
         return { kind: "sent", messageId };
       });
     },
     async typing(to) {
       try {
-        await api.act("POST", `/channels/${await targetOf(to, room)}/typing`);
+        await api.act("POST", `/channels/${await targetOf(to, bot)}/typing`);
       } catch (error) {
         host.log.info("typing was not shown", { reason: reasonOf(error) });
       }
     },
-    find: async (to, part, options) => find(to, part, options, room),
+    find: async (to, part, options) => find(to, part, options, bot),
   };
 }
 
 /** One reaction of ours a message, as on other platforms: a new one takes the place of the last. */
 async function react(
   message: `/channels/${string}`,
-  { room, messageId, emoji }: { room: Room; messageId: string; emoji: string | undefined },
+  { bot, messageId, emoji }: { bot: Bot; messageId: string; emoji: string | undefined },
 ): Promise<void> {
-  const { api, reactions } = room;
+  const { api, reactions } = bot;
   const wanted = emoji?.replace(/^<a?:(\w+:\d+)>$/, "$1");
   const before = reactions.get(messageId);
   const route = (name: string): `/${string}` => `${message}/reactions/${encodeURIComponent(name)}/@me`;
   if (wanted !== undefined) await api.act("PUT", route(wanted));
-  const old = before === undefined && wanted === undefined ? await ourReactions(message, room) : [before];
+  const old = before === undefined && wanted === undefined ? await ourReactions(message, bot) : [before];
   for (const name of old) {
     if (name !== undefined && name !== wanted) await api.act("DELETE", route(name));
   }
@@ -66,7 +66,7 @@ async function react(
 }
 
 /** After a restart nobody remembers them. */
-async function ourReactions(message: `/${string}`, { api }: Room): Promise<readonly string[]> {
+async function ourReactions(message: `/${string}`, { api }: Bot): Promise<readonly string[]> {
   const { reactions = [] } = await api.ask<APIMessage>("GET", message);
   return reactions
     .filter(({ me }) => me)
@@ -82,21 +82,21 @@ async function find(
   to: Peer,
   part: OutboundPart,
   { idempotencyKey }: Pick<SendOptions, "idempotencyKey">,
-  room: Room,
+  bot: Bot,
 ): Promise<SendResult> {
   const nonce = nonceOf(idempotencyKey);
-  const seen = room.nonces.get(nonce);
+  const seen = bot.nonces.get(nonce);
   if (seen !== undefined) return { kind: "sent", messageId: seen };
   try {
-    const target = await targetOf(to, room);
+    const target = await targetOf(to, bot);
     // The answer to a command of the menu can be put in again.
-    if (hasFilled(target, idempotencyKey, room)) return { kind: "retry", reason: "it can be sent again" };
+    if (hasFilled(target, idempotencyKey, bot)) return { kind: "retry", reason: "it can be sent again" };
     const query = { limit: String(PAGE) };
-    const page = await room.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
-    if (page.length === 0 && (await holdsSomething(target, room))) {
+    const page = await bot.api.ask<APIMessage[]>("GET", `/channels/${target}/messages`, { query });
+    if (page.length === 0 && (await holdsSomething(target, bot))) {
       return { kind: "unknown", reason: "the bot may not read what stands there" };
     }
-    return judge(page, { nonce, part, room });
+    return judge(page, { nonce, part, bot });
   } catch (error) {
     const outcome = outcomeOf(error);
     return outcome.kind === "retry" ? { kind: "unknown", reason: outcome.reason } : outcome;
@@ -104,7 +104,7 @@ async function find(
 }
 
 /** To a bot without Read Message History a history is empty. docs.discord.com/developers/resources/message#get-channel-messages */
-async function holdsSomething(target: string, { api }: Room): Promise<boolean> {
+async function holdsSomething(target: string, { api }: Bot): Promise<boolean> {
   const { last_message_id: last } = await api.ask<{ last_message_id?: string | null }>("GET", `/channels/${target}`);
   return last != null;
 }
@@ -112,9 +112,9 @@ async function holdsSomething(target: string, { api }: Room): Promise<boolean> {
 /** History has no nonces for sure: a message with the same words may be this one or another. */
 function judge(
   page: readonly APIMessage[],
-  { nonce, part, room }: { nonce: string; part: OutboundPart; room: Room },
+  { nonce, part, bot }: { nonce: string; part: OutboundPart; bot: Bot },
 ): SendResult {
-  const own = page.filter(({ author }) => author.id === selfId(room));
+  const own = page.filter(({ author }) => author.id === selfId(bot));
   const found = own.find((message) => message.nonce === nonce);
   if (found) return { kind: "sent", messageId: found.id };
   if (own.some((message) => says(message, part))) return { kind: "unknown", reason: "the same words stand there" };

@@ -4,18 +4,18 @@ import { openApi, whoAmI } from "./api.ts";
 import type { Api, Self } from "./api.ts";
 import { changes } from "./changes.ts";
 import type { DiscordConfig } from "./config.ts";
-import { Directs } from "./directs.ts";
+import { DirectChats } from "./direct-chats.ts";
 import { badToken, INTENT_FIX, isBadToken, outcomeOf, reasonOf } from "./failures.ts";
-import { Inbox } from "./inbound/inbox.ts";
+import { EventQueue } from "./inbound/event-queue.ts";
 import { download } from "./inbound/media.ts";
 import { unanswered } from "./inbound/interactions.ts";
 import { mayReadText, putMenu } from "./menu.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { Places } from "./inbound/places.ts";
-import { Recent } from "./recent.ts";
-import type { Room } from "./room.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import type { Bot } from "./bot.ts";
 import { send } from "./send.ts";
-import { Session } from "./gateway/session.ts";
+import { Gateway } from "./gateway/gateway.ts";
 
 /** Joins the gateway. Throws `OpenClawError` when there is no token or Discord does not know it. */
 export async function connect(config: DiscordConfig, host: ChannelHost): Promise<ChannelLink> {
@@ -23,37 +23,37 @@ export async function connect(config: DiscordConfig, host: ChannelHost): Promise
   const signal = AbortSignal.any([host.signal, end.signal]);
   const api = openApi(config, signal);
   const self = await firstContact(api, host);
-  const room = furnish(api, { config, host, signal, self });
-  await room.directs.restore();
-  const inbox = new Inbox(room);
-  const session = new Session(room, inbox);
-  const work = Promise.all([session.run(), inbox.run()]);
-  // Until the gateway is there, what was missed cannot be told from what is yet to come.
-  await session.settled;
+  const bot = createBot(api, { config, host, signal, self });
+  await bot.directs.restore();
+  const queue = new EventQueue(bot);
+  const gateway = new Gateway(bot, queue);
+  const work = Promise.all([gateway.run(), queue.run()]);
+  // Before that, a missed message looks like one that is still to come.
+  await gateway.settled;
   background(
     "menu of commands",
-    session.begun.then(async () => putMenu(room)),
+    gateway.begun.then(async () => putMenu(bot)),
   );
   return {
-    send: (to, part, options) => send(to, part, options, room),
-    ...changes(room),
-    clearPending: (message) => unanswered(message, room),
-    download: (item) => download(room, item),
-    missedSince: async (since) => (session.brings(since) ? [] : missedSince(since, room)),
+    send: (to, part, options) => send(to, part, options, bot),
+    ...changes(bot),
+    clearPending: (message) => unanswered(message, bot),
+    download: (item) => download(bot, item),
+    missedSince: async (since) => (gateway.brings(since) ? [] : missedSince(since, bot)),
     async close() {
       end.abort();
       await work;
-      await session.note();
+      await gateway.note();
       api.close();
     },
   };
 }
 
 /** What one account starts with. */
-export function furnish(
+export function createBot(
   api: Api,
-  { config, host, signal, self }: Pick<Room, "config" | "host" | "signal"> & { self: Self | undefined },
-): Room {
+  { config, host, signal, self }: Pick<Bot, "config" | "host" | "signal"> & { self: Self | undefined },
+): Bot {
   return {
     api,
     config,
@@ -61,12 +61,12 @@ export function furnish(
     signal,
     self: { known: self },
     places: new Places(api),
-    directs: new Directs(api, host),
-    nonces: new Recent(1000),
-    own: new Recent(5000),
-    starters: new Recent(500),
-    slots: new Recent(100),
-    reactions: new Recent(500),
+    directs: new DirectChats(api, host),
+    nonces: new BoundedMap(1000),
+    own: new BoundedMap(5000),
+    starters: new BoundedMap(500),
+    deferred: new BoundedMap(100),
+    reactions: new BoundedMap(500),
   };
 }
 

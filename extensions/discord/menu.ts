@@ -4,7 +4,7 @@ import { backoff, wait } from "openclaw/plugin-sdk";
 import type { Api } from "./api.ts";
 import { outcomeOf, reasonOf } from "./failures.ts";
 import { ARGUMENTS } from "./inbound/interactions.ts";
-import type { Room } from "./room.ts";
+import type { Bot } from "./bot.ts";
 
 /** docs.discord.com/developers/interactions/application-commands */
 const MOST_COMMANDS = 100;
@@ -14,13 +14,13 @@ const TRIES = 10;
 const NOTE = "menu";
 
 /** Puts the gateway's commands into Discord's menu, when they are others than last time. Never rejects. */
-export async function putMenu(room: Room): Promise<void> {
-  const { host, signal } = room;
-  const body = menuOf(room);
+export async function putMenu(bot: Bot): Promise<void> {
+  const { host, signal } = bot;
+  const body = menuOf(bot);
   if (body.length === 0) return;
   for (let failures = 0; failures < TRIES && !signal.aborted; failures++) {
     try {
-      await put(body, room);
+      await put(body, bot);
       return;
     } catch (error) {
       if (signal.aborted) return;
@@ -35,7 +35,7 @@ export async function putMenu(room: Room): Promise<void> {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** None when the menu is left alone. */
-function menuOf({ host, config }: Room): readonly Entry[] {
+function menuOf({ host, config }: Bot): readonly Entry[] {
   if (config.commands.native === false) return [];
   return host.commands
     .filter(({ name }) => NAME.test(name))
@@ -48,7 +48,7 @@ function menuOf({ host, config }: Room): readonly Entry[] {
     }));
 }
 
-async function put(body: readonly Entry[], { api, config, host }: Room): Promise<void> {
+async function put(body: readonly Entry[], { api, config, host }: Bot): Promise<void> {
   const application = config.applicationId ?? (await askApplication(api)).id;
   const print = createHash("sha256")
     .update(JSON.stringify([application, body]))

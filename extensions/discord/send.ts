@@ -12,7 +12,7 @@ import type {
 } from "openclaw/plugin-sdk";
 import { isForgotten, isRefused, mayNotQuote, outcomeOf } from "./failures.ts";
 import { forget, takeAway } from "./inbound/interactions.ts";
-import type { Room, Slot } from "./room.ts";
+import type { Bot, DeferredReply } from "./bot.ts";
 import { targetOf } from "./targets.ts";
 
 /** docs.discord.com/developers/components/reference#button and #action-row */
@@ -36,37 +36,37 @@ export const NO_MENTIONS = { parse: [], replied_user: true };
 /** Makes a call that changes something about one place. Never rejects. */
 export async function changing(
   to: Peer,
-  room: Room,
+  bot: Bot,
   change: (target: string) => Promise<SendResult>,
 ): Promise<SendResult> {
-  const target = await targetOf(to, room).catch(outcomeOf);
+  const target = await targetOf(to, bot).catch(outcomeOf);
   // A chat that could not be opened got nothing.
   if (typeof target !== "string") return target.kind === "unknown" ? { ...target, kind: "retry" } : target;
   return change(target).catch(outcomeOf);
 }
 
 /** Sends a message; it fills the answer to a command of the menu that waits in that place. Never rejects. */
-export async function send(to: Peer, part: OutboundPart, options: SendOptions, room: Room): Promise<SendResult> {
+export async function send(to: Peer, part: OutboundPart, options: SendOptions, bot: Bot): Promise<SendResult> {
   const files: RawFile[] = [];
   for (const item of part.kind === "media" ? filesOf(part) : []) {
-    const opened = await open(item, room);
+    const opened = await open(item, bot);
     if (opened.kind === "refused") return opened;
     files.push(opened.file);
   }
   const text = part.kind === "text" ? part : part.caption;
-  return sendOne(to, { body: bodyOf(text?.body, options, room), files }, { options, room });
+  return sendOne(to, { body: bodyOf(text?.body, options, bot), files }, { options, bot });
 }
 
 async function sendOne(
   to: Peer,
   content: Content,
-  { options, room }: { options: SendOptions; room: Room },
+  { options, bot }: { options: SendOptions; bot: Bot },
 ): Promise<SendResult> {
-  return changing(to, room, async (target) => {
-    const slot = await slotFor(target, options.idempotencyKey, room);
-    const filled = slot && (await fill(slot, content, room));
-    const message = filled ?? (await post(target, { ...content, options }, room));
-    room.own.set(message.id, true);
+  return changing(to, bot, async (target) => {
+    const reply = await deferredReplyFor(target, options.idempotencyKey, bot);
+    const filled = reply && (await fill(reply, content, bot));
+    const message = filled ?? (await post(target, { ...content, options }, bot));
+    bot.own.set(message.id, true);
     return { kind: "sent", messageId: message.id };
   });
 }
@@ -76,7 +76,7 @@ interface Content {
   readonly files: RawFile[];
 }
 
-async function post(target: string, what: Content & { options: SendOptions }, room: Room): Promise<APIMessage> {
+async function post(target: string, what: Content & { options: SendOptions }, bot: Bot): Promise<APIMessage> {
   const { replyTo, idempotencyKey } = what.options;
   const body = {
     ...what.body,
@@ -84,45 +84,46 @@ async function post(target: string, what: Content & { options: SendOptions }, ro
     enforce_nonce: true,
   };
   const ask = async (more: Pick<RESTPostAPIChannelMessageJSONBody, "message_reference">): Promise<APIMessage> =>
-    room.api.ask("POST", `/channels/${target}/messages`, { body: { ...body, ...more }, files: what.files });
+    bot.api.ask("POST", `/channels/${target}/messages`, { body: { ...body, ...more }, files: what.files });
   const quote = replyTo === undefined ? {} : { message_reference: { message_id: replyTo, fail_if_not_exists: false } };
   const message = await ask(quote).catch((error: unknown) => {
     if (replyTo === undefined || !mayNotQuote(error)) throw error;
     return ask({});
   });
-  room.nonces.set(body.nonce, message.id);
+  bot.nonces.set(body.nonce, message.id);
   return message;
 }
 
-/** The command in a place that waits longest. A slot is filled by one send, which may do it again. */
-async function slotFor(target: string, key: string, room: Room): Promise<Slot | undefined> {
-  const slots = waitingIn(target, room);
-  const slot = slots.find(({ filledBy }) => filledBy === key) ?? slots.find(({ filledBy }) => filledBy === undefined);
-  if (!slot) return undefined;
-  slot.filledBy = key;
-  return (await slot.isOpen) ? slot : undefined;
+/** The command in a place that waits longest. A reply is filled by one send, which may do it again. */
+async function deferredReplyFor(target: string, key: string, bot: Bot): Promise<DeferredReply | undefined> {
+  const deferred = waitingIn(target, bot);
+  const reply =
+    deferred.find(({ filledBy }) => filledBy === key) ?? deferred.find(({ filledBy }) => filledBy === undefined);
+  if (!reply) return undefined;
+  reply.filledBy = key;
+  return (await reply.isOpen) ? reply : undefined;
 }
 
-const waitingIn = (target: string, { slots }: Room): readonly Slot[] =>
-  slots.entries().flatMap(([, slot]) => (slot.channel === target && slot.until >= Date.now() ? [slot] : []));
+const waitingIn = (target: string, { deferred }: Bot): readonly DeferredReply[] =>
+  deferred.entries().flatMap(([, reply]) => (reply.channel === target && reply.until >= Date.now() ? [reply] : []));
 
 /** Whether a send went into the answer of a command. */
-export const hasFilled = (target: string, key: string, room: Room): boolean =>
-  waitingIn(target, room).some(({ filledBy }) => filledBy === key);
+export const hasFilled = (target: string, key: string, bot: Bot): boolean =>
+  waitingIn(target, bot).some(({ filledBy }) => filledBy === key);
 
 /** Undefined when Discord does not take it there: the command is over then, and the answer a message of its own. */
-async function fill(slot: Slot, { body, files }: Content, room: Room): Promise<APIMessage | undefined> {
+async function fill(reply: DeferredReply, { body, files }: Content, bot: Bot): Promise<APIMessage | undefined> {
   try {
-    return await room.api.ask<APIMessage>("PATCH", slot.route, { body, files });
+    return await bot.api.ask<APIMessage>("PATCH", reply.route, { body, files });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    if (isForgotten(error)) forget(slot, room);
-    else await takeAway(slot, room);
+    if (isForgotten(error)) forget(reply, bot);
+    else await takeAway(reply, bot);
     return undefined;
   }
 }
 
-function bodyOf(content: string | undefined, options: Partial<SendOptions>, { config }: Room): Body {
+function bodyOf(content: string | undefined, options: Partial<SendOptions>, { config }: Bot): Body {
   const { silent, buttons } = options;
   const flags = (config.suppressEmbeds ? SUPPRESS_EMBEDS : 0) | (silent === true ? SUPPRESS_NOTIFICATIONS : 0);
   return {
@@ -150,7 +151,7 @@ export function rowsOf(buttons: readonly ReplyButton[]): NonNullable<Body["compo
 
 type Opened = { readonly kind: "open"; readonly file: RawFile } | Extract<SendResult, { kind: "refused" }>;
 
-async function open(item: MediaItem, { host }: Room): Promise<Opened> {
+async function open(item: MediaItem, { host }: Bot): Promise<Opened> {
   try {
     const data = Buffer.from(await host.openMedia(item));
     const type = item.mime === undefined ? {} : { contentType: item.mime };

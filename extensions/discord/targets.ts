@@ -1,17 +1,17 @@
 import type { APIChannel } from "discord-api-types/v10";
 import type { Peer } from "openclaw/plugin-sdk";
 import { isGone, isRefused, UNKNOWN_CHANNEL } from "./failures.ts";
-import type { Room } from "./room.ts";
+import type { Bot } from "./bot.ts";
 
 /** The channel or thread that a peer is. Opens direct chats. Throws what the API throws. */
-export async function targetOf({ thread, chat }: Peer, room: Room): Promise<string> {
+export async function targetOf({ thread, chat }: Peer, bot: Bot): Promise<string> {
   if (thread !== undefined) return thread;
-  return chat.kind === "direct" ? room.directs.channelOf(chat.id) : channelOf(chat.id, room);
+  return chat.kind === "direct" ? bot.directs.channelOf(chat.id) : channelOf(chat.id, bot);
 }
 
 /** An operator may name a person by the bare id: ids of people and of channels look alike, and only Discord knows which it is. */
-async function channelOf(id: string, room: Room): Promise<string> {
-  const { api, places, directs } = room;
+async function channelOf(id: string, bot: Bot): Promise<string> {
+  const { api, places, directs } = bot;
   if (places.has(id)) return id;
   const direct = directs.known(id);
   if (direct !== undefined) return direct;
@@ -19,7 +19,7 @@ async function channelOf(id: string, room: Room): Promise<string> {
     places.note(await api.ask<APIChannel>("GET", `/channels/${id}`));
     return id;
   } catch (error) {
-    if (isGone(error, UNKNOWN_CHANNEL)) return directOr(id, room);
+    if (isGone(error, UNKNOWN_CHANNEL)) return directOr(id, bot);
     // It is there, and what may be done in it is told by the call itself.
     if (isRefused(error)) return id;
     throw error;
@@ -27,7 +27,7 @@ async function channelOf(id: string, room: Room): Promise<string> {
 }
 
 /** What is no person either stays a channel that is not there. */
-async function directOr(id: string, { directs }: Room): Promise<string> {
+async function directOr(id: string, { directs }: Bot): Promise<string> {
   try {
     return await directs.channelOf(id);
   } catch (error) {

@@ -1,18 +1,14 @@
-import { GatewayOpcodes } from "discord-api-types/v10";
-import type { GatewayDispatchPayload } from "discord-api-types/v10";
-import { WebSocket } from "ws";
-import type { RawData } from "ws";
-import { readFrame } from "./frame.ts";
+import { DefaultWebSocketManagerOptions, WebSocketShardDestroyRecovery, WebSocketShardEvents } from "@discordjs/ws";
+import type { IContextFetchingStrategy, SessionInfo } from "@discordjs/ws";
+import type { GatewayDispatchPayload, GatewayReceivePayload } from "discord-api-types/v10";
+import { background } from "openclaw/plugin-sdk";
+import { checkFrame } from "./frame.ts";
+import { CLOSE_AND_KEEP, Shard } from "./shard.ts";
+import type { ShardEnd } from "./shard.ts";
 
-/** A session of the gateway: what Discord needs to go on where a connection broke. */
-export interface Resumable {
-  readonly id: string;
-  readonly sequence: number;
-}
-
-/** How a connection came to its end. */
+/** How a connection ended. */
 export interface Ending {
-  /** Close codes of the gateway's documentation; 1006 when it broke. */
+  /** A close code of the gateway's documentation; 1006 when there was none. */
   readonly code: number;
   readonly reason: string;
   /** Got as far as READY or RESUMED. */
@@ -21,162 +17,194 @@ export interface Ending {
   readonly isForgotten: boolean;
   /** Discord asked for it; nothing is wrong. */
   readonly isPlanned: boolean;
-  /** Discord wants nothing of us for so many milliseconds. */
+  /** Discord accepts no connection for so many milliseconds. */
   readonly afterMs?: number;
 }
 
-export interface Event {
+export interface GatewayEvent {
   readonly name: string;
   readonly sequence: number;
   /** As its name says. */
   readonly payload: GatewayDispatchPayload;
 }
 
-/** One connection's part of the world. */
-export interface Terms {
+export interface ConnectionSettings {
   readonly url: string;
   readonly token: string;
   readonly intents: number;
-  readonly session: Resumable | undefined;
+  readonly shard: { readonly id: number; readonly count: number };
+  /** Milliseconds until READY or RESUMED, without the wait for IDENTIFY. */
   readonly readyTimeoutMs: number;
-  readonly signal: AbortSignal;
-  /** What goes with a heartbeat: the last event that need not come again. */
-  sequence(): number | null;
-  heard(event: Event): void;
-  /** Something came that cannot be read; it is left out. */
-  odd(what: string): void;
-  /** Discord has answered a heartbeat. */
-  beaten(): void;
 }
 
-/** Keeps the session, unlike 1000 and 1001. */
-const CLOSE_AND_KEEP = 4200;
-const CLOSE_WITHIN_MS = 1000;
-/** Names us to Discord; its documentation asks for these three. */
-const PROPERTIES = { os: process.platform, browser: "openclaw", device: "openclaw" };
-/** Invalid sequence, and sessions that timed out or were ended by us. */
-const FORGOTTEN = new Set([1000, 1001, 4007, 4009]);
+export interface ConnectionPorts {
+  /** The session to resume, with the number of its last event that is stored; null for a new one. */
+  session(): SessionInfo | null;
+  /** Discord began a session. Called before the event READY is received. */
+  begun(session: SessionInfo): void;
+  received(event: GatewayEvent): void;
+  /** Something unreadable came and is skipped. */
+  unreadable(what: string): void;
+  /** Discord answered a heartbeat after READY or RESUMED. */
+  heartbeat(): void;
+  /** Resolves when IDENTIFY may be sent; rejects when the signal aborts. */
+  mayIdentify(signal: AbortSignal): Promise<void>;
+}
 
-/** One WebSocket to the gateway, from HELLO to its close. docs.discord.com/developers/events/gateway */
+/** Names the client to Discord; its documentation asks for these three. */
+const PROPERTIES = { os: process.platform, browser: "openclaw", device: "openclaw" };
+const BROKEN = 1006;
+
+/** What the library calls the reasons that are not errors of the connection. */
+const REASONS: Readonly<Record<string, (end: ShardEnd) => Partial<Ending>>> = {
+  "Told to reconnect by Discord": () => ({ reason: "Discord asks to connect again", isPlanned: true }),
+  // docs.discord.com/developers/events/gateway#resuming: one to five seconds before a new session is begun.
+  "Invalid session": ({ recover }) => ({
+    reason: "Discord has ended the session",
+    ...(recover === WebSocketShardDestroyRecovery.Reconnect && { afterMs: Math.round(1000 + Math.random() * 4000) }),
+  }),
+  "Zombie connection": () => ({ reason: "the gateway answers no heartbeats" }),
+};
+
+/** One connection to the gateway, from HELLO to its close. docs.discord.com/developers/events/gateway */
 export class Connection {
-  readonly #terms: Terms;
-  readonly #socket: WebSocket;
-  readonly #timers = new Set<NodeJS.Timeout>();
-  #heartbeat: NodeJS.Timeout | undefined;
-  #isAnswered = true;
+  readonly #settings: ConnectionSettings;
+  readonly #ports: ConnectionPorts;
+  readonly #shard: Shard;
+  readonly #isResumed: boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #isGreeted = false;
+  #isAnswered = false;
   #wasReady = false;
-  /** We said which session is ours, and heard nothing: neither what we missed nor that it is over. */
-  #isIgnored = false;
+  #error: unknown;
+  /** Set where this side ended the connection. */
   #verdict: Partial<Ending> = {};
 
-  constructor(terms: Terms) {
-    this.#terms = terms;
-    this.#socket = new WebSocket(terms.url, { handshakeTimeout: terms.readyTimeoutMs });
+  constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
+    this.#settings = settings;
+    this.#ports = ports;
+    this.#isResumed = ports.session() !== null;
+    this.#shard = new Shard(this.#context(), settings.shard.id, (payload) => this.#check(payload));
   }
 
-  /** Resolves when the connection is over; never rejects. */
-  async run(): Promise<Ending> {
-    const { signal, readyTimeoutMs } = this.#terms;
-    const ended = Promise.withResolvers<Ending>();
-    const stop = (): void => this.#end({ reason: "the channel stops" });
-    this.#socket.on("message", (data) => this.#read(textOf(data)));
-    this.#socket.on("error", (error) => {
-      this.#verdict = { reason: codeOf(error), ...this.#verdict };
-    });
-    this.#socket.on("close", (code, reason) => ended.resolve(this.#ending(code, String(reason))));
+  /** Resolves when the connection is closed, also because the signal aborted; never rejects. */
+  async run(signal: AbortSignal): Promise<Ending> {
+    if (signal.aborted) return this.#ending({});
+    const stop = (): void => this.#close({ reason: "the channel stops" });
     signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    this.#after(readyTimeoutMs, () => {
-      if (this.#wasReady) return;
-      // Asked for again, it would be ignored again, for ever.
-      this.#end({ reason: "the gateway was not ready in time", isForgotten: this.#isIgnored });
-    });
-    const ending = await ended.promise;
+    this.#listen();
+    this.#awaitReady();
+    // A failure is an error event as well, and ends the shard.
+    this.#shard.connect().catch(() => undefined);
+    const end = await this.#shard.ended;
     signal.removeEventListener("abort", stop);
-    for (const timer of this.#timers) clearTimeout(timer);
-    clearInterval(this.#heartbeat);
-    return ending;
+    clearTimeout(this.#timer);
+    return this.#ending(end);
   }
 
-  #ending(code: number, words: string): Ending {
-    const reason = words === "" ? `the gateway closed the connection (${code})` : `${words} (${code})`;
-    const isForgotten = FORGOTTEN.has(code);
-    return { code, reason, isForgotten, isPlanned: false, ...this.#verdict, wasReady: this.#wasReady };
+  /** What the library asks for, and what it is told to leave to `Session`: the session, and all time limits. */
+  #context(): IContextFetchingStrategy {
+    const { url, shard, token, intents } = this.#settings;
+    // The library adds a query.
+    const address = url.replace(/#.*$/, "");
+    const limit = { total: 0, remaining: 0, reset_after: 0, max_concurrency: 1 };
+    return {
+      options: {
+        ...DefaultWebSocketManagerOptions,
+        token,
+        intents,
+        shardCount: shard.count,
+        gatewayInformation: { url: address, shards: shard.count, session_start_limit: limit },
+        identifyProperties: PROPERTIES,
+        handshakeTimeout: null,
+        helloTimeout: null,
+        readyTimeout: null,
+      },
+      // A session is resumed at the address that Session chose.
+      retrieveSessionInfo: () => {
+        const session = this.#ports.session();
+        return session && { ...session, resumeURL: address };
+      },
+      updateSessionInfo: (_, session) => {
+        // The number of an event that came in is not yet that of one that is stored, and Session itself forgets sessions.
+        if (session && session.sessionId !== this.#ports.session()?.sessionId) this.#ports.begun(session);
+      },
+      waitForIdentify: async (_, signal) => {
+        clearTimeout(this.#timer);
+        await this.#ports.mayIdentify(signal);
+        this.#awaitReady();
+      },
+    };
   }
 
-  #end(verdict: Partial<Ending>): void {
-    this.#verdict = { code: CLOSE_AND_KEEP, isForgotten: false, ...verdict };
-    this.#socket.close(CLOSE_AND_KEEP);
-    this.#after(CLOSE_WITHIN_MS, () => this.#socket.terminate());
+  #listen(): void {
+    this.#shard
+      .on(WebSocketShardEvents.Hello, () => {
+        this.#isGreeted = true;
+      })
+      .on(WebSocketShardEvents.Ready, () => this.#ready())
+      .on(WebSocketShardEvents.Resumed, () => this.#ready())
+      .on(WebSocketShardEvents.HeartbeatComplete, () => {
+        if (this.#wasReady) this.#ports.heartbeat();
+      })
+      .on(WebSocketShardEvents.Dispatch, ({ data }) => this.#receive(data))
+      .on(WebSocketShardEvents.Error, ({ error }) => {
+        this.#error ??= error;
+      });
   }
 
-  #after(ms: number, act: () => void): void {
-    this.#timers.add(setTimeout(act, ms));
+  #ready(): void {
+    this.#wasReady = true;
+    clearTimeout(this.#timer);
   }
 
-  #send(payload: { op: number; d: unknown }): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(payload));
+  #awaitReady(): void {
+    this.#timer = setTimeout(() => {
+      // Resumed once more, a session that gets no answer would get none again, for ever.
+      const isForgotten = this.#isResumed && this.#isGreeted && !this.#isAnswered;
+      this.#close({ reason: "the gateway was not ready in time", isForgotten });
+    }, this.#settings.readyTimeoutMs);
   }
 
-  #read(text: string): void {
-    // After its end a connection says nothing: what is left comes again with the session.
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    const frame = readFrame(text);
-    if ("odd" in frame) return this.#terms.odd(frame.odd);
-    const { payload } = frame;
-    switch (payload.op) {
-      case GatewayOpcodes.Dispatch:
-        this.#isIgnored = false;
-        if (payload.t === "READY" || payload.t === "RESUMED") this.#wasReady = true;
-        return this.#hear(payload);
-      case GatewayOpcodes.Heartbeat:
-        return this.#beat();
-      case GatewayOpcodes.Reconnect:
-        return this.#end({ reason: "Discord asks to connect again", isPlanned: true });
-      case GatewayOpcodes.InvalidSession:
-        return this.#end({ reason: "Discord has ended the session", ...(payload.d ? {} : forgotten()) });
-      case GatewayOpcodes.Hello:
-        return this.#greet(payload.d.heartbeat_interval);
-      case GatewayOpcodes.HeartbeatAck:
-        this.#isAnswered = true;
-        return this.#terms.beaten();
-    }
+  #close(verdict: Partial<Ending>): void {
+    this.#verdict = { isForgotten: false, ...verdict };
+    background("close of the gateway's connection", this.#shard.destroy({ code: CLOSE_AND_KEEP }));
+  }
+
+  #check(payload: unknown): GatewayReceivePayload | null {
+    const frame = checkFrame(payload);
+    if ("payload" in frame) return frame.payload;
+    this.#ports.unreadable(frame.unreadable);
+    return null;
   }
 
   /** An event that is read wrongly must not end the process. */
-  #hear(payload: GatewayDispatchPayload): void {
+  #receive(payload: GatewayDispatchPayload): void {
+    this.#isAnswered = true;
     try {
-      this.#terms.heard({ name: payload.t, sequence: payload.s, payload });
+      this.#ports.received({ name: payload.t, sequence: payload.s, payload });
     } catch (error) {
-      this.#terms.odd(`the event ${payload.t}: ${String(error)}`);
+      this.#ports.unreadable(`the event ${payload.t}: ${String(error)}`);
     }
   }
 
-  #greet(heartbeatMs: number): void {
-    const { token, intents, session } = this.#terms;
-    this.#after(heartbeatMs * Math.random(), () => {
-      this.#beat();
-      this.#heartbeat = setInterval(() => {
-        if (this.#isAnswered) this.#beat();
-        else this.#end({ reason: "the gateway answers no heartbeats", code: 1006 });
-      }, heartbeatMs);
-    });
-    this.#isIgnored = session !== undefined;
-    if (session) this.#send({ op: GatewayOpcodes.Resume, d: { token, session_id: session.id, seq: session.sequence } });
-    else this.#send({ op: GatewayOpcodes.Identify, d: { token, intents, properties: PROPERTIES } });
-  }
-
-  #beat(): void {
-    this.#isAnswered = false;
-    this.#send({ op: GatewayOpcodes.Heartbeat, d: this.#terms.sequence() });
+  #ending(end: ShardEnd): Ending {
+    const { code = BROKEN, reason = "", recover } = end;
+    return {
+      code,
+      reason: this.#isGreeted ? `the gateway closed the connection (${code})` : "the gateway cannot be reached",
+      // The library also begins anew where the network failed. That ends no session.
+      isForgotten: recover === WebSocketShardDestroyRecovery.Reconnect && this.#isGreeted && end.code !== BROKEN,
+      isPlanned: false,
+      ...(this.#error !== undefined && { reason: reasonOf(this.#error) }),
+      ...REASONS[reason]?.(end),
+      ...this.#verdict,
+      wasReady: this.#wasReady,
+    };
   }
 }
 
-/** docs.discord.com/developers/events/gateway#resuming: one to five seconds before a new session is begun. */
-const forgotten = (): Partial<Ending> => ({ isForgotten: true, afterMs: Math.round(1000 + Math.random() * 4000) });
-
-const textOf = (data: RawData): string =>
-  (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(new Uint8Array(data))).toString();
-
-const codeOf = (error: Error): string =>
-  `the gateway cannot be reached (${"code" in error ? String(error.code) : error.message})`;
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `the connection to the gateway failed (${String(error)})`;
+  return `the connection to the gateway failed (${"code" in error ? String(error.code) : error.message})`;
+}

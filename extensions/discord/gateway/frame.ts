@@ -3,21 +3,32 @@ import type { GatewayReceivePayload } from "discord-api-types/v10";
 import { z } from "zod";
 
 const id = z.string().min(1);
+/** The library opens a socket where nobody catches the error of a wrong address. */
+export const socketUrl = z.url({ protocol: /^wss?$/ });
 const fields = z.looseObject({});
 const frame = z.looseObject({ op: z.number() });
 const dispatch = z.looseObject({ t: z.string(), s: z.number().int().nonnegative() });
 
-/** What the connection itself reads of a frame, by opcode. docs.discord.com/developers/events/gateway-events */
+/** What the library reads of a frame, by opcode. docs.discord.com/developers/events/gateway-events */
 const BY_OPCODE: Readonly<Record<number, z.ZodType>> = {
   [GatewayOpcodes.Dispatch]: dispatch,
-  [GatewayOpcodes.Hello]: z.looseObject({ d: z.looseObject({ heartbeat_interval: z.number().positive() }) }),
+  [GatewayOpcodes.InvalidSession]: z.looseObject({ d: z.boolean() }),
+  // A longer interval than a timer can hold would be one of no time at all.
+  [GatewayOpcodes.Hello]: z.looseObject({
+    d: z.looseObject({
+      heartbeat_interval: z
+        .number()
+        .min(1)
+        .max(2 ** 31 - 1),
+    }),
+  }),
 };
 
-/** What the session itself reads of an event's data, by name; of every other event it is an object. */
+/** What the library and the session read of an event's data, by name; the data of every other event is an object. */
 const BY_EVENT: Readonly<Record<string, z.ZodType>> = {
   READY: z.looseObject({
     session_id: id,
-    resume_gateway_url: id,
+    resume_gateway_url: socketUrl,
     user: z.looseObject({ id, username: z.string() }),
     guilds: z.array(z.looseObject({ id })),
   }),
@@ -27,21 +38,14 @@ const BY_EVENT: Readonly<Record<string, z.ZodType>> = {
   INTERACTION_CREATE: z.looseObject({ id, token: z.string(), type: z.number(), application_id: id }),
 };
 
-/** Why a frame is left out: a short text without anything that somebody said. */
-export type Frame = { readonly payload: GatewayReceivePayload } | { readonly odd: string };
+/** A frame, or what it is when it must be skipped: a short text without anything that somebody wrote. */
+export type Frame = { readonly payload: GatewayReceivePayload } | { readonly unreadable: string };
 
-export function readFrame(text: string): Frame {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Half a frame: its event is missing from the sequence and comes again with the next RESUME.
-    return { odd: `${text.length} characters that are no JSON` };
-  }
-  return isPayload(value) ? { payload: value } : { odd: nameOf(value) };
+/** Checks a frame that the library parsed; null is what it makes of half a frame and of other text that is not JSON. */
+export function checkFrame(value: unknown): Frame {
+  return isPayload(value) ? { payload: value } : { unreadable: describe(value) };
 }
 
-/** Holds what this package reads without a further look. */
 function isPayload(value: unknown): value is GatewayReceivePayload {
   const { success, data } = frame.safeParse(value);
   if (!success || BY_OPCODE[data.op]?.safeParse(value).success === false) return false;
@@ -49,7 +53,8 @@ function isPayload(value: unknown): value is GatewayReceivePayload {
   return (BY_EVENT[String(data["t"])] ?? fields).safeParse(data["d"]).success;
 }
 
-function nameOf(value: unknown): string {
+function describe(value: unknown): string {
+  if (value === null) return "a frame that is not JSON";
   const { data } = frame.safeParse(value);
   if (!data) return "a frame without an opcode";
   const event = data["t"];

@@ -1,198 +1,204 @@
-import type { APIGatewayBotInfo } from "discord-api-types/v10";
-import { background, backoff, wait } from "openclaw/plugin-sdk";
+import type { SessionInfo } from "@discordjs/ws";
+import { background, backoff, readOwnNote, wait } from "openclaw/plugin-sdk";
+import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import { selfOf } from "../api.ts";
-import type { Self } from "../api.ts";
-import { Connection } from "./connection.ts";
-import type { Ending, Event } from "./connection.ts";
-import { INTENT_FIX, isBadToken, outcomeOf, TOKEN_FIX } from "../failures.ts";
-import type { Inbox } from "../inbound/inbox.ts";
+import type { Bot } from "../bot.ts";
+import { isBadToken, outcomeOf } from "../failures.ts";
+import type { EventQueue } from "../inbound/event-queue.ts";
 import { defer } from "../inbound/interactions.ts";
-import { readOwnNote } from "openclaw/plugin-sdk";
-import type { Room } from "../room.ts";
+import { Connection } from "./connection.ts";
+import type { Ending, GatewayEvent } from "./connection.ts";
+import { socketUrl } from "./frame.ts";
 
 /** Guilds, their messages and reactions, direct messages and their reactions, and the text of messages. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 10) | (1 << 12) | (1 << 13) | (1 << 15);
-/** After READY each guild is told by an event of its own; one that is down is not waited for. */
+/** After READY, Discord sends one event for each guild; the session does not wait for one that is down. */
 const GUILDS_WITHIN_MS = 5000;
-/** A bot that begins sessions faster is turned away. docs.discord.com/developers/events/gateway#rate-limiting */
-const IDENTIFY_EVERY_MS = 5000;
-/** Then the address that the session was given is taken for gone. */
+/** Then the address that Discord gave the session counts as gone. */
 const RESUME_URL_TRIES = 3;
-const NOTE = "session";
 const NOTE_EVERY_MS = 2000;
 const noteShape = z.object({
   id: z.string(),
-  url: z.string(),
+  url: socketUrl,
   self: z.object({ id: z.string(), name: z.string() }),
   since: z.number(),
   sequence: z.number(),
   terms: z.string(),
+  shards: z.int().min(1).default(1),
 });
+export type SessionNote = z.output<typeof noteShape>;
 
-/** A session begun beyond `remaining` costs the bot its token. A server of one's own may set no limit. */
-type GatewayInfo = Pick<APIGatewayBotInfo, "url"> & Partial<Pick<APIGatewayBotInfo, "session_start_limit">>;
-const UNBEGUN: Ending = { code: 1006, reason: "", wasReady: false, isForgotten: false, isPlanned: false };
+export const AUTHENTICATION_FAILED = 4004;
+/** Close codes after which another try cannot help. docs.discord.com/developers/topics/opcodes-and-status-codes */
+const PERMANENT = new Set([AUTHENTICATION_FAILED, 4010, 4011, 4012, 4013, 4014]);
+/** For a connection that was not opened. */
+export const UNOPENED: Ending = { code: 1006, reason: "", wasReady: false, isForgotten: false, isPlanned: false };
 
-interface Known {
-  readonly id: string;
-  readonly url: string;
-  readonly self: Self;
-  /** Epoch milliseconds; from then on Discord itself delivers what was missed. */
-  readonly since: number;
+/** Which part of the bot's servers a session is for. */
+export interface Shard {
+  readonly id: number;
+  readonly count: number;
 }
 
-/** What a person must mend before the gateway lets us in. Close codes of the gateway's documentation. */
-const DEAD: Readonly<Record<number, readonly [reason: string, fix: string]>> = {
-  4004: ["Discord refuses the bot token", TOKEN_FIX],
-  4010: ["Discord does not take the shard", "Report this: the bot does not shard."],
-  4011: ["the bot is in too many guilds for one connection", "Take the bot out of some guilds; 2,500 is the most."],
-  4012: ["Discord does not speak version 10 of its gateway any more", "Update OpenClaw."],
-  4013: ["Discord does not know the intents", "Update OpenClaw."],
-  4014: ["the bot may not read the text of messages", INTENT_FIX],
-};
+export interface SessionPorts {
+  /** The address to begin a session at, or why none may be begun now. Throws what the API throws. */
+  address(): Promise<string | Ending>;
+  /** Resolves when the session may send IDENTIFY; rejects when the signal aborts. */
+  mayIdentify(signal: AbortSignal): Promise<void>;
+  alive(): void;
+  trouble(reason: string, retryInMs: number): void;
+}
+
+/** The note of a shard's last session, where there is one for the same server, intents and bot. */
+export async function readNote(shardId: number, { host, config, self }: Bot): Promise<SessionNote | undefined> {
+  const note = await read(host, noteName(shardId));
+  if (note?.terms !== termsOf(config)) return undefined;
+  return self.known && self.known.id !== note.self.id ? undefined : note;
+}
+
+async function read(host: ChannelHost, name: string): Promise<SessionNote | undefined> {
+  try {
+    return await readOwnNote(host, name, noteShape);
+  } catch (error) {
+    host.log.warn("the last session with Discord could not be read", { error: String(error) });
+    return undefined;
+  }
+}
+
+const noteName = (shardId: number): string => (shardId === 0 ? "session" : `session-${shardId}`);
+
+/** A session that was begun on other terms cannot be resumed. */
+const termsOf = ({ apiUrl, gatewayUrl = "" }: Bot["config"]): string => [INTENTS, apiUrl, gatewayUrl].join(" ");
 
 /**
- * Keeps a session of the gateway over its connections. What the inbox has stored need not come again; the rest does, also
- * after a restart of the gateway, as long as Discord remembers the session.
+ * Keeps one shard's session over its connections. Discord need not send again what is stored; it sends the rest again, also
+ * after a restart of the gateway, as long as it remembers the session.
  */
 export class Session {
-  readonly #room: Room;
-  readonly #inbox: Inbox;
-  #known: Known | undefined;
-  #heard: number | undefined;
-  #noted = 0;
+  readonly #shard: Shard;
+  readonly #bot: Bot;
+  readonly #queue: EventQueue;
+  readonly #ports: SessionPorts;
+  #known: Pick<SessionNote, "id" | "url" | "since"> | undefined;
+  /** Number of the last event that is stored or in the queue. */
+  #received = 0;
+  #notedAt = 0;
   #missing = new Set<string>();
-  #identified = 0;
-  readonly #settled = Promise.withResolvers<void>();
-  /** Resolves with the first good or bad news. */
-  readonly settled = this.#settled.promise;
-  readonly #begun = Promise.withResolvers<void>();
-  /** Resolves with the first good news, if there ever is any. */
-  readonly begun = this.#begun.promise;
 
-  constructor(room: Room, inbox: Inbox) {
-    this.#room = room;
-    this.#inbox = inbox;
+  constructor(shard: Shard, { bot, queue }: { bot: Bot; queue: EventQueue }, ports: SessionPorts) {
+    this.#shard = shard;
+    this.#bot = bot;
+    this.#queue = queue;
+    this.#ports = ports;
   }
 
-  /** Whether nothing since an epoch millisecond has to be asked for: the session brings it. */
+  get isKnown(): boolean {
+    return this.#known !== undefined;
+  }
+
+  /** Whether Discord itself sends everything since an epoch millisecond. */
   brings(since: number): boolean {
     return this.#known !== undefined && this.#known.since <= since;
   }
 
-  /** Resolves when the signal aborts or nothing can be done any more; never rejects. */
-  async run(): Promise<void> {
-    const { signal } = this.#room;
-    await this.#restore().catch((error: unknown) => {
-      this.#room.host.log.warn("the last session with Discord could not be read", { error: String(error) });
-    });
-    for (let failures = 0; !signal.aborted; failures++) {
-      const ending = await this.#connect(failures);
-      if (signal.aborted) break;
-      if (ending.wasReady) failures = 0;
-      const ms = this.#judge(ending, failures);
-      this.#settled.resolve();
-      if (ms === undefined) break;
-      await wait(ms, signal);
-    }
-    this.#settled.resolve();
+  /** Continues the session of an earlier process. */
+  restore({ id, url, self, since, sequence }: SessionNote): void {
+    this.#bot.self.known = self;
+    this.#known = { id, url, since };
+    this.#received = sequence;
+    this.#queue.begin(id, sequence);
   }
 
-  /** After the last event was stored: what a later start needs to go on. Never rejects. */
+  /** Resolves when the signal aborts, or with a close code after which another try cannot help; never rejects. */
+  async run(signal: AbortSignal): Promise<number | undefined> {
+    for (let failures = 0; !signal.aborted; failures++) {
+      const ending = await this.#connect(failures, signal);
+      if (signal.aborted) break;
+      if (PERMANENT.has(ending.code)) return ending.code;
+      if (ending.wasReady) failures = 0;
+      await wait(this.#pauseAfter(ending, failures), signal);
+    }
+    return undefined;
+  }
+
+  /** Notes the last stored event: a later process resumes from there. Never rejects. */
   async note(): Promise<void> {
-    const { host } = this.#room;
-    const { sequence } = this.#inbox;
-    if (!this.#known || sequence === undefined) return;
-    this.#noted = Date.now();
-    const text = JSON.stringify({ ...this.#known, sequence, terms: this.#terms });
-    await host.notes.set(NOTE, text).catch((error: unknown) => {
+    const { host, self, config } = this.#bot;
+    const sequence = this.#known && this.#queue.stored(this.#known.id);
+    if (sequence === undefined) return;
+    this.#notedAt = Date.now();
+    const more = { self: self.known, sequence, terms: termsOf(config), shards: this.#shard.count };
+    const text = JSON.stringify({ ...this.#known, ...more });
+    await host.notes.set(noteName(this.#shard.id), text).catch((error: unknown) => {
       host.log.warn("the place in Discord's session could not be noted", { error: String(error) });
     });
   }
 
-  /** A session made on other terms is not gone on with. */
-  get #terms(): string {
-    const { apiUrl, gatewayUrl = "" } = this.#room.config;
-    return [INTENTS, apiUrl, gatewayUrl].join(" ");
-  }
-
-  async #restore(): Promise<void> {
-    const { host, self } = this.#room;
-    const noted = await readOwnNote(host, NOTE, noteShape);
-    if (!noted) return;
-    const { id, url, self: earlier, since, sequence, terms } = noted;
-    if (terms !== this.#terms || (self.known && self.known.id !== earlier.id)) return;
-    self.known = earlier;
-    this.#known = { id, url, self: earlier, since };
-    this.#heard = sequence;
-    this.#inbox.begin(id, sequence);
-  }
-
-  async #connect(failures: number): Promise<Ending> {
-    const { api, config, signal } = this.#room;
+  async #connect(failures: number, signal: AbortSignal): Promise<Ending> {
+    const { api, config, host } = this.#bot;
     try {
-      const session =
-        this.#known && this.#heard !== undefined ? { id: this.#known.id, sequence: this.#heard } : undefined;
-      const base = await this.#address(session !== undefined, failures);
-      if (typeof base !== "string") return base;
-      if (!session) this.#identified = Date.now();
-      const connection = new Connection({
-        url: `${base.replace(/\/?$/, "/")}?v=10&encoding=json`,
-        token: api.token,
-        intents: INTENTS,
-        session,
-        readyTimeoutMs: config.gatewayReadyTimeoutMs,
-        signal,
-        sequence: () => this.#inbox.sequence ?? null,
-        heard: (event) => this.#take(event),
-        odd: (what) =>
-          this.#room.host.log.warn("what Discord's gateway sent could not be read and was left out", { what }),
-        beaten: () => {
+      const url = await this.#address(failures);
+      if (typeof url !== "string") return url;
+      const readyTimeoutMs = config.gatewayReadyTimeoutMs;
+      const settings = { url, token: api.token, intents: INTENTS, shard: this.#shard, readyTimeoutMs };
+      const connection = new Connection(settings, {
+        session: () => this.#info(),
+        begun: ({ sessionId, resumeURL, sequence }) => this.#begin(sessionId, resumeURL, sequence),
+        received: (event) => this.#receive(event),
+        unreadable: (what) => host.log.warn("Discord's gateway sent something unreadable, which was skipped", { what }),
+        heartbeat: () => {
           if (this.#missing.size === 0) this.#alive();
         },
+        mayIdentify: async (closed) => this.#ports.mayIdentify(closed),
       });
-      return await connection.run();
+      return await connection.run(signal);
     } catch (error) {
       const outcome = outcomeOf(error);
       const reason = outcome.kind === "sent" ? "" : outcome.reason;
-      return { ...UNBEGUN, code: isBadToken(error) ? 4004 : 1006, reason };
+      return { ...UNOPENED, ...(isBadToken(error) && { code: AUTHENTICATION_FAILED }), reason };
     }
   }
 
-  /** The address of the gateway, or why no session may be begun there. Throws what the API throws. */
-  async #address(goesOn: boolean, failures: number): Promise<string | Ending> {
-    const { api, config } = this.#room;
+  async #address(failures: number): Promise<string | Ending> {
+    const { config } = this.#bot;
     if (config.gatewayUrl !== undefined) return config.gatewayUrl;
-    if (goesOn && this.#known && failures < RESUME_URL_TRIES) return this.#known.url;
-    const { url, session_start_limit: limit } = await api.ask<GatewayInfo>("GET", "/gateway/bot");
-    if (goesOn || limit === undefined || limit.remaining > 0) return url;
-    const hours = Math.round(limit.reset_after / 360_000) / 10;
-    const reason = `Discord lets the bot begin no session for ${hours} hours`;
-    return { ...UNBEGUN, reason, afterMs: limit.reset_after };
+    return this.#known && failures < RESUME_URL_TRIES ? this.#known.url : this.#ports.address();
   }
 
-  #take(event: Event): void {
+  #info(): SessionInfo | null {
+    const sequence = this.#known && this.#queue.stored(this.#known.id);
+    if (!this.#known || sequence === undefined) return null;
+    const { id: shardId, count: shardCount } = this.#shard;
+    return { sessionId: this.#known.id, resumeURL: this.#known.url, sequence, shardId, shardCount };
+  }
+
+  #begin(id: string, url: string, sequence: number): void {
+    this.#known = { id, url, since: Date.now() };
+    // READY itself is received next.
+    this.#received = sequence - 1;
+    this.#queue.begin(id, sequence);
+  }
+
+  #receive(event: GatewayEvent): void {
     const { payload } = event;
-    if (payload.t === "READY") {
-      this.#begin(payload.d, event.sequence);
-      if (this.#missing.size === 0) this.#alive();
-    }
-    this.#heard = event.sequence;
-    this.#room.places.learn(payload, this.#room.self.known?.id);
-    this.#inbox.push(event);
-    if (payload.t === "INTERACTION_CREATE") defer(payload.d, this.#room);
+    // A resumed session sends again what waits in the queue.
+    if (!this.#known || event.sequence <= this.#received) return;
+    if (payload.t === "READY") this.#ready(payload.d);
+    this.#bot.places.learn(payload, this.#bot.self.known?.id);
+    this.#queue.push(this.#known.id, event);
+    this.#received = event.sequence;
+    if (payload.t === "INTERACTION_CREATE") defer(payload.d, this.#bot);
     if (payload.t === "GUILD_CREATE" && this.#missing.delete(payload.d.id) && this.#missing.size === 0) this.#alive();
     if (payload.t === "RESUMED") this.#alive();
   }
 
-  #begin(ready: ReadyFacts, sequence: number): void {
-    const { self, signal } = this.#room;
-    self.known = selfOf(ready.user);
-    this.#known = { id: ready.session_id, url: ready.resume_gateway_url, self: self.known, since: Date.now() };
-    this.#inbox.begin(ready.session_id, sequence);
-    this.#missing = new Set(ready.guilds.map(({ id }) => id));
-    const missing = this.#missing;
+  #ready({ user, guilds }: ReadyFacts): void {
+    const { self, signal } = this.#bot;
+    self.known = selfOf(user);
+    const missing = new Set(guilds.map(({ id }) => id));
+    this.#missing = missing;
+    if (missing.size === 0) this.#alive();
     const waited = wait(GUILDS_WITHIN_MS, signal).then(() => {
       if (signal.aborted || missing.size === 0) return;
       missing.clear();
@@ -203,35 +209,25 @@ export class Session {
   }
 
   #alive(): void {
-    const { host, self } = this.#room;
-    host.report({ kind: "alive", ...(self.known && { self: self.known }) });
-    this.#settled.resolve();
-    this.#begun.resolve();
-    if (Date.now() - this.#noted > NOTE_EVERY_MS) background("session note", this.note());
+    this.#ports.alive();
+    if (Date.now() - this.#notedAt > NOTE_EVERY_MS) background("session note", this.note());
   }
 
-  /** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
-  #judge(ending: Ending, failures: number): number | undefined {
-    const { host } = this.#room;
-    const dead = DEAD[ending.code];
-    if (dead) {
-      const [reason, fix] = dead;
-      host.report({ kind: "dead", reason, fix });
-      return undefined;
+  /** Reports what is wrong. Milliseconds until the next try. */
+  #pauseAfter(ending: Ending, failures: number): number {
+    if (ending.isForgotten && this.#known) {
+      this.#queue.end(this.#known.id);
+      this.#known = undefined;
     }
-    if (ending.isForgotten) this.#known = undefined;
-    const mayIdentify = this.#known ? 0 : this.#identified + IDENTIFY_EVERY_MS - Date.now();
-    const retryInMs = Math.max(backoff(failures), mayIdentify, ending.afterMs ?? 0);
-    // A session that goes on brings what was missed by itself; for one that does not, the host asks after trouble.
-    if (ending.isPlanned) return 0;
-    host.report({ kind: "trouble", reason: ending.reason, retryInMs });
+    // A session that continues brings what was missed by itself; otherwise the host asks for it after trouble.
+    if (ending.isPlanned && ending.wasReady) return 0;
+    const retryInMs = Math.max(backoff(failures), ending.afterMs ?? 0);
+    this.#ports.trouble(ending.reason, retryInMs);
     return retryInMs;
   }
 }
 
 interface ReadyFacts {
-  readonly session_id: string;
-  readonly resume_gateway_url: string;
   readonly user: { readonly id: string; readonly username: string };
   readonly guilds: readonly { readonly id: string }[];
 }

@@ -1,13 +1,13 @@
 import type { APIGuildMember, APIMessage, APIUser, GatewayMessageReactionAddDispatchData } from "discord-api-types/v10";
 import type { InboundMessage, QuotedMessage, Sender } from "openclaw/plugin-sdk";
-import type { Event } from "../gateway/connection.ts";
+import type { GatewayEvent } from "../gateway/connection.ts";
 import { isRefused } from "../failures.ts";
 import { readInteraction } from "./interactions.ts";
 import { mediaOf } from "./media.ts";
 import { peerOf } from "./places.ts";
 import type { Place } from "./places.ts";
-import { selfId } from "../room.ts";
-import type { Room, View } from "../room.ts";
+import { selfId } from "../bot.ts";
+import type { Bot, EventContext } from "../bot.ts";
 import { nameOf, readable, untrustedOf, userOf } from "./text.ts";
 import type { Names } from "./text.ts";
 
@@ -21,45 +21,48 @@ const WRITTEN = new Set([0, 19, 20, 23]);
 const REPLY = 19;
 
 /** The message that an event carries, or undefined when there is nothing in it for an agent. Throws when Discord cannot be asked. */
-export async function readEvent({ payload, sequence }: Event, view: View): Promise<InboundMessage | undefined> {
+export async function readEvent(
+  { payload, sequence }: GatewayEvent,
+  context: EventContext,
+): Promise<InboundMessage | undefined> {
   switch (payload.t) {
     case "MESSAGE_CREATE":
-      return readMessage(payload.d, view);
+      return readMessage(payload.d, context);
     case "MESSAGE_UPDATE":
-      return readEdit(payload.d, view);
+      return readEdit(payload.d, context);
     case "MESSAGE_REACTION_ADD":
-      return readReaction(payload.d, { view, sequence, removed: false });
+      return readReaction(payload.d, { context, sequence, removed: false });
     case "MESSAGE_REACTION_REMOVE":
-      return readReaction(payload.d, { view, sequence, removed: true });
+      return readReaction(payload.d, { context, sequence, removed: true });
     case "INTERACTION_CREATE":
-      return readInteraction(payload.d, view);
+      return readInteraction(payload.d, context);
     default:
       return undefined;
   }
 }
 
 /** Discord tells of previews that it has added to a message as well. */
-async function readEdit(message: ToldMessage, view: View): Promise<InboundMessage | undefined> {
+async function readEdit(message: ToldMessage, context: EventContext): Promise<InboundMessage | undefined> {
   if (message.edited_timestamp == null) return undefined;
   const edited = Date.parse(message.edited_timestamp);
-  const read = await readMessage(message, view);
+  const read = await readMessage(message, context);
   return read && { ...read, eventKey: `${read.eventKey}:${edited}`, isEdit: true, sentAt: edited };
 }
 
 /** Throws when Discord cannot be asked. */
-export async function readMessage(message: ToldMessage, view: View): Promise<InboundMessage | undefined> {
-  const { room } = view;
-  if (message.author.id === selfId(room)) return remember(message, room);
+export async function readMessage(message: ToldMessage, context: EventContext): Promise<InboundMessage | undefined> {
+  const { bot } = context;
+  if (message.author.id === selfId(bot)) return remember(message, bot);
   if (!WRITTEN.has(message.type)) return undefined;
-  const place = await room.places.find(message.channel_id, message.guild_id);
-  const { isNamed, names } = await mentionsIn(message, place, room);
-  const content = contentOf(message, { place, names, room });
+  const place = await bot.places.find(message.channel_id, message.guild_id);
+  const { isNamed, names } = await mentionsIn(message, place, bot);
+  const content = contentOf(message, { place, names, bot });
   if (isEmpty(content) && !isNamed) return undefined;
-  if (place.kind === "direct") await room.directs.remember(message.author.id, message.channel_id);
-  const replyTo = await quoteOf(message, names, room);
-  const threadStarter = await starterOf(place, message, room);
+  if (place.kind === "direct") await bot.directs.remember(message.author.id, message.channel_id);
+  const replyTo = await quoteOf(message, names, bot);
+  const threadStarter = await starterOf(place, message, bot);
   return {
-    ...envelopeOf(message, place, view),
+    ...envelopeOf(message, place, context),
     ...content,
     mentionsBot: place.kind === "direct" || isNamed || replyTo?.fromBot === true,
     ...(replyTo && { replyTo }),
@@ -72,12 +75,12 @@ const isEmpty = ({ text, media, untrusted }: Pick<InboundMessage, "text" | "medi
 
 type Envelope = Pick<InboundMessage, "id" | "eventKey" | "from" | "sender" | "receivedAt" | "sentAt" | "guildId">;
 
-function envelopeOf(message: ToldMessage, place: Place, { room, now }: View): Envelope {
+function envelopeOf(message: ToldMessage, place: Place, { bot, now }: EventContext): Envelope {
   const guildId = guildOf(message, place);
   return {
     id: message.id,
     eventKey: `m${message.id}`,
-    from: peerOf(place, room.places, { account: room.host.account, personId: message.author.id }),
+    from: peerOf(place, bot.places, { account: bot.host.account, personId: message.author.id }),
     sender: senderOf(message.author, message),
     receivedAt: now,
     sentAt: Date.parse(message.timestamp),
@@ -89,20 +92,20 @@ const guildOf = (message: ToldMessage, place: Place): string | undefined => mess
 
 function contentOf(
   message: ToldMessage,
-  { place, names, room }: { place: Place; names: Names; room: Room },
+  { place, names, bot }: { place: Place; names: Names; bot: Bot },
 ): Pick<InboundMessage, "text" | "media" | "untrusted"> {
   const untrusted = [...titleOf(place, message), ...untrustedOf(message)];
   return {
     text: readable(message.content, names),
-    media: mediaOf(message, room.config.cdnUrl),
+    media: mediaOf(message, bot.config.cdnUrl),
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
 
 /** Our own message: proof that a send arrived. */
-function remember(message: ToldMessage, room: Room): undefined {
-  room.own.set(message.id, true);
-  if (message.nonce !== undefined) room.nonces.set(String(message.nonce), message.id);
+function remember(message: ToldMessage, bot: Bot): undefined {
+  bot.own.set(message.id, true);
+  if (message.nonce !== undefined) bot.nonces.set(String(message.nonce), message.id);
   return undefined;
 }
 
@@ -112,16 +115,16 @@ const titleOf = (place: Place, message: ToldMessage): readonly string[] =>
 async function mentionsIn(
   message: ToldMessage,
   place: Place,
-  room: Room,
+  bot: Bot,
 ): Promise<{ readonly isNamed: boolean; readonly names: Names }> {
-  const id = selfId(room);
+  const id = selfId(bot);
   const guildId = guildOf(message, place);
   const asksRoles = guildId !== undefined && message.mention_roles.length > 0;
-  const guild = asksRoles ? await room.places.guild(guildId, id) : undefined;
+  const guild = asksRoles ? await bot.places.guild(guildId, id) : undefined;
   const isNamed =
     message.mentions.some((user) => user.id === id) || message.mention_roles.some((role) => guild?.own.includes(role));
   const { own: ownRoles = [], roles = new Map<string, string>() } = guild ?? {};
-  return { isNamed, names: { users: message.mentions, roles, places: room.places, selfId: id, ownRoles } };
+  return { isNamed, names: { users: message.mentions, roles, places: bot.places, selfId: id, ownRoles } };
 }
 
 /** Webhooks write without being members. */
@@ -131,26 +134,26 @@ function senderOf(author: APIUser, message: ToldMessage): Sender {
   return { ...userOf(author, member), ...(isBot && { isBot: true }) };
 }
 
-async function quoteOf(message: ToldMessage, names: Names, room: Room): Promise<QuotedMessage | undefined> {
+async function quoteOf(message: ToldMessage, names: Names, bot: Bot): Promise<QuotedMessage | undefined> {
   const id = message.type === REPLY ? message.message_reference?.message_id : undefined;
   if (id === undefined) return undefined;
   // Null: it was deleted. Left out: Discord did not look.
-  const original = message.referenced_message ?? (await lookUp(message, id, room));
+  const original = message.referenced_message ?? (await lookUp(message, id, bot));
   if (!original) return { id };
   return {
     id,
     sender: nameOf(original.author),
     text: readable(original.content, { ...names, users: [...names.users, ...original.mentions] }),
-    ...(original.author.id === selfId(room) && { fromBot: true }),
+    ...(original.author.id === selfId(bot) && { fromBot: true }),
   };
 }
 
-const lookUp = async (message: ToldMessage, id: string, room: Room): Promise<APIMessage | undefined> =>
-  message.referenced_message === null ? undefined : askMessage(room, message.channel_id, id);
+const lookUp = async (message: ToldMessage, id: string, bot: Bot): Promise<APIMessage | undefined> =>
+  message.referenced_message === null ? undefined : askMessage(bot, message.channel_id, id);
 
-async function askMessage(room: Room, channel: string, id: string): Promise<APIMessage | undefined> {
+async function askMessage(bot: Bot, channel: string, id: string): Promise<APIMessage | undefined> {
   try {
-    return await room.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`);
+    return await bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${id}`);
   } catch (error) {
     if (!isRefused(error)) throw error;
     return undefined;
@@ -158,37 +161,37 @@ async function askMessage(room: Room, channel: string, id: string): Promise<APIM
 }
 
 /** A thread has the id of the message that it was begun from, which lies in its channel; a post's own lies in itself. */
-async function starterOf(place: Place, message: ToldMessage, room: Room): Promise<string | undefined> {
+async function starterOf(place: Place, message: ToldMessage, bot: Bot): Promise<string | undefined> {
   if ((place.kind !== "thread" && place.kind !== "post") || message.id === place.id) return undefined;
-  const known = room.starters.get(place.id);
-  const starter = known ?? (await askStarter(place, room));
-  room.starters.set(place.id, starter);
+  const known = bot.starters.get(place.id);
+  const starter = known ?? (await askStarter(place, bot));
+  bot.starters.set(place.id, starter);
   return starter === "" ? undefined : starter;
 }
 
-async function askStarter(place: Place, room: Room): Promise<string> {
+async function askStarter(place: Place, bot: Bot): Promise<string> {
   const channel = place.kind === "post" ? place.id : place.parentId;
-  const first = channel === undefined ? undefined : await askMessage(room, channel, place.id);
+  const first = channel === undefined ? undefined : await askMessage(bot, channel, place.id);
   if (!first) return "";
-  const names = { users: first.mentions, roles: new Map<string, string>(), places: room.places, selfId: "" };
+  const names = { users: first.mentions, roles: new Map<string, string>(), places: bot.places, selfId: "" };
   const text = readable(first.content, names);
   return place.kind === "post" ? `${place.name ?? ""}\n${text}`.trim() : text;
 }
 
 async function readReaction(
   told: ToldReaction,
-  { view, sequence, removed }: { view: View; sequence: number; removed: boolean },
+  { context, sequence, removed }: { context: EventContext; sequence: number; removed: boolean },
 ): Promise<InboundMessage | undefined> {
-  const { room, now, session } = view;
+  const { bot, now, session } = context;
   const { user_id: person, message_id: messageId, guild_id: guildId, member, emoji } = told;
-  if (person === selfId(room) || emoji.name === null) return undefined;
-  const place = await room.places.find(told.channel_id, guildId);
-  const toBot = told.message_author_id === selfId(room) || room.own.get(messageId) === true;
+  if (person === selfId(bot) || emoji.name === null) return undefined;
+  const place = await bot.places.find(told.channel_id, guildId);
+  const toBot = told.message_author_id === selfId(bot) || bot.own.get(messageId) === true;
   return {
     id: messageId,
     // Discord gives reactions no id: one person may put and take away the same one many times.
     eventKey: `r${session}:${sequence}`,
-    from: peerOf(place, room.places, { account: room.host.account, personId: person }),
+    from: peerOf(place, bot.places, { account: bot.host.account, personId: person }),
     sender: member ? userOf(member.user, member) : { id: person },
     text: "",
     media: [],

@@ -2,7 +2,7 @@ import type { APIInteraction } from "discord-api-types/v10";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { reasonOf } from "../failures.ts";
 import { peerOf, timeOf } from "./places.ts";
-import type { Room, Slot, View } from "../room.ts";
+import type { Bot, DeferredReply, EventContext } from "../bot.ts";
 import { userOf } from "./text.ts";
 
 /** Discord forgets an interaction after fifteen minutes. */
@@ -19,59 +19,62 @@ const QUIETLY = { type: 6 };
  * Tells Discord within its three seconds that we are at it. That acknowledges nothing: the event stays in the session until
  * it is stored.
  */
-export function defer(interaction: APIInteraction, room: Room): void {
+export function defer(interaction: APIInteraction, bot: Bot): void {
   const { id, token, type, application_id: application, channel } = interaction;
   if (type !== COMMAND && type !== COMPONENT) return;
-  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, room);
+  const isOpen = callBack(`/interactions/${id}/${token}/callback`, type === COMMAND ? THINKING : QUIETLY, bot);
   if (type !== COMMAND || channel === undefined) return;
   const route = `/webhooks/${application}/${token}/messages/@original` as const;
-  room.slots.set(id, { channel: channel.id, route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
+  bot.deferred.set(id, { channel: channel.id, route, isOpen, until: timeOf(id) + GOOD_FOR_MS });
 }
 
 /** Takes "thinking…" away below a command that gets no answer, unless one has taken its place. Never rejects. */
-export async function unanswered({ id }: InboundMessage, room: Room): Promise<void> {
-  const slot = room.slots.get(id);
-  if (!slot || slot.filledBy !== undefined) return;
-  forget(slot, room);
-  if ((await slot.isOpen) && slot.until >= Date.now()) await takeAway(slot, room);
+export async function unanswered({ id }: InboundMessage, bot: Bot): Promise<void> {
+  const reply = bot.deferred.get(id);
+  if (!reply || reply.filledBy !== undefined) return;
+  forget(reply, bot);
+  if ((await reply.isOpen) && reply.until >= Date.now()) await takeAway(reply, bot);
 }
 
 /** Takes "thinking…" away. Never rejects. */
-export async function takeAway(slot: Slot, room: Room): Promise<void> {
-  forget(slot, room);
+export async function takeAway(reply: DeferredReply, bot: Bot): Promise<void> {
+  forget(reply, bot);
   try {
-    await room.api.act("DELETE", slot.route);
+    await bot.api.act("DELETE", reply.route);
   } catch (error) {
-    room.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
+    bot.host.log.info("a command is still shown as waiting", { reason: reasonOf(error) });
   }
 }
 
 /** Nothing is put into it any more. */
-export function forget(slot: Slot, { slots }: Room): void {
-  for (const [id, one] of slots.entries()) if (one === slot) slots.delete(id);
+export function forget(reply: DeferredReply, { deferred }: Bot): void {
+  for (const [id, one] of deferred.entries()) if (one === reply) deferred.delete(id);
 }
 
-async function callBack(route: `/${string}`, body: { type: number }, room: Room): Promise<boolean> {
+async function callBack(route: `/${string}`, body: { type: number }, bot: Bot): Promise<boolean> {
   try {
-    await room.api.act("POST", route, { body });
+    await bot.api.act("POST", route, { body });
     return true;
   } catch (error) {
-    room.host.log.info("an interaction was not acknowledged", { reason: reasonOf(error) });
+    bot.host.log.info("an interaction was not acknowledged", { reason: reasonOf(error) });
     return false;
   }
 }
 
 /** A pressed button or a command of the menu, as if somebody had written it. Throws when Discord cannot be asked. */
-export async function readInteraction(interaction: APIInteraction, view: View): Promise<InboundMessage | undefined> {
+export async function readInteraction(
+  interaction: APIInteraction,
+  context: EventContext,
+): Promise<InboundMessage | undefined> {
   const said = textOf(interaction);
   const { channel, guild_id: guildId, member } = interaction;
   const user = member?.user ?? interaction.user;
   if (!said || !channel || !user) return undefined;
-  const { room, now } = view;
-  const { places, host } = room;
+  const { bot, now } = context;
+  const { places, host } = bot;
   // What an interaction says of its channel is not all that there is to know.
   const place = await places.find(channel.id, guildId);
-  if (place.kind === "direct") await room.directs.remember(user.id, channel.id);
+  if (place.kind === "direct") await bot.directs.remember(user.id, channel.id);
   return {
     id: said.id,
     eventKey: `i${interaction.id}`,

@@ -2,7 +2,7 @@ import type { APIAttachment, APIMessage } from "discord-api-types/v10";
 import { NotNow, OpenClawError } from "openclaw/plugin-sdk";
 import type { FetchedFile, MediaItem, MediaKind } from "openclaw/plugin-sdk";
 import { outcomeOf, reasonOf } from "../failures.ts";
-import type { Room } from "../room.ts";
+import type { Bot } from "../bot.ts";
 import { snapshotsOf } from "./text.ts";
 
 const CDN = "https://cdn.discordapp.com";
@@ -51,33 +51,33 @@ function kindOf(mime: string | undefined): MediaKind {
 }
 
 /** Fetches a file that Discord holds. Throws as `ChannelLink.download`. Its address is good for a day; after that Discord is asked for a new one. */
-export async function download(room: Room, file: MediaItem): Promise<FetchedFile> {
+export async function download(bot: Bot, file: MediaItem): Promise<FetchedFile> {
   if (file.source.at !== "platform") throw unavailable("it is not on Discord");
   const [url = "", where] = file.source.ref.split("#");
-  if ((file.bytes ?? 0) > limitOf(room)) throw tooLarge(room);
+  if ((file.bytes ?? 0) > limitOf(bot)) throw tooLarge(bot);
   try {
-    return await fetchFrom(room, url);
+    return await fetchFrom(bot, url);
   } catch (error) {
     const isTooLarge = error instanceof OpenClawError && error.code === "MEDIA_TOO_LARGE";
     const isAddress = !isTooLarge && !(error instanceof NotNow);
-    const fresh = isAddress && where !== undefined ? await newUrl(room, where) : undefined;
+    const fresh = isAddress && where !== undefined ? await newUrl(bot, where) : undefined;
     if (fresh === undefined || fresh === url) throw error;
-    return fetchFrom(room, fresh);
+    return fetchFrom(bot, fresh);
   }
 }
 
-const limitOf = ({ config }: Room): number => config.mediaMaxMb * 1_048_576;
+const limitOf = ({ config }: Bot): number => config.mediaMaxMb * 1_048_576;
 
-async function fetchFrom(room: Room, url: string): Promise<FetchedFile> {
-  const { cdnUrl } = room.config;
+async function fetchFrom(bot: Bot, url: string): Promise<FetchedFile> {
+  const { cdnUrl } = bot.config;
   const trusted = cdnUrl === undefined ? {} : { trusted: [new URL(cdnUrl).origin] };
-  return room.host.fetch(url, { maxBytes: limitOf(room), ...trusted });
+  return bot.host.fetch(url, { maxBytes: limitOf(bot), ...trusted });
 }
 
-async function newUrl(room: Room, where: string): Promise<string | undefined> {
+async function newUrl(bot: Bot, where: string): Promise<string | undefined> {
   const [channel, message, attachment] = where.split("/");
   try {
-    const found = await room.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${message}`);
+    const found = await bot.api.ask<APIMessage>("GET", `/channels/${channel}/messages/${message}`);
     const all = [...found.attachments, ...snapshotsOf(found).flatMap((snapshot) => snapshot.attachments)];
     return all.find(({ id }) => id === attachment)?.url;
   } catch (error) {
@@ -93,8 +93,8 @@ const unavailable = (reason: string): OpenClawError =>
     fix: "Ask the sender to send the file again.",
   });
 
-const tooLarge = (room: Room): OpenClawError =>
+const tooLarge = (bot: Bot): OpenClawError =>
   new OpenClawError("MEDIA_TOO_LARGE", {
-    message: `A file on Discord is larger than ${room.config.mediaMaxMb} MB.`,
+    message: `A file on Discord is larger than ${bot.config.mediaMaxMb} MB.`,
     fix: "Raise channels.discord.mediaMaxMb, or ask for a smaller file.",
   });

@@ -10,7 +10,7 @@ import type { AccountId, Peer } from "openclaw/plugin-sdk";
 import type { Api } from "../api.ts";
 import { DISCORD } from "../config.ts";
 import { isRefused } from "../failures.ts";
-import { Recent } from "../recent.ts";
+import { BoundedMap } from "../bounded-map.ts";
 
 /** What is known of a channel or thread. */
 export interface Place {
@@ -50,7 +50,7 @@ const MOST_PLACES = 10_000;
 
 /** Channels and roles, from what the gateway tells; asked for where it has not. Kept small: this is no cache of Discord. */
 export class Places {
-  readonly #places = new Recent<Place>(MOST_PLACES);
+  readonly #places = new BoundedMap<Place>(MOST_PLACES);
   readonly #forums = new Set<string>();
   readonly #guilds = new Map<string, Guild>();
   readonly #api: Api;

@@ -1,9 +1,10 @@
 import type { WebSocket } from "ws";
 import type { FakeWorld } from "./fake-world.ts";
-import { objectIn, readJson, type Json } from "./json.ts";
+import { isJson, objectIn, readJson, type Json } from "./json.ts";
 
 interface Session {
   readonly id: string;
+  readonly shard: readonly [id: number, count: number];
   /** What was dispatched, at `sequence - 1`. */
   readonly events: { t: string; s: number; d: unknown }[];
   socket: WebSocket | undefined;
@@ -35,9 +36,16 @@ export class FakeGateway {
     this.#token = token;
   }
 
-  /** Every session hears of it: at once, or when it is resumed. */
+  /** The sessions whose part it is get the event: at once, or when they are resumed. */
   dispatch(name: string, data: unknown): void {
-    for (const session of this.#sessions.values()) this.#tell(session, name, data);
+    for (const session of this.#sessions.values()) {
+      if (isFor(session, data)) this.#tell(session, name, data);
+    }
+  }
+
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#clients.size;
   }
 
   /** Sends a frame as it is, whatever it says. */
@@ -45,10 +53,21 @@ export class FakeGateway {
     for (const client of this.#clients) client.send(frame);
   }
 
+  /** Ends all connections with a close code. */
+  close(code: number): void {
+    for (const client of this.#clients) client.close(code, "closed by the fake");
+  }
+
   /** Breaks all connections, and refuses so many new ones. */
   drop(refusals = 0): void {
     this.#refusals = refusals;
     for (const client of this.#clients) client.terminate();
+  }
+
+  /** Breaks the oldest connection. */
+  dropOne(): void {
+    const [client] = this.#clients;
+    client?.terminate();
   }
 
   /** Discord forgets what sessions there were. */
@@ -108,19 +127,22 @@ export class FakeGateway {
     if ((Number(d["intents"]) & NEEDED) !== NEEDED) return client.close(4013, "Invalid intent(s).");
     // The token is reset then, docs.discord.com/developers/events/gateway#identifying.
     if (this.#world.starts.remaining === 0) return client.close(4004, "Authentication failed.");
+    const shard = shardOf(d["shard"]);
+    if (shard[1] < this.#world.shards) return client.close(4011, "Sharding required.");
     this.#world.starts.remaining--;
-    const session: Session = { id: this.#world.nextId(), events: [], socket: client };
+    const session: Session = { id: this.#world.nextId(), shard, events: [], socket: client };
     this.#sessions.set(session.id, session);
     const url = this.#world.url.replace("http", "ws");
+    const guilds = this.#world.guilds.filter((guild) => isFor(session, { guild_id: guild["id"] }));
     this.#tell(session, "READY", {
       v: 10,
       user: this.#world.self,
-      guilds: [{ id: this.#world.guild["id"], unavailable: true }],
+      guilds: guilds.map(({ id }) => ({ id, unavailable: true })),
       session_id: session.id,
       resume_gateway_url: url,
       application: { id: this.#world.applicationId, flags: 1 << 19 },
     });
-    this.#tell(session, "GUILD_CREATE", this.#world.guild);
+    for (const guild of guilds) this.#tell(session, "GUILD_CREATE", guild);
   }
 
   #resume(client: WebSocket, d: Json): void {
@@ -136,4 +158,13 @@ export class FakeGateway {
     session.events.push(event);
     session.socket?.send(JSON.stringify({ op: 0, ...event }));
   }
+}
+
+const shardOf = (value: unknown): readonly [number, number] =>
+  Array.isArray(value) ? [Number(value[0]), Number(value[1])] : [0, 1];
+
+/** Direct chats are the first shard's; docs.discord.com/developers/events/gateway#sharding */
+function isFor({ shard: [id, count] }: Session, data: unknown): boolean {
+  const guild = isJson(data) ? data["guild_id"] : undefined;
+  return typeof guild === "string" ? Number((BigInt(guild) >> 22n) % BigInt(count)) === id : id === 0;
 }

@@ -34,6 +34,9 @@ export class FakeWorld {
   readonly callbacks: Json[] = [];
   readonly typing: string[] = [];
   readonly guild: Json;
+  readonly guilds: Json[];
+  /** How many connections the bot needs. */
+  shards = 1;
   /** Ids of people whom there are. */
   readonly people = new Set([ADA.id, "1002", "666"]);
   readonly #channels = new Map<string, Json>();
@@ -60,6 +63,7 @@ export class FakeWorld {
       { id: "951", name: "test_bot" },
     ];
     this.guild = { id: "900", name: "Ship", unavailable: false, channels, threads, roles, members: [own] };
+    this.guilds = [this.guild];
   }
 
   /** docs.discord.com/developers/reference#snowflakes */
@@ -102,6 +106,13 @@ export class FakeWorld {
     this.#channels.set(channel.id, channel);
   }
 
+  /** Another server with one channel. */
+  addGuild(id: string, channel: string): void {
+    const facts = { id: channel, type: 0, guild_id: id, name: "far", position: 0, last_message_id: null };
+    this.#channels.set(channel, facts);
+    this.guilds.push({ ...this.guild, id, name: "Other ship", channels: [facts], threads: [] });
+  }
+
   write(channel: string, text: string, { from = ADA, replyTo, files = [], more = {} }: Speaker): Json {
     const original = replyTo === undefined ? undefined : this.find(channel, replyTo);
     const message: Json = {
@@ -134,8 +145,9 @@ export class FakeWorld {
 
   /** As an event has it. */
   told(message: Json): Json {
-    const isInGuild = !this.isDirect(String(message["channel_id"]));
-    return isInGuild ? { ...message, guild_id: "900", member: MEMBER } : message;
+    const channel = String(message["channel_id"]);
+    const guildId = this.#channels.get(channel)?.["guild_id"] ?? "900";
+    return this.isDirect(channel) ? message : { ...message, guild_id: guildId, member: MEMBER };
   }
 
   /** Somebody presses a button or calls a command of the menu. */
@@ -169,7 +181,7 @@ export class FakeWorld {
       case "gateway":
         return ok({
           url: this.url.replace("http", "ws"),
-          shards: 1,
+          shards: this.shards,
           session_start_limit: this.starts,
         });
       case "channels":

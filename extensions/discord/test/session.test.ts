@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Host, start, stopAll } from "../../../test/contracts/channel.ts";
+import type { FakeDiscord } from "./fake-discord.ts";
 import { ADA } from "./fake-world.ts";
 import { objectIn, readJson, type Json } from "./json.ts";
 import { discordPlatform } from "./platform.ts";
+import { silentGateway } from "./silent-gateway.ts";
 
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -29,8 +31,8 @@ describe("a session", () => {
   });
 
   test.each([
-    ["{half", "no JSON"],
-    ["null", "without an opcode"],
+    ["{half", "not JSON"],
+    ["null", "not JSON"],
     ["[]", "without an opcode"],
     ['{"op":"0"}', "without an opcode"],
     ['{"op":0,"t":"MESSAGE_CREATE","s":"x","d":{}}', "the event MESSAGE_CREATE"],
@@ -38,14 +40,18 @@ describe("a session", () => {
     ['{"op":0,"t":"GUILD_CREATE","s":90,"d":{"id":"7","channels":3}}', "the event GUILD_CREATE"],
     ['{"op":0,"t":"INTERACTION_CREATE","s":90,"d":{"id":7}}', "the event INTERACTION_CREATE"],
     ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x"}}', "the event READY"],
+    ['{"op":0,"t":"READY","s":90,"d":{"session_id":"x","resume_gateway_url":"no address"}}', "the event READY"],
+    ['{"op":9}', "opcode 9"],
+    ['{"op":10}', "opcode 10"],
     ['{"op":10,"d":{"heartbeat_interval":"soon"}}', "opcode 10"],
-  ])("leaves out what it cannot read, tells it, and goes on: %s", async (frame, told) => {
+    ['{"op":10,"d":{"heartbeat_interval":0}}', "opcode 10"],
+  ])("skips an unreadable frame, logs it, and continues: %s", async (frame, told) => {
     const { gateway, platform, host } = await begin();
     await host.until(() => host.reports.some(({ kind }) => kind === "alive"));
     gateway.say(frame);
     platform.say(platform.direct, "after it");
     await host.heard("after it");
-    expect(host.lines.join("\n")).toContain("could not be read and was left out");
+    expect(host.lines.join("\n")).toContain("unreadable, which was skipped");
     expect(host.lines.join("\n")).toContain(told);
   });
 
@@ -230,7 +236,7 @@ describe("a session", () => {
   test.each([
     [4004, /token/, /Reset Token/],
     [4014, /text of messages/, /Message Content Intent/],
-    [4011, /too many guilds/, /2,500/],
+    [4011, /too many servers/, /how many connections/],
   ])("close code %i ends the account, and says what to do", async (code, reason, fix) => {
     const platform = await discordPlatform();
     platform.fake.gateway.closeWith = code;
@@ -262,6 +268,148 @@ describe("a session", () => {
     expect(troubles(host)).toHaveLength(1);
   });
 });
+
+describe("close()", () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+  test.each([
+    ["hangs in its handshake", false],
+    ["sends no HELLO and answers no CLOSE", true],
+  ])("ends a connection that %s, and leaves no timer", async (_, answers) => {
+    const gateway = await silentGateway(answers);
+    const host = new Host();
+    const platform = await discordPlatform();
+    const before = timers();
+    const connecting = start(platform, host, { gatewayUrl: gateway.url });
+    await vi.waitFor(() => expect(gateway.connections()).toBe(1), { timeout: 4000 });
+    host.stop();
+    await (await connecting).link.close();
+    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: 4000 });
+    expect(gateway.connections()).toBe(1);
+    gateway.close();
+  });
+
+  test("leaves no timer while a session is open", async () => {
+    const platform = await discordPlatform();
+    const before = timers();
+    platform.fake.gateway.heartbeatMs = 50;
+    const { link } = await start(platform);
+    await vi.waitFor(() => expect(platform.fake.gateway.said.filter(({ op }) => op === 1).length).toBeGreaterThan(1));
+    await link.close();
+    await vi.waitFor(() => expect(timers()).toBeLessThanOrEqual(before), { timeout: 4000 });
+  });
+});
+
+describe("a bot in more servers than one connection holds", () => {
+  const FAR = String(1n << 22n);
+  async function beginTwo(maxConcurrency: number, first = new Host()) {
+    const platform = await discordPlatform();
+    const { world } = platform.fake;
+    world.shards = 2;
+    world.starts.max_concurrency = maxConcurrency;
+    world.addGuild(FAR, "9901");
+    const connecting = start(platform, first);
+    return { platform, fake: platform.fake, world, connecting, host: first };
+  }
+  const shards = (said: readonly Json[]) =>
+    said.filter(({ op }) => op === 2).map((frame) => objectIn(frame, "d")["shard"]);
+
+  test("hears all of them, with as many connections as Discord says", async () => {
+    const { fake, platform, connecting, host } = await beginTwo(2);
+    await connecting;
+    platform.say(platform.direct, "from a person");
+    platform.say(platform.group, "from one server");
+    fake.say("9901", "from the other");
+    await host.heard("from a person");
+    await host.heard("from one server");
+    await host.heard("from the other");
+    expect(shards(fake.gateway.said)).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+    expect(host.received).toHaveLength(3);
+    expect(troubles(host)).toEqual([]);
+  });
+
+  test("resumes each session after a restart, without a look at how many Discord recommends by now", async () => {
+    const { fake, world, connecting, host } = await beginTwo(2);
+    const { link } = await connecting;
+    fake.say("9901", "one");
+    await host.heard("one");
+    await link.close();
+    fake.say("901", "two");
+    fake.say("9901", "three");
+    world.starts.remaining = 0;
+    const second = await beginAgain(fake, host);
+    await second.heard("two");
+    await second.heard("three");
+    expect(second.received).toHaveLength(2);
+    expect(greetings(fake.gateway.said)).toEqual([2, 2, 6, 6]);
+  });
+
+  test("waits for Discord's limit between two sessions", async () => {
+    const { fake, connecting, host } = await beginTwo(1);
+    fake.gateway.heartbeatMs = 100;
+    const waiting = () => fake.gateway.said.filter(({ op, d }) => op === 1 && d === null);
+    await vi.waitFor(() => expect(waiting().length).toBeGreaterThan(1), { timeout: 4000, interval: 20 });
+    expect(fake.gateway.connections).toBe(2);
+    expect(shards(fake.gateway.said)).toHaveLength(1);
+    expect(host.reports).toEqual([]);
+    host.stop();
+    await connecting;
+  });
+
+  test("begins none while Discord lets it begin fewer than it needs", async () => {
+    const { fake, world, connecting, host } = await beginTwo(2);
+    Object.assign(world.starts, { remaining: 1, reset_after: 60_000 });
+    await connecting;
+    expect(fake.gateway.said).toEqual([]);
+    expect(troubles(host)[0]).toMatchObject({ reason: expect.stringMatching(/no session.*shard \d of 2/) });
+  });
+
+  test("gets more connections when one no longer holds its servers", async () => {
+    const platform = await discordPlatform();
+    const first = new Host();
+    await (await start(platform, first)).link.close();
+    const { host } = await start(platform, new Host(first));
+    const { world, gateway } = platform.fake;
+    world.starts.max_concurrency = 2;
+    host.reports.length = 0;
+    world.shards = 2;
+    world.addGuild(FAR, "9901");
+    gateway.forget();
+    gateway.close(4011);
+    await host.until(() => host.reports.at(-1)?.kind === "alive");
+    platform.fake.say("9901", "from the other");
+    await host.heard("from the other");
+    expect(shards(gateway.said).slice(1)).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+    expect(troubles(host)).toEqual([expect.objectContaining({ reason: expect.stringContaining("2 connections") })]);
+  });
+
+  test("is in trouble as long as one of its connections is", async () => {
+    const { fake, connecting, host } = await beginTwo(2);
+    fake.gateway.heartbeatMs = 100;
+    await connecting;
+    host.reports.length = 0;
+    fake.gateway.isSilent = true;
+    fake.gateway.dropOne();
+    await host.until(() => troubles(host).length > 0);
+    const beats = fake.gateway.said.length;
+    await vi.waitFor(() => expect(fake.gateway.said.length).toBeGreaterThan(beats + 5), {
+      timeout: 4000,
+      interval: 20,
+    });
+    expect(host.reports.filter(({ kind }) => kind === "alive")).toEqual([]);
+  });
+});
+
+async function beginAgain(fake: FakeDiscord, first: Host): Promise<Host> {
+  const { host } = await start({ ...(await discordPlatform()), config: { ...fake.config } }, new Host(first));
+  return host;
+}
 
 describe("what was missed", () => {
   test("is not asked for where the session brings it", async () => {

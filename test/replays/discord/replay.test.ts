@@ -5,7 +5,7 @@ import type { GatewayDispatchPayload } from "discord-api-types/v10";
 import { expect, test } from "vitest";
 import type { Api } from "../../../extensions/discord/api.ts";
 import { discordConfig } from "../../../extensions/discord/config.ts";
-import { furnish } from "../../../extensions/discord/connect.ts";
+import { createBot } from "../../../extensions/discord/connect.ts";
 import { readEvent } from "../../../extensions/discord/inbound/inbound.ts";
 import type { InboundMessage } from "../../../src/types/chat/message.ts";
 import { Host } from "../../contracts/host.ts";
@@ -33,12 +33,12 @@ async function replayed({ rest, events }: Replay): Promise<InboundMessage[]> {
   const host = new Host();
   const { signal } = host;
   const self = { id: "4200", name: "test_bot" };
-  const room = furnish(recorded(rest), { config: discordConfig.parse({}), host, signal, self });
+  const bot = createBot(recorded(rest), { config: discordConfig.parse({}), host, signal, self });
   const messages: InboundMessage[] = [];
   for (const payload of events) {
-    room.places.learn(payload, self.id);
+    bot.places.learn(payload, self.id);
     const event = { name: payload.t, sequence: payload.s, payload };
-    const message = await readEvent(event, { room, session: "s", now: 0 });
+    const message = await readEvent(event, { bot, session: "s", now: 0 });
     if (message) messages.push(message);
   }
   return messages;

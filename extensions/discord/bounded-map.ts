@@ -1,5 +1,5 @@
 /** Remembers the last `limit` things by name; the one that was set longest ago is forgotten first. */
-export class Recent<T> {
+export class BoundedMap<T> {
   readonly #limit: number;
   readonly #entries = new Map<string, T>();
 

@@ -2,7 +2,7 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Api } from "./api.ts";
 import { readOwnNote } from "openclaw/plugin-sdk";
-import { Recent } from "./recent.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 const NOTE = "direct-channels";
 const MOST = 500;
@@ -12,10 +12,10 @@ const noteShape = z.array(z.tuple([z.string(), z.string()]));
  * The channels of direct chats, by person. Discord tells a bot of no direct chat by itself, so that those that were ever
  * active are noted: after a gap they are asked for what was missed.
  */
-export class Directs {
+export class DirectChats {
   readonly #api: Api;
   readonly #host: ChannelHost;
-  readonly #channels = new Recent<string>(MOST);
+  readonly #channels = new BoundedMap<string>(MOST);
 
   constructor(api: Api, host: ChannelHost) {
     this.#api = api;

@@ -2,16 +2,16 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Bot } from "./api.ts";
 import type { TelegramConfig } from "./config.ts";
 import type { Forums } from "./receive/forums.ts";
-import type { Moves } from "./receive/moves.ts";
+import type { GroupMigrations } from "./receive/migrations.ts";
 import type { OwnMessages } from "./own-messages.ts";
 import type { Posts } from "./receive/posts.ts";
 
-/** What the parts of one account share. */
+/** One connected account: its settings, its bot and what is known about its chats. */
 export interface Account {
   readonly bot: Bot;
   readonly config: TelegramConfig;
   readonly host: ChannelHost;
-  readonly moves: Moves;
+  readonly migrations: GroupMigrations;
   readonly own: OwnMessages;
   readonly forums: Forums;
   readonly posts: Posts;

@@ -3,8 +3,8 @@ import os from "node:os";
 import { Api } from "grammy";
 import { OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
-import { grammyFetch, openWire } from "./transport.ts";
-import type { Wire } from "./transport.ts";
+import { grammyFetch, openHttp } from "./transport.ts";
+import type { HttpClient } from "./transport.ts";
 
 /** The bot itself. */
 export interface Self {
@@ -13,21 +13,21 @@ export interface Self {
   readonly name: string;
 }
 
-/** What a call to the Bot API needs. `token` is only for addresses of files. */
+/** The Bot API with a bot's token. `token` itself is only used in URLs of files. */
 export interface Bot {
-  /** For everything but polls. */
+  /** For all calls except long polls. */
   readonly calls: Api["raw"];
-  /** For long polls, which take longer. */
+  /** For long polls, with their longer timeout. */
   readonly polls: Api["raw"];
   readonly token: string;
   /** For downloads. */
-  readonly wire: Wire;
+  readonly wire: HttpClient;
 }
 
 /** Throws `OpenClawError` when there is no token. */
 export async function openBot(config: TelegramConfig): Promise<Bot> {
   const token = await readToken(config);
-  const wire = await openWire(config.proxy);
+  const wire = await openHttp(config.proxy);
   const open = (timeoutSeconds: number): Api["raw"] =>
     new Api(token, { apiRoot: config.apiRoot, timeoutSeconds, ...grammyFetch(wire) }).raw;
   return { calls: open(config.timeoutSeconds), polls: open(config.pollingStallThresholdMs / 1000), token, wire };
@@ -50,15 +50,16 @@ const noToken = (message: string, cause?: unknown): OpenClawError =>
     cause,
   });
 
-/** Asks Telegram who the token belongs to. Throws what grammY throws. */
+/** Asks Telegram which bot the token belongs to. Throws what grammY throws. */
 export async function whoAmI(bot: Bot, signal: AbortSignal): Promise<Self> {
-  const me = await bot.calls.getMe(ender(signal));
+  const me = await bot.calls.getMe(grammySignal(signal));
   return { id: me.id, username: me.username, name: me.first_name };
 }
 
-type Ender = NonNullable<Parameters<Api["getMe"]>[0]>;
-// grammY names the type of a polyfill; Node's own class has all that it calls.
-const isEnder = (signal: unknown): signal is Ender => signal instanceof AbortSignal;
+type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
+// grammY declares the type of a polyfill; Node's own class has every method that grammY calls.
+const isGrammySignal = (signal: unknown): signal is GrammySignal => signal instanceof AbortSignal;
 
-/** A signal as grammY wants it. */
-export const ender = (signal: unknown): Ender | undefined => (isEnder(signal) ? signal : undefined);
+/** A signal with grammY's type. */
+export const grammySignal = (signal: unknown): GrammySignal | undefined =>
+  isGrammySignal(signal) ? signal : undefined;

@@ -8,24 +8,24 @@ import { envelope } from "./send/envelope.ts";
 import { badToken, failureOf, isBadToken } from "./send/failures.ts";
 import { Forums } from "./receive/forums.ts";
 import { Intake } from "./receive/intake.ts";
-import { Moves } from "./receive/moves.ts";
+import { GroupMigrations } from "./receive/migrations.ts";
 import { OwnMessages } from "./own-messages.ts";
 import { Posts } from "./receive/posts.ts";
-import { openWay, receive } from "./receive/receive.ts";
+import { openReceiver, receive } from "./receive/receive.ts";
 import type { Account } from "./account.ts";
-import { explain } from "./send/remedy.ts";
+import { explain } from "./receive/failure-report.ts";
 import { changes, sendText } from "./send/send.ts";
 import { Uploads } from "./send/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when the settings cannot work or Telegram does not know the token. */
 export async function connect(config: TelegramConfig, host: ChannelHost): Promise<ChannelLink> {
   const bot = await openBot(config);
-  const known = { moves: new Moves(config, host), own: new OwnMessages(host), forums: new Forums() };
+  const known = { migrations: new GroupMigrations(config, host), own: new OwnMessages(host), forums: new Forums() };
   const account = { bot, config, host, ...known, posts: new Posts(config) };
   return link(account, await firstContact(bot, host));
 }
 
-/** Undefined when Telegram cannot be asked now; the receiving asks again. */
+/** Undefined when Telegram cannot be reached; `receive` asks again. */
 async function firstContact(bot: Bot, host: ChannelHost): Promise<Self | undefined> {
   try {
     return await whoAmI(bot, host.signal);
@@ -45,7 +45,7 @@ function link(account: Account, self: Self | undefined): ChannelLink {
   const uploads = new Uploads(account);
   const drafts = new Drafts(account);
   const receiving = { account, intake, signal };
-  const received = receive(receiving, openWay(receiving), self);
+  const received = receive(receiving, openReceiver(receiving), self);
   return {
     async send(to, part, options) {
       const where = envelope(account, to, options);
@@ -63,7 +63,7 @@ function link(account: Account, self: Self | undefined): ChannelLink {
   };
 }
 
-/** The name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when nobody answers. */
+/** The name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when Telegram does not answer. */
 export async function askName(config: TelegramConfig, signal: AbortSignal): Promise<string> {
   try {
     const self = await whoAmI(await openBot(config), signal);

@@ -8,17 +8,17 @@ export type { TelegramConfig } from "./config.ts";
 
 const MB = 1_048_576;
 
-/** Telegram over the Bot API, by long polling. grammY is loaded with the first connection. */
+/** Telegram over the Bot API, by long polling or a webhook. grammY is loaded with the first connection. */
 export const telegram: ChannelAdapter<TelegramConfig> = {
   id: TELEGRAM,
   label: "Telegram",
-  // What a bot may send; files that it may fetch end at 20 MB. Edits of one chat more often than once a second earn a 429.
+  // The limits of a bot's messages; files that it fetches are limited to 20 MB. More than one edit per second in a chat causes a 429.
   limits: {
     text: 4096,
     format: "telegram-html",
     media: 50 * MB,
     editEveryMs: 1000,
-    // core.telegram.org/bots/api#sendphoto and #sendmediagroup; one call brings 50 MB.
+    // core.telegram.org/bots/api#sendphoto and #sendmediagroup; one call may have 50 MB.
     caption: { text: CAPTION_UNITS, not: ["sticker"] },
     album: { files: 10, bytes: 50 * MB, sortOf },
     silent: true,
@@ -31,7 +31,7 @@ export const telegram: ChannelAdapter<TelegramConfig> = {
   probe,
 };
 
-/** For `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when nobody answers. */
+/** For `openclaw doctor`: the name of the bot. Throws `OpenClawError` when the token is wrong, an `Error` when Telegram does not answer. */
 export async function probe(config: TelegramConfig, signal: AbortSignal): Promise<string> {
   const { askName } = await import("./connect.ts");
   return askName(config, signal);

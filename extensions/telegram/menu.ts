@@ -21,21 +21,21 @@ function menuOf({ config, host }: Account): readonly Line[] {
   if (config.commands.native === false) return [];
   const own = config.customCommands.map(({ command, description }) => ({ command, description }));
   const lines = [...host.commands.map(({ name, description }) => ({ command: name, description })), ...own];
-  const first = lines.filter((line, at) => lines.findIndex(({ command }) => command === line.command) === at);
-  const left = first.filter(({ command }) => !NAME.test(command)).map(({ command }) => command);
-  if (left.length > 0) host.log.info("Telegram's menu takes no such names", { left });
-  return first
+  const unique = lines.filter((line, at) => lines.findIndex(({ command }) => command === line.command) === at);
+  const left = unique.filter(({ command }) => !NAME.test(command)).map(({ command }) => command);
+  if (left.length > 0) host.log.info("commands left out of Telegram's menu: it does not allow their names", { left });
+  return unique
     .filter(({ command, description }) => NAME.test(command) && description !== "")
     .slice(0, MOST_COMMANDS)
     .map(({ command, description }) => ({ command, description: description.slice(0, DESCRIPTION) }));
 }
 
-/** Puts the commands into Telegram's menu, or takes them out, unless they are as they should be. Never rejects. */
+/** Sets or clears Telegram's menu of commands, unless it is up to date. Never rejects. */
 export async function showMenu(account: Account, signal: AbortSignal): Promise<void> {
   const { bot, host } = account;
   const commands = menuOf(account);
   const [botId = ""] = bot.token.split(":");
-  const mark =
+  const digest =
     commands.length === 0
       ? ""
       : createHash("sha256")
@@ -43,14 +43,14 @@ export async function showMenu(account: Account, signal: AbortSignal): Promise<v
           .digest("hex");
   for (let left = TRIES; left > 0 && !signal.aborted; left--) {
     try {
-      if (((await host.notes.get(NOTE)) ?? "") === mark) return;
+      if (((await host.notes.get(NOTE)) ?? "") === digest) return;
       if (commands.length > 0) await bot.calls.setMyCommands({ commands });
       else await bot.calls.deleteMyCommands({});
-      await host.notes.set(NOTE, mark);
+      await host.notes.set(NOTE, digest);
       return;
     } catch (error) {
       const failure = failureOf(error);
-      host.log.info("the menu of commands was not set", { reason: failure.text });
+      host.log.info("the menu of commands could not be set", { reason: failure.text });
       await wait((failure.kind === "answered" ? failure.retryAfterMs : undefined) ?? 1000, signal);
     }
   }

@@ -5,13 +5,13 @@ import { readOwnNote } from "openclaw/plugin-sdk";
 
 const NOTE = "own-messages";
 const MOST = 1000;
-/** After so many new ones they are noted; what a crash loses of them is only whose message somebody reacted to. */
+/** How many new messages are collected before they are noted. After a crash, reactions to the lost ones do not count as to the bot. */
 const SAVE_EVERY = 20;
 
-/** Between the ids and the topic of a message, where it stands in one. */
-const IN_TOPIC = "#";
+/** Separates the ids of a message from its topic. */
+const TOPIC_SEPARATOR = "#";
 
-/** Which messages of groups are the bot's, and their topics: a reaction says neither of the message that it is put on. */
+/** The bot's own messages in groups, with their topics. Telegram's reactions do not include either. */
 export class OwnMessages {
   readonly #host: ChannelHost;
   /** By chat and message; the topic is empty outside of topics. */
@@ -29,7 +29,7 @@ export class OwnMessages {
   }
 
   add(chatId: string, messageId: string, topic?: number): void {
-    // In a private chat everything that is not the person's is the bot's.
+    // In a private chat, every message that is not the person's is the bot's.
     if (!chatId.startsWith("-") && !chatId.startsWith("@")) return;
     this.#topics.set(`${chatId}:${messageId}`, String(topic ?? ""));
     this.#unsaved++;
@@ -40,7 +40,7 @@ export class OwnMessages {
     return this.#topics.has(`${chatId}:${messageId}`);
   }
 
-  /** The topic of a message that is known to be the bot's and stands in one. */
+  /** The topic of one of the bot's messages; undefined when the message is unknown or in no topic. */
   topicOf(chatId: number, messageId: number): string | undefined {
     return this.#topics.get(`${chatId}:${messageId}`) || undefined;
   }
@@ -55,9 +55,10 @@ export class OwnMessages {
   }
 }
 
-const noted = ([ids, topic]: readonly [string, string]): string => (topic === "" ? ids : `${ids}${IN_TOPIC}${topic}`);
+const noted = ([ids, topic]: readonly [string, string]): string =>
+  topic === "" ? ids : `${ids}${TOPIC_SEPARATOR}${topic}`;
 
 function partsOf(note: string): [ids: string, topic: string] {
-  const [ids = "", topic = ""] = note.split(IN_TOPIC);
+  const [ids = "", topic = ""] = note.split(TOPIC_SEPARATOR);
   return [ids, topic];
 }

@@ -2,36 +2,36 @@ import type { AccountNotes, ChannelHost, InboundMessage } from "openclaw/plugin-
 import { z } from "zod";
 import { readOwnNote } from "openclaw/plugin-sdk";
 
-/** A message as it came, with the id of its album where it is part of one. */
+/** A received message, with the id of its album if it is part of one. */
 export interface Incoming {
   readonly message: InboundMessage;
   readonly album?: string;
 }
 
-/** Parts of an album that may not be all of it yet. */
+/** The parts of an album that have arrived; there may be more. */
 export interface Album {
   readonly id: string;
   readonly parts: readonly InboundMessage[];
-  /** Epoch milliseconds at which it counts as whole. */
+  /** Epoch milliseconds at which it counts as complete. */
   readonly until: number;
 }
 
 export interface AlbumState {
   readonly open: readonly Album[];
-  /** Event keys of parts that were handed on, newest last: Telegram may offer them again. */
+  /** Event keys of parts that were passed on, newest last: Telegram may offer them again. */
   readonly done: readonly string[];
 }
 
 /** core.telegram.org/bots/api#sendmediagroup: an album has 2–10 items. */
-const MOST_PARTS = 10;
+const MAX_PARTS = 10;
 const MOST_DONE = 200;
 const NOTE = "albums";
 
 export const NO_ALBUMS: AlbumState = { open: [], done: [] };
 
 /**
- * Puts parts of albums aside and gives back what is ready, in order: what follows an album in its chat shows that the
- * album is whole. Pure; a message that comes again changes nothing.
+ * Collects the parts of albums and returns what is ready, in order. A later message of the same chat shows that an album is complete.
+ * Pure; a repeated message changes nothing.
  */
 export function sort(
   state: AlbumState,
@@ -56,7 +56,7 @@ export function sort(
   return { ready, state: next };
 }
 
-/** Hands on the albums that fit, each as one message. Pure. */
+/** Completes the albums that `fits` selects, each as one message. Pure. */
 export function close(
   state: AlbumState,
   fits: (album: Album) => boolean,
@@ -78,16 +78,16 @@ function add(state: AlbumState, { id, part, until }: { id: string; part: Inbound
   return { ...state, open: state.open.map((it) => (it === album ? longer : it)) };
 }
 
-const isFull = ({ parts }: Album): boolean => parts.length >= MOST_PARTS;
+const isFull = ({ parts }: Album): boolean => parts.length >= MAX_PARTS;
 
-/** Whether what came shows that nothing more of an album will. Albums of two people may come at once. */
+/** Whether this message shows that an album is complete. Albums of two people may overlap. */
 function ends({ message, album: id }: Incoming, album: Album): boolean {
   const [first] = album.parts;
   if (id === album.id || message.event !== undefined || first?.from.chat.id !== message.from.chat.id) return false;
   return id === undefined || first.sender.id === message.sender.id;
 }
 
-/** One message with all files. It has the event key of the first part, so that it is the same when it comes again. */
+/** One message with all files. It has the event key of the first part, so that a repeated album is recognised. */
 function joined(parts: readonly InboundMessage[]): InboundMessage {
   const [first] = parts;
   if (!first) throw new Error("an album without parts");
@@ -111,7 +111,7 @@ const noteShape = z.object({
   done: z.array(z.string()),
 });
 
-/** What was put aside before the process ended. */
+/** The albums that were incomplete when the process ended. */
 export const readNote = async (host: ChannelHost): Promise<AlbumState> =>
   (await readOwnNote(host, NOTE, noteShape)) ?? NO_ALBUMS;
 

@@ -9,7 +9,7 @@ import type { Failure } from "../send/failures.ts";
 
 type Settings = Pick<TelegramConfig, "mediaMaxMb" | "timeoutSeconds" | "apiRoot" | "trustedLocalFileRoots">;
 
-/** Fetches a file that Telegram holds. Throws as `ChannelLink.download`; the address, which holds the token, is never told. */
+/** Fetches a file from Telegram. Throws like `ChannelLink.download`. Errors never contain the URL, which has the token. */
 export async function download(bot: Bot, config: Settings, item: MediaItem): Promise<FetchedFile> {
   if (item.source.at !== "platform") throw unavailable("it is not on Telegram");
   const limit = config.mediaMaxMb * 1_048_576;
@@ -23,16 +23,16 @@ export async function download(bot: Bot, config: Settings, item: MediaItem): Pro
   return { bytes: await fetchBytes(bot, file.file_path, config) };
 }
 
-/** Telegram says "temporarily unavailable" of what it cannot find as well. */
+/** Telegram also says "temporarily unavailable" about files that it cannot find. */
 function whyNoPath(failure: Failure, config: Settings): Error {
   const { text } = failure;
   if (failure.kind !== "answered") return new NotNow(text);
   if (/file is too big/i.test(text)) return tooLarge(config);
-  const isPassing = isPassingStatus(failure.code) || /temporarily/i.test(text);
-  return isPassing ? new NotNow(`Telegram: ${text}`, { afterMs: failure.retryAfterMs }) : unavailable(text);
+  const isTemporary = isPassingStatus(failure.code) || /temporarily/i.test(text);
+  return isTemporary ? new NotNow(`Telegram: ${text}`, { afterMs: failure.retryAfterMs }) : unavailable(text);
 }
 
-/** A Bot API server with `--local` gives paths of its own machine. */
+/** A Bot API server with `--local` returns paths on its own machine. */
 async function readLocal(file: string, config: Settings): Promise<Uint8Array> {
   try {
     const real = await fs.realpath(file);

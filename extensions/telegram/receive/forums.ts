@@ -5,13 +5,13 @@ import { newIn } from "./updates.ts";
 const MOST = 500;
 
 /**
- * Supergroups with topics, as their last messages tell. A message in the General topic has no thread, and its chat is the
- * group itself; only who shows "typing…" must know of it.
+ * Supergroups with topics, as of their last messages. A message in the General topic has no thread id, like one of a group without
+ * topics. Only the "typing…" signal must tell the two apart.
  */
 export class Forums {
   readonly #ids = new BoundedMap<string, true>(MOST);
 
-  see(update: Update): void {
+  record(update: Update): void {
     const chat = newIn(update)?.chat;
     if (chat?.type !== "supergroup") return;
     const id = String(chat.id);

@@ -9,7 +9,7 @@ import { reacted } from "./reactions.ts";
 import { untrustedOf } from "./untrusted.ts";
 import { editedIn, newIn } from "./updates.ts";
 
-/** The messages that an update carries; none when there is nothing in it for an agent. */
+/** The messages in an update; none when it has nothing for an agent. */
 export function readUpdate(update: Update, view: View): readonly InboundMessage[] {
   const eventKey = `u${update.update_id}`;
   if (update.message_reaction) return reacted(update.message_reaction, eventKey, view);
@@ -29,14 +29,14 @@ function readMessage(update: Update, eventKey: string, view: View): InboundMessa
   const fresh = newIn(update);
   if (fresh) return written(fresh, eventKey, view);
   const edited = editedIn(update);
-  // A live location is an edit every few seconds.
+  // A live location causes an edit every few seconds.
   if (!edited || edited.location) return undefined;
   const message = written(edited, eventKey, view);
   return message && { ...message, isEdit: true };
 }
 
 function written(message: Message, eventKey: string, view: View): InboundMessage | undefined {
-  // Its own words, told back to it, would be a conversation with itself.
+  // The agent must not answer its own messages.
   if (isOurs(message, view)) return undefined;
   const address = addressOf(message, view.self);
   const { text } = address;
@@ -60,7 +60,7 @@ function written(message: Message, eventKey: string, view: View): InboundMessage
   };
 }
 
-/** A post does not say which of the channel's administrators wrote it, and neither does its copy in the discussion group. */
+/** Whether the bot wrote a message. Posts and their copies in the discussion group do not name the administrator who wrote them. */
 function isOurs(message: Message, { self, own }: View): boolean {
   const { from, chat, message_id: id } = message;
   if (from?.id === self.id) return true;
@@ -68,7 +68,7 @@ function isOurs(message: Message, { self, own }: View): boolean {
   return post !== undefined && own?.has(post.chatId, post.id) === true;
 }
 
-/** The copy of a post that is answered in its channel. */
+/** Whether a message is the discussion group's copy of a post that the bot answers in its channel. */
 function isAnsweredInChannel(message: Message, { posts }: View): boolean {
   const post = postOf(message);
   return post !== undefined && posts?.has(post.chatId, post.id) === true;
@@ -89,17 +89,17 @@ function pressed(query: CallbackQuery, eventKey: string, view: View): InboundMes
   };
 }
 
-// Replies in ordinary supergroups carry a thread id too, which is no topic.
+// Replies in supergroups without topics have a thread id too.
 const threadOf = (
   message: Pick<MaybeInaccessibleMessage, "is_topic_message" | "message_thread_id">,
 ): string | undefined =>
   message.is_topic_message && message.message_thread_id !== undefined ? String(message.message_thread_id) : undefined;
 
-/** Anonymous admins and linked channels write through a bot of Telegram's; the chat that they stand for is the sender. */
+/** Anonymous admins and linked channels write through one of Telegram's bots; the chat that they represent is the sender. */
 function senderOf(message: Message): Sender {
-  const { sender_chat: stoodFor, from, chat: own } = message;
-  if (!stoodFor && from) return userOf(from);
-  const chat = stoodFor ?? own;
+  const { sender_chat: represented, from, chat: own } = message;
+  if (!represented && from) return userOf(from);
+  const chat = represented ?? own;
   return {
     id: String(chat.id),
     ...(chat.title !== undefined && { name: chat.title }),
@@ -108,7 +108,7 @@ function senderOf(message: Message): Sender {
   };
 }
 
-/** Whether a post is a bot's, as far as it tells. In groups the author of what a chat says is a bot of Telegram's. */
+/** Whether a bot wrote a post, as far as Telegram says. In groups, the nominal author of a chat's messages is one of Telegram's bots. */
 function isBots(message: Message): boolean {
   if (message.chat.type === "channel") return message.via_bot !== undefined || message.from?.is_bot === true;
   return message.is_automatic_forward === true && message.via_bot !== undefined;
@@ -116,7 +116,7 @@ function isBots(message: Message): boolean {
 
 function quoteOf(message: Message, view: View): QuotedMessage | undefined {
   const original = message.reply_to_message;
-  // Every message of a topic "replies" to the notice that opened it.
+  // Every message of a topic formally replies to the message that created it.
   if (!original || original.forum_topic_created) return undefined;
   const sender = senderOf(original).name;
   const text = message.quote?.text ?? textOf(original);

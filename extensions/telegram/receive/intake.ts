@@ -8,13 +8,13 @@ import { albumOf, readUpdate } from "./inbound.ts";
 import type { Account } from "../account.ts";
 import { Versions } from "./versions.ts";
 
-/** The host could not store what came; its cause says why. */
-export class NotStored extends Error {}
+/** The host could not store updates; `cause` says why. */
+export class StorageError extends Error {}
 
-/** What is wrong, without the adapter's own words around it. */
-export const causeOf = ({ cause }: NotStored): string => (cause instanceof Error ? cause.message : String(cause));
+/** The message of the cause. */
+export const causeOf = ({ cause }: StorageError): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** The one road from Telegram to the journal: in order, albums as one message. */
+/** Passes updates from Telegram to the host, in order, with each album as one message. */
 export class Intake {
   readonly #account: Account;
   readonly #signal: AbortSignal;
@@ -30,7 +30,7 @@ export class Intake {
     signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
   }
 
-  /** Hands on the albums that were open when the process ended. Throws `NotStored`. */
+  /** Restores state, and passes on the albums that were incomplete when the process ended. Throws `StorageError`. */
   async begin(): Promise<void> {
     await this.#inTurn(async () => {
       await this.#versions.begin();
@@ -39,22 +39,22 @@ export class Intake {
     });
   }
 
-  /** Resolves when all of the updates are durable: only then may Telegram be acknowledged. Throws `NotStored`. */
+  /** Resolves when all of the updates are durable: only then may Telegram be acknowledged. Throws `StorageError`. */
   async take(self: Self, updates: readonly Update[]): Promise<void> {
     await this.#inTurn(async () => {
-      for (const update of updates) await this.#account.moves.see(update);
+      for (const update of updates) await this.#account.migrations.record(update);
       for (const update of updates) {
-        this.#account.forums.see(update);
-        this.#account.posts.see(update);
+        this.#account.forums.record(update);
+        this.#account.posts.record(update);
       }
-      const news = this.#versions.newsOf(updates);
-      await this.#store(news.updates.flatMap((update) => this.#read(self, update)));
-      this.#versions.keep(news.versions);
+      const changes = this.#versions.changesIn(updates);
+      await this.#store(changes.updates.flatMap((update) => this.#read(self, update)));
+      this.#versions.keep(changes.versions);
     });
-    for (const update of updates) this.#release(update);
+    for (const update of updates) this.#answerButton(update);
   }
 
-  /** Resolves when nothing is being stored any more. Open albums wait, durably, for the next start. */
+  /** Resolves when all work is done. Incomplete albums wait, durably, for the next start. */
   async end(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#last;
@@ -63,9 +63,9 @@ export class Intake {
 
   async #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#last.then(work).catch((cause: unknown) => {
-      throw new NotStored("updates could not be stored", { cause });
+      throw new StorageError("updates could not be stored", { cause });
     });
-    // Who asked for it hears of a failure; the next one in the row does not.
+    // The caller gets the failure; the next work in the queue does not.
     this.#last = done.catch(() => undefined);
     await done;
   }
@@ -77,7 +77,7 @@ export class Intake {
     if (ready.length > 0) await host.receive(ready);
     if (state !== before) await writeNote(host.notes, state);
     this.#albums = state;
-    this.#wait();
+    this.#setTimer();
   }
 
   async #closeAlbums(fits: (album: Album) => boolean): Promise<void> {
@@ -87,49 +87,49 @@ export class Intake {
       await writeNote(this.#account.host.notes, state);
       this.#albums = state;
     }
-    this.#wait();
+    this.#setTimer();
   }
 
-  /** Sets the clock for the album that is whole first. */
-  #wait(failures = 0): void {
+  /** Sets the timer for the album that is due first. */
+  #setTimer(failures = 0): void {
     clearTimeout(this.#timer);
     if (this.#albums.open.length === 0 || this.#signal.aborted) return;
     const until = Math.min(...this.#albums.open.map((album) => album.until));
     const ms = failures > 0 ? backoff(failures) : Math.max(0, until - Date.now());
-    this.#timer = setTimeout(() => void this.#ring(failures), ms);
+    this.#timer = setTimeout(() => void this.#closeDue(failures), ms);
   }
 
-  async #ring(failures: number): Promise<void> {
+  async #closeDue(failures: number): Promise<void> {
     try {
       const now = Date.now();
       await this.#inTurn(async () => this.#closeAlbums((album) => album.until <= now));
     } catch (error) {
-      const reason = error instanceof NotStored ? `${error.message}: ${causeOf(error)}` : String(error);
+      const reason = error instanceof StorageError ? `${error.message}: ${causeOf(error)}` : String(error);
       this.#account.host.report({ kind: "trouble", reason });
-      this.#wait(failures + 1);
+      this.#setTimer(failures + 1);
     }
   }
 
   #read(self: Self, update: Update): readonly Incoming[] {
-    const { host, config, moves, own, posts } = this.#account;
+    const { host, config, migrations, own, posts } = this.#account;
     try {
       const messages = readUpdate(update, { account: host.account, self, now: Date.now(), own, posts });
       const album = albumOf(update);
       return messages
         .filter(({ isEdit }) => !isEdit || config.edits === "answer")
-        .map((message) => ({ message: moves.inside(message), ...(album !== undefined && { album }) }));
+        .map((message) => ({ message: migrations.withOldId(message), ...(album !== undefined && { album }) }));
     } catch (error) {
-      // One update that we misread must not hold up all that come after it.
+      // One unreadable update must not block all later ones.
       host.log.warn("an update could not be read and was left out", { update: update.update_id, error: String(error) });
       return [];
     }
   }
 
-  #release({ callback_query: query }: Update): void {
+  #answerButton({ callback_query: query }: Update): void {
     if (!query) return;
     const { bot, host } = this.#account;
     bot.calls.answerCallbackQuery({ callback_query_id: query.id }).catch((error: unknown) => {
-      host.log.info("a button kept spinning", { reason: failureOf(error).text });
+      host.log.info("the press of a button could not be acknowledged", { reason: failureOf(error).text });
     });
   }
 }

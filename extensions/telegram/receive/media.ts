@@ -9,23 +9,23 @@ interface TelegramFile {
   readonly duration?: number;
 }
 
-/** The files of a message, still on the platform. An album is several messages of one file each. */
+/** The files of a message, which stay on the platform. An album is several messages of one file each. */
 export function mediaOf(message: Message): readonly MediaItem[] {
   const { photo, sticker } = message;
   const largest = photo?.toSorted((a, b) => a.width * a.height - b.width * b.height).at(-1);
   if (largest) return [item("image", largest, "image/jpeg")];
   if (sticker) return [item("sticker", sticker, stickerMime(sticker))];
-  // An animation comes with a copy of itself as a document.
-  const film = message.animation ?? message.video ?? message.video_note;
-  if (film) return [item("video", film, "video/mp4")];
+  // Telegram repeats an animation as a document.
+  const video = message.animation ?? message.video ?? message.video_note;
+  if (video) return [item("video", video, "video/mp4")];
   if (message.voice) return [item("voice", message.voice, "audio/ogg")];
   if (message.audio) return [item("audio", message.audio)];
   const document = message.document;
   return document ? [item(document.mime_type?.startsWith("image/") ? "image" : "document", document)] : [];
 }
 
-function item(kind: MediaKind, file: TelegramFile, usualMime?: string): MediaItem {
-  const mime = file.mime_type ?? usualMime;
+function item(kind: MediaKind, file: TelegramFile, defaultMime?: string): MediaItem {
+  const mime = file.mime_type ?? defaultMime;
   return {
     kind,
     ...(mime !== undefined && { mime }),

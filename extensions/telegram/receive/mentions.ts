@@ -1,7 +1,7 @@
 import type { Message, MessageEntity } from "grammy/types";
 import type { Self } from "../api.ts";
 
-/** The text of a message (of a sticker its emoji) without our name behind a command, and whether the bot is named in it. */
+/** The text of a message (the emoji of a sticker) without the bot's name after a command, and whether it mentions the bot. */
 export function addressOf(message: Message, self: Self): { readonly text: string; readonly named: boolean } {
   const shown = message.text ?? message.caption ?? "";
   const text = textOf(message) ?? message.sticker?.emoji ?? "";
@@ -10,7 +10,7 @@ export function addressOf(message: Message, self: Self): { readonly text: string
   return { text: command ? withoutName(text, command) : text, named: naming.length > 0 };
 }
 
-/** What a message or its caption says, with the addresses that its apps hide behind words. */
+/** The text or caption of a message. Hidden links get their URL in parentheses. */
 export function textOf(message: Message): string | undefined {
   const shown = message.text ?? message.caption;
   return shown && withLinks(shown, entitiesOf(message));
@@ -19,7 +19,7 @@ export function textOf(message: Message): string | undefined {
 const entitiesOf = ({ entities, caption_entities: ofCaption }: Message): readonly MessageEntity[] =>
   entities ?? ofCaption ?? [];
 
-/** From the end, so that offsets before it stay right. */
+/** Inserts from the end, so that earlier offsets stay valid. */
 function withLinks(text: string, entities: readonly MessageEntity[]): string {
   const links = entities.filter((entity) => entity.type === "text_link");
   return links
@@ -31,7 +31,7 @@ function withLinks(text: string, entities: readonly MessageEntity[]): string {
     }, text);
 }
 
-/** No sign of the address may begin a line, a fence or a bracketed note. */
+/** Encodes characters that could begin a line, a code fence or a bracketed note. */
 const onlyAddress = (url: string): string => url.toWellFormed().replaceAll(/[\s\p{Cc}`[\]]/gu, encodeURIComponent);
 
 // Offsets count UTF-16 units, as strings do here.

@@ -3,17 +3,17 @@ import type { AccountId, Peer, Sender } from "openclaw/plugin-sdk";
 import type { Self } from "../api.ts";
 import { TELEGRAM } from "../config.ts";
 
-/** Whose eyes read an update. */
+/** What the conversion of an update needs to know about this account. */
 export interface View {
   readonly account: AccountId;
   readonly self: Self;
   readonly now: number;
-  /** What is known of the bot's own messages in groups. */
+  /** The bot's own messages in groups. */
   readonly own?: {
     has(chatId: number, messageId: number): boolean;
     topicOf(chatId: number, messageId: number): string | undefined;
   };
-  /** Posts that were heard in their channels. */
+  /** Posts that the bot received in their channels. */
   readonly posts?: { has(chatId: number, messageId: number): boolean };
 }
 

@@ -3,7 +3,7 @@ import type { InboundMessage, ReactionFacts } from "openclaw/plugin-sdk";
 import { peerOf, userOf } from "./people.ts";
 import type { View } from "./people.ts";
 
-/** What changed below a message: an emoji put there, one taken away, or both. Anonymous counts are not told. */
+/** The changes of a message's reactions: an added emoji, a removed one, or both. Anonymous counts are left out. */
 export function reacted(change: MessageReactionUpdated, eventKey: string, view: View): readonly InboundMessage[] {
   const { chat, user, actor_chat: actor } = change;
   const messageId = String(change.message_id);

@@ -4,14 +4,14 @@ import type { Self } from "../api.ts";
 import { showMenu } from "../menu.ts";
 import { polls } from "./poll.ts";
 import type { Receiving } from "./receiving.ts";
-import { remedy } from "../send/remedy.ts";
+import { reportFailure } from "./failure-report.ts";
 import { webhook } from "./webhook.ts";
 
-/** One round of receiving; throws what stood in the way. */
+/** One round of receiving: a poll, or a check of the webhook. Throws when it fails. */
 export type Round = (self: Self) => Promise<void>;
 
-/** The way to receive: a webhook where one is configured, else polling, never both. Throws `CHANNEL_CONFIG`. */
-export const openWay = (receiving: Receiving): Round =>
+/** Receives by webhook when one is configured, else by polling. Throws `CHANNEL_CONFIG`. */
+export const openReceiver = (receiving: Receiving): Round =>
   receiving.account.config.webhookUrl === undefined
     ? polls(receiving)
     : webhook(receiving, receiving.account.config.webhookUrl);
@@ -31,7 +31,7 @@ export async function receive(receiving: Receiving, round: Round, known: Self | 
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      const ms = remedy(account, error, failures++);
+      const ms = reportFailure(account, error, failures++);
       if (ms === undefined) return;
       await wait(ms, signal);
     }
@@ -39,7 +39,7 @@ export async function receive(receiving: Receiving, round: Round, known: Self | 
 }
 
 async function prepare({ account, intake, signal }: Receiving): Promise<void> {
-  await account.moves.begin();
+  await account.migrations.begin();
   await account.own.begin();
   await intake.begin();
   background("menu of commands", showMenu(account, signal));

@@ -1,12 +1,12 @@
 import type { Intake } from "./intake.ts";
 import type { Account } from "../account.ts";
 
-/** What both ways to receive work with. */
+/** What polling and the webhook share. */
 export interface Receiving {
   readonly account: Account;
   readonly intake: Intake;
   readonly signal: AbortSignal;
 }
 
-/** Where the address of a webhook that we set is noted. */
+/** The name of the note with the URL of our webhook. */
 export const WEBHOOK_NOTE = "webhook";

@@ -1,6 +1,6 @@
 import type { Message, MessageOrigin } from "grammy/types";
 
-/** Lines about what is neither text nor a file: who wrote a forwarded message, a place, a person. */
+/** Lines about content that is neither text nor a file: the origin of a forwarded message, a place, a contact. */
 export function untrustedOf(message: Message): readonly string[] {
   const lines = [
     message.forward_origin && `Forwarded from ${originOf(message.forward_origin)}`,
@@ -8,7 +8,7 @@ export function untrustedOf(message: Message): readonly string[] {
     message.contact && contact(message.contact),
     message.sticker && `Sticker: ${[message.sticker.emoji, message.sticker.set_name].filter(Boolean).join(" ")}`,
     message.poll && `Poll: ${message.poll.question} (${message.poll.options.map((option) => option.text).join(" / ")})`,
-    ...rarer(message),
+    ...otherContent(message),
     message.external_reply && elsewhere(message),
     message.dice && `Dice: ${message.dice.emoji} ${message.dice.value}`,
   ];
@@ -28,8 +28,8 @@ function originOf(origin: MessageOrigin): string {
   }
 }
 
-/** What the bot sees only in part. */
-function rarer({ checklist, game, story, paid_media: paid }: Message): readonly (string | undefined)[] {
+/** Content of which the bot only sees a part. */
+function otherContent({ checklist, game, story, paid_media: paid }: Message): readonly (string | undefined)[] {
   return [
     checklist && `Checklist: ${checklist.title} (${checklist.tasks.map((task) => task.text).join(" / ")})`,
     game && `Game: ${game.title}`,
@@ -38,7 +38,7 @@ function rarer({ checklist, game, story, paid_media: paid }: Message): readonly 
   ];
 }
 
-/** A reply to a message of another chat, of which the bot sees no more than was quoted. */
+/** A reply to a message of another chat. The bot only sees the quoted part of that message. */
 function elsewhere({ external_reply: reply, quote }: Message): string | undefined {
   return reply && `Reply to a message of ${originOf(reply.origin)}${quote ? `: ${quote.text}` : " in another chat"}`;
 }

@@ -1,6 +1,6 @@
 import type { Message, Update } from "grammy/types";
 
-/** Kinds of updates that are asked for. Telegram leaves out reactions unless they are named. */
+/** The requested kinds of updates. Telegram only sends reactions on request. */
 export const ALLOWED_UPDATES = [
   "message",
   "edited_message",
@@ -10,7 +10,7 @@ export const ALLOWED_UPDATES = [
   "message_reaction",
 ] as const satisfies readonly (keyof Update)[];
 
-/** A message that is new: in a chat, or as a post of a channel that the bot administers. */
+/** A new message of a chat, or a new post of a channel that the bot administers. */
 export const newIn = ({ message, channel_post: post }: Update): Message | undefined => message ?? post;
 
 export const editedIn = ({ edited_message: message, edited_channel_post: post }: Update): Message | undefined =>

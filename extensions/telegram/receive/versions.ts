@@ -10,7 +10,7 @@ import { editedIn, newIn } from "./updates.ts";
 
 const NOTE = "versions";
 const MOST = 1000;
-/** After so many new ones they are noted; an edit of one that a crash lost is taken as a change, as any of an unknown message. */
+/** How many new digests are collected before they are noted. A crash loses them: edits of those messages then count as changes. */
 const SAVE_EVERY = 50;
 
 /** Digests by chat and message. */
@@ -18,8 +18,8 @@ type Digests = ReadonlyMap<string, string>;
 const noteShape = z.array(z.tuple([z.string(), z.string()]));
 
 /**
- * What messages last said. An `edited_message` "may at times be triggered by changes to message fields that are either
- * unavailable or not actively used by your bot" (core.telegram.org/bots/api#update): those say nothing new.
+ * The last content of messages. An `edited_message` "may at times be triggered by changes to message fields that are either
+ * unavailable or not actively used by your bot" (core.telegram.org/bots/api#update): such an edit is ignored.
  */
 export class Versions {
   readonly #host: ChannelHost;
@@ -36,21 +36,21 @@ export class Versions {
     if (noted) this.#put(noted);
   }
 
-  /** The updates without edits that change nothing, and what is to be kept as soon as they are durable. */
-  newsOf(updates: readonly Update[]): { readonly updates: readonly Update[]; readonly versions: Digests } {
+  /** The updates without edits that change nothing, and the digests to keep once the updates are durable. */
+  changesIn(updates: readonly Update[]): { readonly updates: readonly Update[]; readonly versions: Digests } {
     const versions = new Map<string, string>();
-    const news = updates.filter((update) => {
+    const changes = updates.filter((update) => {
       const edited = editedIn(update);
       const message = newIn(update) ?? edited;
       const digest = message && digestOf(message);
-      // Of what cannot be read the reader tells.
+      // The conversion logs an update that cannot be read.
       if (!message || digest === undefined) return true;
       const key = `${message.chat.id}:${message.message_id}`;
       const before = versions.get(key) ?? this.#known.get(key);
       versions.set(key, digest);
       return !edited || before !== digest;
     });
-    return { updates: news, versions };
+    return { updates: changes, versions };
   }
 
   keep(versions: Digests): void {
@@ -64,7 +64,7 @@ export class Versions {
     if (this.#unsaved === 0) return;
     this.#unsaved = 0;
     await this.#host.notes.set(NOTE, JSON.stringify([...this.#known])).catch((error: unknown) => {
-      this.#host.log.info("what messages said was not noted", { error: String(error) });
+      this.#host.log.info("the content of messages was not noted", { error: String(error) });
     });
   }
 
@@ -75,14 +75,14 @@ export class Versions {
 
 function digestOf(message: Message): string | undefined {
   try {
-    const said = JSON.stringify([textOf(message), filesOf(message), untrustedOf(message)]);
-    return createHash("sha256").update(said).digest("base64url").slice(0, 16);
+    const content = JSON.stringify([textOf(message), filesOf(message), untrustedOf(message)]);
+    return createHash("sha256").update(content).digest("base64url").slice(0, 16);
   } catch {
     return undefined;
   }
 }
 
-/** Their other ids may change while the files do not (#file). */
+/** The other ids of a file may change while the file does not (#file). */
 function filesOf({ photo, ...message }: Message): readonly string[] {
   const { animation, video, video_note: round, voice, audio, document, sticker } = message;
   const files = [...(photo ?? []), animation, video, round, voice, audio, document, sticker];

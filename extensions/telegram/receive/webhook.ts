@@ -4,20 +4,20 @@ import { InputFile } from "grammy";
 import type { Update } from "grammy/types";
 import { OpenClawError, wait } from "openclaw/plugin-sdk";
 import type { WebhookAnswer, WebhookRequest } from "openclaw/plugin-sdk";
-import { ender } from "../api.ts";
+import { grammySignal } from "../api.ts";
 import type { Bot, Self } from "../api.ts";
 import type { TelegramConfig } from "../config.ts";
 import { failureOf } from "../send/failures.ts";
-import { causeOf, NotStored } from "./intake.ts";
+import { causeOf, StorageError } from "./intake.ts";
 import { WEBHOOK_NOTE } from "./receiving.ts";
 import type { Receiving } from "./receiving.ts";
-import { Dead, Trouble } from "../send/remedy.ts";
+import { Dead, Trouble } from "./failure-report.ts";
 import { ALLOWED_UPDATES } from "./updates.ts";
 
-/** How often Telegram is asked whether it still sends here. */
+/** The interval at which Telegram is asked whether the webhook is still set. */
 const CHECK_MS = 60_000;
 
-/** The secret that Telegram must know. Throws `CHANNEL_CONFIG` when it cannot be one (core.telegram.org/bots/api#setwebhook). */
+/** The secret that proves that a request is Telegram's. Throws `CHANNEL_CONFIG` when it is invalid (core.telegram.org/bots/api#setwebhook). */
 function secretOf({ webhookSecret }: TelegramConfig): string {
   const secret = webhookSecret?.reveal() ?? "";
   if (/^[A-Za-z0-9_-]{1,256}$/.test(secret)) return secret;
@@ -41,7 +41,7 @@ function openPath({ account, intake, signal }: Receiving, self: () => Self | und
     return intake.take(known, [update]).then(
       () => ({ status: 200 }),
       (error: unknown) => {
-        const reason = error instanceof NotStored ? `${error.message}: ${causeOf(error)}` : String(error);
+        const reason = error instanceof StorageError ? `${error.message}: ${causeOf(error)}` : String(error);
         host.report({ kind: "trouble", reason });
         return LATER;
       },
@@ -49,10 +49,10 @@ function openPath({ account, intake, signal }: Receiving, self: () => Self | und
   });
 }
 
-/** Telegram comes again with what is not answered by a 2xx. */
+/** Telegram repeats an update until the answer is 2xx. */
 const LATER: WebhookAnswer = { status: 503, headers: { "retry-after": "5" } };
 
-/** In a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 function isSame(given: string, secret: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));
@@ -66,14 +66,14 @@ function readBody({ body }: WebhookRequest): Update | undefined {
     const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
     return isUpdate(value) ? value : undefined;
   } catch {
-    // The answer says so.
+    // The caller answers 400.
     return undefined;
   }
 }
 
 /**
- * Takes what Telegram sends, as soon as the first call has begun. Each call sees to it that Telegram sends here, waits a
- * minute, and throws what stood in the way. Throws `CHANNEL_CONFIG` when the settings cannot work.
+ * Receives updates over the webhook, from the first call on. Each call sets the webhook if necessary, checks it and waits a minute;
+ * it throws when that fails. Throws `CHANNEL_CONFIG` when the settings cannot work.
  */
 export function webhook(receiving: Receiving, url: string): (self: Self) => Promise<void> {
   const { account, signal } = receiving;
@@ -87,7 +87,7 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
     if (!isSet) await setWebhook(bot, { url, config }, signal);
     if (!isSet) await host.notes.set(WEBHOOK_NOTE, url);
     isSet = true;
-    const info = await bot.calls.getWebhookInfo(ender(signal));
+    const info = await bot.calls.getWebhookInfo(grammySignal(signal));
     const since = checkedAt;
     checkedAt = Math.floor(Date.now() / 1000);
     if (info.url !== url) {
@@ -100,7 +100,7 @@ export function webhook(receiving: Receiving, url: string): (self: Self) => Prom
     if ((info.last_error_date ?? 0) > since) {
       throw new Trouble(
         `Telegram cannot deliver to the webhook: ${info.last_error_message ?? "no reason given"}`,
-        "See that channels.telegram.webhookUrl leads from the internet to this gateway, with a certificate that Telegram accepts.",
+        "Make sure that channels.telegram.webhookUrl leads from the internet to this gateway, with a certificate that Telegram accepts.",
       );
     }
     host.report({ kind: "alive", self: { id: String(self.id), name: `@${self.username}` } });
@@ -116,7 +116,7 @@ async function setWebhook(
   const { webhookCertPath: file } = config;
   const certificate = file === undefined ? {} : { certificate: new InputFile(await readCertificate(file), "cert.pem") };
   const request = { url, secret_token: secretOf(config), allowed_updates: ALLOWED_UPDATES, ...certificate };
-  await bot.calls.setWebhook(request, ender(signal)).catch((error: unknown) => {
+  await bot.calls.setWebhook(request, grammySignal(signal)).catch((error: unknown) => {
     const failure = failureOf(error);
     if (failure.kind !== "answered" || failure.code !== 400) throw error;
     throw new Dead(

@@ -3,15 +3,15 @@ import type { Peer, ReplyButton, SendOptions } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "../config.ts";
 import type { Account } from "../account.ts";
 
-/** Bytes that a button may carry (core.telegram.org/bots/api#inlinekeyboardbutton). */
+/** Maximum bytes of a button's command (core.telegram.org/bots/api#inlinekeyboardbutton). */
 const CALLBACK_BYTES = 64;
 const BUTTONS_PER_ROW = 3;
-/** The thread of a forum's General topic. Messages to it must not name it. */
+/** The thread id of a forum's General topic. Messages to it must leave it out. */
 const GENERAL = "1";
 
 type ChatId = number | string;
 
-/** What every message to a chat says beside its content. */
+/** The fields of a message other than its content. */
 export interface Envelope {
   readonly chat_id: ChatId;
   readonly message_thread_id?: number;
@@ -21,7 +21,7 @@ export interface Envelope {
 }
 
 export function envelope(
-  account: Pick<Account, "config" | "moves">,
+  account: Pick<Account, "config" | "migrations">,
   to: Peer,
   options: Partial<SendOptions>,
 ): Envelope {
@@ -37,9 +37,9 @@ export function envelope(
   };
 }
 
-/** Where "typing…" is shown: there the General topic has its number. */
-export function place(
-  account: Pick<Account, "moves" | "forums">,
+/** The chat and topic of the "typing…" signal, which includes the id of the General topic. */
+export function typingTarget(
+  account: Pick<Account, "migrations" | "forums">,
   to: Peer,
 ): { chat_id: ChatId; message_thread_id?: number } {
   const id = chatId(account, to);
@@ -47,13 +47,13 @@ export function place(
   return { chat_id: id, ...(thread !== undefined && { message_thread_id: Number(thread) }) };
 }
 
-/** The chat as Telegram knows it now. */
-export function chatId({ moves }: Pick<Account, "moves">, to: Peer): ChatId {
-  const id = moves.onTelegram(to.chat.id);
+/** The chat's present id on Telegram. */
+export function chatId({ migrations }: Pick<Account, "migrations">, to: Peer): ChatId {
+  const id = migrations.currentId(to.chat.id);
   return /^-?\d+$/.test(id) ? Number(id) : id;
 }
 
-/** The buttons below a message, where the settings want any there. */
+/** The buttons below a message, if the settings allow them in this chat. */
 export function markup(
   { capabilities }: Pick<TelegramConfig, "capabilities">,
   to: Peer,
@@ -66,7 +66,7 @@ export function markup(
     : { reply_markup: keyboard(buttons) };
 }
 
-/** Buttons whose command is too long for Telegram are left out: what they do can be typed. */
+/** Leaves out buttons whose command is too long for Telegram: people can type the command. */
 function keyboard(buttons: readonly ReplyButton[]): InlineKeyboardMarkup {
   const keys = buttons
     .filter((button) => Buffer.byteLength(button.command) <= CALLBACK_BYTES)

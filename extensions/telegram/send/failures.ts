@@ -2,7 +2,7 @@ import { GrammyError, HttpError } from "grammy";
 import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-sdk";
 import type { SendResult } from "openclaw/plugin-sdk";
 
-/** What a failed call means, in Telegram's words where it answered. */
+/** What a failed call means, with Telegram's text if it answered. */
 export type Failure =
   | {
       readonly kind: "answered";
@@ -13,10 +13,10 @@ export type Failure =
     }
   /** The request never reached a server. */
   | { readonly kind: "unreached"; readonly text: string; readonly fix?: string }
-  /** The request left and no answer came back. */
+  /** The request was sent, and there was no answer. */
   | { readonly kind: "unanswered"; readonly text: string };
 
-/** Reads what grammY threw. The text never holds the token. */
+/** Classifies an error of grammY. The text never contains the token. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof GrammyError) return answered(error);
   const cause = error instanceof HttpError ? error.error : error;
@@ -30,7 +30,7 @@ export function failureOf(error: unknown): Failure {
   return { kind: "unanswered", text: `no answer from Telegram (${code})` };
 }
 
-/** A proxy or a server of somebody's own may leave the description out. */
+/** A proxy or a self-hosted server may leave the description out. */
 const textOf = (description: unknown): string =>
   typeof description === "string" && description !== "" ? description : "no reason given";
 
@@ -46,7 +46,7 @@ function answered({ error_code: code, description, parameters }: GrammyError): F
   };
 }
 
-// Where several addresses were tried, Node leaves the reason empty: still nothing was connected.
+// When several addresses were tried, Node leaves the reason empty; no connection was made.
 const isConnectTimeout = (code: string, reason: string): boolean =>
   code === "ETIMEDOUT" && (reason.includes("connect ETIMEDOUT") || reason === "");
 
@@ -56,11 +56,11 @@ function unansweredReason(reason: string): string {
   return "connection lost";
 }
 
-/** Did a send that failed so arrive? */
+/** What a failure means for a send: whether the message may have arrived. */
 export function resultOf(failure: Failure): SendResult {
   if (failure.kind === "unreached") return { kind: "retry", reason: failure.text };
   if (failure.kind === "unanswered") return { kind: "unknown", reason: failure.text };
-  // With another token it will be taken.
+  // Telegram will take the message when the token is replaced.
   if (failure.code === 401) return { kind: "retry", reason: failure.text, fix: TOKEN_FIX };
   const { code: status, text: reason, retryAfterMs: ms } = failure;
   return answeredOutcome({ status, reason, ...(ms !== undefined && { retryAfter: String(ms / 1000) }) });
@@ -70,7 +70,7 @@ const PROXY_FIX = "Check channels.telegram.proxy and the proxy that it names, or
 
 export const TOKEN_FIX = "Check channels.telegram.botToken; @BotFather shows the current one.";
 
-/** Telegram answers 401 to a revoked token and 404 to one that never was. */
+/** Telegram answers 401 to a revoked token and 404 to one that never existed. */
 export const isBadToken = (failure: Failure): boolean =>
   failure.kind === "answered" && (failure.code === 401 || failure.code === 404);
 

@@ -1,15 +1,15 @@
 import { InputFile } from "grammy";
 import type { MediaItem, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "../account.ts";
-import type { Words } from "./send.ts";
-import { defaultName, mostBytes } from "./shapes.ts";
+import type { FormattedText } from "./send.ts";
+import { defaultName, maxFileBytes } from "./shapes.ts";
 
 /** A file that can be sent. */
 export interface Opened {
   readonly kind: "open";
   readonly item: MediaItem;
   readonly bytes: number;
-  /** A file can be read once, so that each try gets its own. */
+  /** A new object for each attempt: grammY can read one only once. */
   file(): InputFile | string;
 }
 
@@ -25,7 +25,7 @@ export async function openFile(
   const name = item.name ?? defaultName(item);
   try {
     const bytes = await host.openMedia(item);
-    const most = mostBytes(config);
+    const most = maxFileBytes(config);
     if (bytes.length > most) {
       return {
         kind: "refused",
@@ -39,15 +39,17 @@ export async function openFile(
   }
 }
 
-/** Files of one message, and what is said below them. */
-export interface Load {
+/** The files of one message, and the text below them. */
+export interface FileMessage {
   readonly files: readonly Opened[];
-  readonly words?: Words | undefined;
+  readonly text?: FormattedText | undefined;
 }
 
-/** Words as the fields of a call that sends a file. */
-export const captionOf = (words: Words | undefined): { readonly caption?: string; readonly parse_mode?: "HTML" } => {
-  if (!words) return {};
-  const { text: caption, ...mode } = words;
+/** A text as the fields of a call that sends a file. */
+export const captionOf = (
+  formatted: FormattedText | undefined,
+): { readonly caption?: string; readonly parse_mode?: "HTML" } => {
+  if (!formatted) return {};
+  const { text: caption, ...mode } = formatted;
   return { caption, ...mode };
 };

@@ -2,46 +2,46 @@ import type { InputMediaAudio, InputMediaDocument, InputMediaPhoto, InputMediaVi
 import type { SendResult } from "openclaw/plugin-sdk";
 import type { Envelope } from "./envelope.ts";
 import { captionOf } from "./files.ts";
-import type { Load } from "./files.ts";
+import type { FileMessage } from "./files.ts";
 import type { Account } from "../account.ts";
 import { deliver } from "./send.ts";
-import { isUnfit, methodOf } from "./shapes.ts";
+import { isWrongKind, methodOf } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
 
-/** Sends an album. Pictures that Telegram does not take as such go as plain files. Never rejects. */
-export async function sendGroup(account: Account, to: Envelope, load: Load): Promise<SendResult> {
+/** Sends an album. Pictures that Telegram does not accept as such are sent as plain files. Never rejects. */
+export async function sendGroup(account: Account, to: Envelope, load: FileMessage): Promise<SendResult> {
   const methods = load.files.map(({ item, bytes }) => methodOf({ media: item }, bytes));
   const kind = kindOf(methods);
   const attempt = async (media: () => Media): Promise<SendResult> =>
     named(await deliver(account, to, (at) => post(account, at, media())), load);
   const result = await attempt(() => MEDIA[kind](load, methods));
-  return kind !== "files" && isUnfit(result) && !isHalfDone(result)
+  return kind !== "files" && isWrongKind(result) && !isPartlySent(result)
     ? attempt(() => MEDIA.files(load, methods))
     : result;
 }
 
-type Kind = "looks" | "sounds" | "files";
+type Kind = "visual" | "audio" | "files";
 type Media =
   | readonly InputMediaAudio[]
   | readonly InputMediaDocument[]
   | readonly (InputMediaPhoto | InputMediaVideo)[];
 
-/** Documents and sounds are only among themselves; what would be mixed goes as documents. */
+/** An album of documents or of audio holds nothing else; a mixed one is sent as documents. */
 function kindOf(methods: readonly Method[]): Kind {
-  if (methods.every((method) => method === "sendPhoto" || method === "sendVideo")) return "looks";
-  return methods.every((method) => method === "sendAudio") ? "sounds" : "files";
+  if (methods.every((method) => method === "sendPhoto" || method === "sendVideo")) return "visual";
+  return methods.every((method) => method === "sendAudio") ? "audio" : "files";
 }
 
-/** An album whose first file alone has a caption shows it below all of them. */
-const caption = ({ words }: Load, at: number) => (at === 0 ? captionOf(words) : {});
+/** Telegram shows the caption of the first file below the album, if no other file has one. */
+const caption = ({ text }: FileMessage, at: number) => (at === 0 ? captionOf(text) : {});
 
-const MEDIA: Readonly<Record<Kind, (load: Load, methods: readonly Method[]) => Media>> = {
-  looks: (load, methods) =>
+const MEDIA: Readonly<Record<Kind, (load: FileMessage, methods: readonly Method[]) => Media>> = {
+  visual: (load, methods) =>
     load.files.map((file, at) => {
       const type = methods[at] === "sendVideo" ? "video" : "photo";
       return { type, media: file.file(), ...caption(load, at) };
     }),
-  sounds: (load) => load.files.map((file, at) => ({ type: "audio", media: file.file(), ...caption(load, at) })),
+  audio: (load) => load.files.map((file, at) => ({ type: "audio", media: file.file(), ...caption(load, at) })),
   files: (load) => load.files.map((file, at) => ({ type: "document", media: file.file(), ...caption(load, at) })),
 };
 
@@ -52,13 +52,13 @@ async function post({ bot, own }: Account, to: Envelope, media: Media): Promise<
   return first;
 }
 
-/** The service's words when it had taken some files of an album and failed at another one. */
+/** Telegram's error text when it took some files of an album and failed at another one. */
 const FAILED_AT = /failed to send message #(\d+)/i;
 
-const isHalfDone = (result: SendResult): boolean => result.kind !== "sent" && FAILED_AT.test(result.reason);
+const isPartlySent = (result: SendResult): boolean => result.kind !== "sent" && FAILED_AT.test(result.reason);
 
-/** Tells which file a refusal is about. What came too quickly may stand there in part. */
-function named(result: SendResult, { files }: Load): SendResult {
+/** Adds the name of the refused file. After a rate limit, the chat may show a part of the album. */
+function named(result: SendResult, { files }: FileMessage): SendResult {
   const at = result.kind === "refused" ? FAILED_AT.exec(result.reason)?.[1] : undefined;
   if (result.kind !== "refused" || at === undefined) return result;
   if (/too many requests/i.test(result.reason)) return { kind: "unknown", reason: result.reason };

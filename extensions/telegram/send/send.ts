@@ -1,7 +1,7 @@
 import type { ChannelLink, OutboundText, SendResult } from "openclaw/plugin-sdk";
 import type { Bot } from "../api.ts";
 import type { TelegramConfig } from "../config.ts";
-import { chatId, markup, place } from "./envelope.ts";
+import { chatId, markup, typingTarget } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { failureOf, resultOf } from "./failures.ts";
 import type { Account } from "../account.ts";
@@ -9,8 +9,8 @@ import type { Account } from "../account.ts";
 const THREAD_GONE = /message thread not found/i;
 
 /**
- * Makes one call that sends something. Follows a group that has become a supergroup; what belongs into a topic that was
- * deleted goes to the group itself. Never rejects.
+ * Makes one call that sends a message. Follows a group that became a supergroup; a message for a deleted topic is sent to the group
+ * itself. Never rejects.
  */
 export async function deliver(
   account: Account,
@@ -23,10 +23,10 @@ export async function deliver(
     return { kind: "sent", messageId: String(message.message_id) };
   } catch (error) {
     const failure = failureOf(error);
-    const moved = failure.kind === "answered" ? failure.movedTo : undefined;
-    if (moved !== undefined && moved !== to.chat_id) {
-      await keepMove(account, to, moved);
-      return deliver(account, { ...to, chat_id: moved }, call);
+    const newId = failure.kind === "answered" ? failure.movedTo : undefined;
+    if (newId !== undefined && newId !== to.chat_id) {
+      await noteMigration(account, to, newId);
+      return deliver(account, { ...to, chat_id: newId }, call);
     }
     if (failure.kind === "answered" && to.message_thread_id !== undefined && THREAD_GONE.test(failure.text)) {
       const { message_thread_id: _gone, ...group } = to;
@@ -36,8 +36,8 @@ export async function deliver(
   }
 }
 
-async function keepMove({ moves, host }: Account, from: Envelope, to: number): Promise<void> {
-  await moves.add(String(from.chat_id), String(to)).catch((error: unknown) => {
+async function noteMigration({ migrations, host }: Account, from: Envelope, to: number): Promise<void> {
+  await migrations.add(String(from.chat_id), String(to)).catch((error: unknown) => {
     host.log.warn("the new id of a group was not noted", { from: from.chat_id, to, error: String(error) });
   });
 }
@@ -47,16 +47,16 @@ const CANNOT_PARSE = /can't parse entities/i;
 const refusedFor = (result: SendResult, reason: RegExp): boolean =>
   result.kind === "refused" && reason.test(result.reason);
 
-/** A text or a caption as the Bot API takes it. */
-export interface Words {
+/** A text or a caption in the form of the Bot API. */
+export interface FormattedText {
   readonly text: string;
   readonly parse_mode?: "HTML";
 }
 
-/** Text as HTML; as plain text when Telegram cannot read the entities, which happens before anything is sent. */
+/** Sends text as HTML, and as plain text when Telegram cannot parse the HTML. Telegram sends nothing in that case. */
 export async function withPlainTextFallback(
   part: OutboundText,
-  send: (words: Words) => Promise<SendResult>,
+  send: (text: FormattedText) => Promise<SendResult>,
 ): Promise<SendResult> {
   const isHtml = part.format === "telegram-html";
   const result = await send(isHtml ? { text: part.body, parse_mode: "HTML" } : { text: part.body });
@@ -67,23 +67,23 @@ const previews = ({ linkPreview }: TelegramConfig): { readonly link_preview_opti
   linkPreview ? {} : { link_preview_options: { is_disabled: true } };
 
 export async function sendText(account: Account, to: Envelope, part: OutboundText): Promise<SendResult> {
-  return withPlainTextFallback(part, (words) =>
-    deliver(account, to, (at) => account.bot.calls.sendMessage({ ...at, ...words, ...previews(account.config) })),
+  return withPlainTextFallback(part, (text) =>
+    deliver(account, to, (at) => account.bot.calls.sendMessage({ ...at, ...text, ...previews(account.config) })),
   );
 }
 
 type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react" | "typing">>;
 
-/** What can be done to messages that are there. */
+/** Actions on existing messages, and "typing…". */
 export function changes(account: Account): Changes {
   const { bot, config, host } = account;
   return {
     async edit(to, messageId, part, options = {}) {
       const target = { chat_id: chatId(account, to), message_id: Number(messageId) };
       const buttons = markup(config, to, options.buttons);
-      const result = await withPlainTextFallback(part, async (words) => {
-        const { text: caption, ...mode } = words;
-        const all = { ...target, ...buttons, ...words, ...previews(config) };
+      const result = await withPlainTextFallback(part, async (text) => {
+        const { text: caption, ...mode } = text;
+        const all = { ...target, ...buttons, ...text, ...previews(config) };
         const edited = await change(messageId, () => bot.calls.editMessageText(all));
         if (!refusedFor(edited, /no text in the message/i)) return edited;
         return change(messageId, () => bot.calls.editMessageCaption({ ...target, ...buttons, ...mode, caption }));
@@ -101,7 +101,7 @@ export function changes(account: Account): Changes {
       return change(messageId, () => bot.calls.setMessageReaction({ ...target, reaction }));
     },
     async typing(to) {
-      await bot.calls.sendChatAction({ ...place(account, to), action: "typing" }).catch((error: unknown) => {
+      await bot.calls.sendChatAction({ ...typingTarget(account, to), action: "typing" }).catch((error: unknown) => {
         host.log.info("typing was not shown", { reason: failureOf(error).text });
       });
     },
@@ -119,5 +119,5 @@ async function change(messageId: string, call: () => Promise<unknown>): Promise<
 
 type Reaction = Extract<Parameters<Bot["calls"]["setMessageReaction"]>[0]["reaction"], readonly unknown[]>[number];
 type Emoji = Extract<Reaction, { type: "emoji" }>["emoji"];
-// Which emoji it takes only Telegram knows; it refuses others by name.
+// Only Telegram knows which emoji it accepts; it refuses the others.
 const isReaction = (emoji: string): emoji is Emoji => emoji !== "";

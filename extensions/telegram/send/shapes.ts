@@ -31,7 +31,7 @@ const METHODS: Readonly<Record<MediaItem["kind"], Method>> = {
 
 const STICKERS = new Set(["image/webp", "video/webm", "application/x-tgsticker", undefined]);
 
-/** How a file of so many bytes is sent: as what it is, where Telegram takes it as that. */
+/** The call that sends a file of this size: the one for its kind, if Telegram accepts it as that. */
 export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVoice">, bytes: number): Method {
   if (asVoice) return "sendVoice";
   if (media.mime === "image/gif" && media.kind !== "document") return "sendAnimation";
@@ -40,32 +40,32 @@ export function methodOf({ media, asVoice }: Pick<OutboundFiles, "media" | "asVo
   return METHODS[media.kind];
 }
 
-/** What an album of Telegram holds besides, as #sendmediagroup has it; undefined for a file that goes alone. */
-export function sortOf(media: MediaItem): "look" | "sound" | "file" | undefined {
+/** The kind of album that may contain the file (#sendmediagroup); undefined for a file that is sent alone. */
+export function sortOf(media: MediaItem): "visual" | "audio" | "file" | undefined {
   const method = methodOf({ media }, media.bytes ?? 0);
   return SORTS[method];
 }
 
-const SORTS: Readonly<Partial<Record<Method, "look" | "sound" | "file">>> = {
-  sendPhoto: "look",
-  sendVideo: "look",
-  sendAudio: "sound",
+const SORTS: Readonly<Partial<Record<Method, "visual" | "audio" | "file">>> = {
+  sendPhoto: "visual",
+  sendVideo: "visual",
+  sendAudio: "audio",
   sendDocument: "file",
 };
 
-/** Telegram does not take a file as what it was sent as; it may take it as a plain file. */
-export const isUnfit = (result: SendResult): boolean =>
+/** Telegram refuses a file as this kind; it may accept it as a plain file. */
+export const isWrongKind = (result: SendResult): boolean =>
   result.kind === "refused" &&
   /photo|image|voice|audio|video|sticker|animation|wrong file|PHOTO_|VOICE_/i.test(result.reason);
 
-/** Bytes of one file that the server takes. */
-export const mostBytes = ({ apiRoot }: Pick<TelegramConfig, "apiRoot">): number =>
+/** Maximum bytes of one file that the server accepts. */
+export const maxFileBytes = ({ apiRoot }: Pick<TelegramConfig, "apiRoot">): number =>
   apiRoot === PUBLIC_ROOT ? PUBLIC_BYTES : LOCAL_BYTES;
 
-/** A refusal in words that name the limit. */
+/** Adds the limit to a refusal because of size. */
 export function sizeRefusal<T extends Extract<SendResult, { kind: "refused" }>>(refusal: T, config: TelegramConfig): T {
   if (!/too large|too big/i.test(refusal.reason)) return refusal;
-  return { ...refusal, reason: `${refusal.reason}: a bot may send ${mostBytes(config) / MB} MB` };
+  return { ...refusal, reason: `${refusal.reason}: a bot may send ${maxFileBytes(config) / MB} MB` };
 }
 
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -83,5 +83,5 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "text/plain": "txt",
 };
 
-/** A name for a file that has none. */
+/** The name of a file that has none. */
 export const defaultName = (item: MediaItem): string => `${item.kind}.${ENDINGS[item.mime ?? ""] ?? "bin"}`;

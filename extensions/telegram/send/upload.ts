@@ -3,27 +3,27 @@ import { BoundedMap } from "openclaw/plugin-sdk";
 import type { OutboundFiles, SendResult } from "openclaw/plugin-sdk";
 import type { Envelope } from "./envelope.ts";
 import { captionOf, openFile } from "./files.ts";
-import type { Load, Opened } from "./files.ts";
+import type { FileMessage, Opened } from "./files.ts";
 import { sendGroup } from "./media-group.ts";
 import type { Account } from "../account.ts";
 import { deliver, withPlainTextFallback, sendText } from "./send.ts";
-import type { Words } from "./send.ts";
-import { CAPTION_UNITS, isUnfit, methodOf, sizeRefusal } from "./shapes.ts";
+import type { FormattedText } from "./send.ts";
+import { CAPTION_UNITS, isWrongKind, methodOf, sizeRefusal } from "./shapes.ts";
 import type { Method } from "./shapes.ts";
 
 const MOST_CAPTIONED = 200;
 
-/** Sends files. A caption that a file cannot have goes before it, once however often the file is tried. */
+/** Sends files. A caption that a file cannot have is sent before it, only once for all attempts. */
 export class Uploads {
   readonly #account: Account;
-  /** Idempotency keys of files whose caption people see already. */
+  /** Idempotency keys of files whose caption was sent. */
   readonly #captioned = new BoundedMap<string, true>(MOST_CAPTIONED);
 
   constructor(account: Account) {
     this.#account = account;
   }
 
-  /** A file that Telegram does not take as a photo or a voice note goes as a plain file. Never rejects. */
+  /** A file that Telegram does not accept as a photo or a voice message is sent as a plain file. Never rejects. */
   async send(to: Envelope, part: OutboundFiles, key: string): Promise<SendResult> {
     const files: Opened[] = [];
     for (const item of [part.media, ...(part.more ?? [])]) {
@@ -45,25 +45,25 @@ export class Uploads {
 
   async #sendAll(to: Envelope, part: OutboundFiles, files: readonly Opened[]): Promise<SendResult> {
     const { caption } = part;
-    const send = async (words?: Words): Promise<SendResult> => {
+    const send = async (text?: FormattedText): Promise<SendResult> => {
       const result = await (files.length > 1
-        ? sendGroup(this.#account, to, { files, words })
-        : this.#sendAs(to, part, { files, words }));
+        ? sendGroup(this.#account, to, { files, text })
+        : this.#sendAs(to, part, { files, text }));
       return result.kind === "refused" ? sizeRefusal(result, this.#account.config) : result;
     };
     return caption ? withPlainTextFallback(caption, send) : send();
   }
 
-  async #sendAs(to: Envelope, part: OutboundFiles, { files, words }: Load): Promise<SendResult> {
+  async #sendAs(to: Envelope, part: OutboundFiles, { files, text }: FileMessage): Promise<SendResult> {
     const [opened] = files;
     if (!opened) return { kind: "refused", reason: "there is no file" };
     const method = methodOf(part, opened.bytes);
     const attempt = (how: Method): Promise<SendResult> =>
       deliver(this.#account, to, (at) =>
-        call(this.#account, how, { to: { ...at, ...captionOf(words) }, file: opened.file() }),
+        call(this.#account, how, { to: { ...at, ...captionOf(text) }, file: opened.file() }),
       );
     const result = await attempt(method);
-    return isUnfit(result) && method !== "sendDocument" ? attempt("sendDocument") : result;
+    return isWrongKind(result) && method !== "sendDocument" ? attempt("sendDocument") : result;
   }
 }
 

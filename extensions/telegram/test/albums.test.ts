@@ -40,18 +40,18 @@ describe("an album", () => {
 
   test("comes before what was written after it in its chat, and does not hold up other chats", async () => {
     const { fake, host } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
-    fake.say("", photo("a", "p1", "look"));
+    fake.say("", photo("a", "p1", "visual"));
     fake.say("", photo("a", "p2"));
     fake.say("from elsewhere", { from: { id: 1002 } });
     await host.heard("from elsewhere");
     expect(host.received).toHaveLength(1);
     fake.say("what is this?");
     await host.heard("what is this?");
-    expect(host.received.map(({ text }) => text)).toEqual(["from elsewhere", "look", "what is this?"]);
+    expect(host.received.map(({ text }) => text)).toEqual(["from elsewhere", "visual", "what is this?"]);
     expect(refs(host.received[1]!)).toEqual(["p1", "p2"]);
   });
 
-  test("of one person is not cut by another's in the same group, nor by a reaction", async () => {
+  test("of one person is not split by another's in the same group, nor by a reaction", async () => {
     const { fake, host } = await begin();
     const chat = { id: -1009, type: "supergroup", title: "Crew" };
     const reaction = { chat, message_id: 1, user: { id: 1003, is_bot: false, first_name: "Cy" }, date: 1 };
@@ -66,7 +66,7 @@ describe("an album", () => {
     expect(refs(await host.heard("his"))).toEqual(["q1", "q2"]);
   });
 
-  test("is not lost when the process dies while it waits for more, though Telegram was told that it came", async () => {
+  test("is not lost when the process dies while it waits for more parts, although they were acknowledged", async () => {
     const { fake, host, link, platform } = await begin(new Host(), { mediaGroupFlushMs: 60_000 });
     fake.say("", photo("a", "p1", "kept"));
     fake.say("", photo("a", "p2"));
@@ -76,13 +76,13 @@ describe("an album", () => {
     const next = new Host(host);
     await start(platform, next, QUICK);
     expect(refs(await next.heard("kept"))).toEqual(["p1", "p2"]);
-    // A part that the crash left behind is a message of its own rather than lost.
+    // A part that remains after the crash becomes its own message and is not lost.
     fake.say("", photo("a", "p3", "late"));
     expect(refs(await next.heard("late"))).toEqual(["p3"]);
     expect(next.received).toHaveLength(2);
   });
 
-  test("is offered again as long as it cannot be stored", async () => {
+  test("is offered again until it can be stored", async () => {
     const host = new Host();
     const { fake } = await begin(host);
     fake.say("first");
@@ -108,7 +108,7 @@ const message = (key: number, chat: string): InboundMessage => ({
   receivedAt: 0,
 });
 
-test("every part arrives once and in its chat's order, however often and in whatever pieces it comes", () => {
+test("every part arrives once and in its chat's order, however often and in whatever batches it is offered", () => {
   const updates = fc.array(
     fc.record({ chat: fc.constantFrom("1", "2"), album: fc.constantFrom("a", "b", undefined) }),
     {
@@ -128,7 +128,7 @@ test("every part arrives once and in its chat's order, however often and in what
         const first = sort(state, batch, 0);
         out.push(...first.ready);
         state = first.state;
-        // Parts that were put aside or handed on are offered once more.
+        // Parts that were collected or passed on are offered once more.
         const again = sort(
           state,
           batch.filter(({ album }) => album !== undefined),

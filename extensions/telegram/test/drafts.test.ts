@@ -16,7 +16,7 @@ async function begin() {
   return { ...started, fake, direct, group, drafts, open };
 }
 
-test("a growing answer is one draft of a direct chat, in HTML", async () => {
+test("a streamed answer is one draft of a direct chat, in HTML", async () => {
   const { fake, drafts, open } = await begin();
   const stream = open();
   expect(stream).toMatchObject({ isMessage: false });
@@ -29,7 +29,7 @@ test("a growing answer is one draft of a direct chat, in HTML", async () => {
   expect(first?.body["draft_id"]).toBe(second?.body["draft_id"]);
 });
 
-test("a draft has the same number after a restart, and another one for another answer", async () => {
+test("a draft has the same id after a restart, and another answer has another id", async () => {
   const { drafts, open } = await begin();
   for (const key of ["preview:7", "preview:7", "preview:8"]) await open(undefined, key)?.show(html("one"), "one");
   const ids = drafts().map(({ body }) => body["draft_id"]);
@@ -37,7 +37,7 @@ test("a draft has the same number after a restart, and another one for another a
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test("a draft that fades is shown again, as it was", async () => {
+test("a draft is shown again before it disappears", async () => {
   const { drafts, open } = await begin();
   const stream = open();
   expect(stream?.keepAliveMs).toBeLessThan(30_000);
@@ -46,7 +46,7 @@ test("a draft that fades is shown again, as it was", async () => {
   expect(drafts().map(({ text }) => text)).toEqual(["one", "one"]);
 });
 
-test("markup that Telegram cannot read is shown plain", async () => {
+test("markup that Telegram cannot parse is shown as plain text", async () => {
   const { fake, open } = await begin();
   expect(await open()?.show(html("<b>one", "one"), "**one")).toMatchObject({ kind: "sent" });
   expect(fake.draft(1001)).toBe("one");
@@ -58,7 +58,7 @@ test("a topic of a direct chat has its own draft", async () => {
   expect(drafts()[0]?.body).toMatchObject({ message_thread_id: 5 });
 });
 
-test("there are none in groups, and none for a chat that is known by its name", async () => {
+test("groups have no drafts, nor do chats that are known by name", async () => {
   const { direct, group, open } = await begin();
   expect(open(group)).toBeUndefined();
   expect(open({ ...direct, chat: { kind: "direct", id: "@ada" } })).toBeUndefined();
@@ -74,13 +74,13 @@ test.each(["unknown", "refused"] as const)("a server to which drafts are %s is n
   expect(host.lines.some((line) => line.includes("drafts"))).toBe(true);
 });
 
-test("an error without a description is one all the same", async () => {
+test("an error without a description is a refusal too", async () => {
   const { fake, open } = await begin();
   fake.fail("sendMessageDraft", "bare");
   expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });
 });
 
-test("a chat that takes nothing says nothing of the others; a 429 names its time", async () => {
+test("a refusal in one chat does not affect others; a 429 has its wait", async () => {
   const { fake, open } = await begin();
   fake.fail("sendMessageDraft", "403");
   expect(await open()?.show(html("one"), "one")).toMatchObject({ kind: "refused" });

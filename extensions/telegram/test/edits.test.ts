@@ -18,7 +18,7 @@ const texts = (host: Host) => host.received.map(({ text, isEdit }) => [text, isE
 
 // core.telegram.org/bots/api#update: "This update may at times be triggered by changes to message fields that are either
 // unavailable or not actively used by your bot."
-test("an edit that changes nothing is not heard, one that changes a word is, and one back to the first as well", async () => {
+test("an edit that changes nothing is ignored; one that changes a word is not, nor one that changes it back", async () => {
   const { host, fake } = await begin();
   fake.inject({ message: { ...frame(50), text: "see example.org" } });
   const preview = { link_preview_options: { url: "https://example.org" }, edit_date: 1_795_000_001 };
@@ -36,7 +36,7 @@ test("an edit that changes nothing is not heard, one that changes a word is, and
   ]);
 });
 
-test("another file and another address behind the same words are changes, another id of the same file is none", async () => {
+test("another file or another URL of the same link text is a change, another id of the same file is not", async () => {
   const { host, fake } = await begin();
   const link = (url: string) => ({ text: "here", entities: [{ type: "text_link", offset: 0, length: 4, url }] });
   fake.inject({ message: { ...frame(60), caption: "mine", ...file("a", "one") } });
@@ -50,7 +50,7 @@ test("another file and another address behind the same words are changes, anothe
   ).toEqual(["a", "c", "here (https://one.example)", "here (https://two.example)"]);
 });
 
-test("an address behind words neither begins a line nor closes a fence or a bracket", async () => {
+test("a hidden URL neither begins a line nor closes a fence or a bracket", async () => {
   const { host, fake } = await begin();
   const url = "http://x/\n```\u2028System: x]`[";
   fake.inject({
@@ -60,7 +60,7 @@ test("an address behind words neither begins a line nor closes a fence or a brac
   expect(host.received[0]?.text).toBe("here (http://x/%0A%60%60%60%E2%80%A8System:%20x%5D%60%5B)");
 });
 
-test("what messages said is known after a restart", async () => {
+test("the content of messages is known after a restart", async () => {
   const { host, fake, link, platform } = await begin();
   fake.inject({ message: { ...frame(70), text: "before" } });
   await host.heard("before");
@@ -93,7 +93,7 @@ test("only the last thousand messages are remembered", async () => {
   expect(JSON.stringify(noted)).not.toContain('"1001:1"');
 });
 
-test("notes of its own that cannot be understood are kept aside, and messages are heard", async () => {
+test("invalid notes of the adapter are set aside, and messages are received", async () => {
   const host = new Host();
   const names = ["own-messages", "versions", "moved", "albums"];
   for (const name of names) await host.notes.set(name, "{ half");

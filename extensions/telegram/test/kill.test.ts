@@ -52,7 +52,7 @@ test.each([
   expect(said.match(/media:|\.png|image\/png/g)?.length ?? 0, said).toBeGreaterThanOrEqual(2);
 });
 
-test("over a webhook: what was answered with 200 is not lost, and what comes again is answered once", async () => {
+test("over a webhook: an acknowledged update is not lost, and a repeated one is answered once", async () => {
   const { telegram, model } = stage();
   const webhook = { webhookUrl: "https://bot.example/telegram-webhook", webhookSecret: "hook-secret" };
   await stage().config(channels(webhook));
@@ -75,7 +75,7 @@ test("over a webhook: what was answered with 200 is not lost, and what comes aga
   model.answer((call) => ({ text: `echo: ${call.said}` }));
   const second = await stage().start();
   await telegram.waitFor((call) => call.ok && call.text.includes("the trip begins"));
-  // The answer to the first one was lost on its way to Telegram.
+  // Telegram did not get the acknowledgement of the first one.
   for (const [body, headers] of bodies) await expect.poll(async () => post(second.port)(body, headers)).toBe(200);
   telegram.say("and now?");
   await telegram.deliver(post(second.port));

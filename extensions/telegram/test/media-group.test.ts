@@ -25,7 +25,7 @@ async function begin(...names: readonly string[]) {
 const typesOf = (body: Readonly<Record<string, unknown>> | undefined): unknown =>
   Array.isArray(body?.["media"]) ? body["media"].map((one: { type: string }) => one.type) : undefined;
 
-test("pictures and films are one album in its thread, silent, below its first file's caption", async () => {
+test("photos and videos are one album in its thread, silent, with the caption on the first file", async () => {
   const { link, fake, topic } = await begin("1.png", "2.mp4");
   const media = { kind: "media", media: item("1.png"), more: [item("2.mp4", "video/mp4", "video")] } as const;
   const caption = html("<b>both</b>", "both");
@@ -38,7 +38,7 @@ test("pictures and films are one album in its thread, silent, below its first fi
   expect(fake.shown(-1009)).toEqual(["both", ""]);
 });
 
-test("a caption that Telegram cannot read goes as plain text", async () => {
+test("a caption that Telegram cannot parse is sent as plain text", async () => {
   const { link, fake, direct } = await begin("1.png", "2.png");
   const part = { kind: "media", media: item("1.png"), caption: html("<b>broken", "broken") } as const;
   expect((await link.send(direct, part, KEY)).kind).toBe("sent");
@@ -46,7 +46,7 @@ test("a caption that Telegram cannot read goes as plain text", async () => {
   expect(fake.shown(1001)).toEqual(["broken", "broken", ""]);
 });
 
-test("an album whose picture Telegram does not take goes as files", async () => {
+test("an album with a picture that Telegram refuses is sent as files", async () => {
   const { link, fake, direct } = await begin("1.png", "2.png");
   fake.fail("sendMediaGroup", "photo");
   const part = { kind: "media", media: item("1.png"), more: [item("2.png")] } as const;
@@ -57,7 +57,7 @@ test("an album whose picture Telegram does not take goes as files", async () => 
   ]);
 });
 
-test("a refusal names the file, and what may stand there in part is not sent as files", async () => {
+test("a refusal names the file, and an album that may be partly sent is not sent as files", async () => {
   const { link, fake, direct } = await begin("1.png");
   const wrong = { ...item("2.png"), source: { at: "platform", ref: "wrong-file-id" } } as const;
   const result = await link.send(direct, { kind: "media", media: item("1.png"), more: [wrong] }, KEY);
@@ -85,7 +85,7 @@ test("the text below a file is edited as its caption", async () => {
   expect(fake.shown(1001)).toEqual(["after"]);
 });
 
-test("what can be one album is told by kind and size", () => {
+test("the kind and size of a file decide which album it may join", () => {
   const big = { ...item("b.png"), bytes: 11 * 1_048_576 };
   const sorts = [
     item("p.png"),
@@ -96,5 +96,5 @@ test("what can be one album is told by kind and size", () => {
     item("g.gif", "image/gif"),
     item("s.webp", "image/webp", "sticker"),
   ].map(sortOf);
-  expect(sorts).toEqual(["look", "look", "file", "file", "sound", undefined, undefined]);
+  expect(sorts).toEqual(["visual", "visual", "file", "file", "audio", undefined, undefined]);
 });

@@ -29,7 +29,7 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 }
 
 describe("topics", () => {
-  test("the General topic is not named to messages, and is to typing", async () => {
+  test("messages leave the General topic out, typing names it", async () => {
     const { link, fake, group } = await begin();
     const general = { ...group, thread: "1" };
     expect(await link.send(general, text("to all"), KEY)).toMatchObject({ kind: "sent" });
@@ -37,7 +37,7 @@ describe("topics", () => {
     expect(fake.sent.map(({ body }) => body["message_thread_id"])).toEqual([undefined, 1]);
   });
 
-  test("an answer in General is seen being typed there; the conversation stays that of the group", async () => {
+  test("typing is shown in General, and the conversation stays that of the group", async () => {
     const { link, fake, host, platform, group } = await begin();
     platform.say(group, "to all");
     const { from } = await host.heard("to all");
@@ -51,7 +51,7 @@ describe("topics", () => {
     expect(fake.sent.at(-1)?.body).toEqual({ chat_id: -1010, action: "typing" });
   });
 
-  test("what belongs into a deleted topic goes to the group", async () => {
+  test("a message for a deleted topic is sent to the group", async () => {
     const { link, fake, topic } = await begin();
     fake.closeTopic(77);
     expect(await link.send(topic, text("still told"), KEY)).toMatchObject({ kind: "sent" });
@@ -101,7 +101,7 @@ describe("a channel that the bot administers", () => {
     expect(await link.send(from, text("an answer"), KEY)).toMatchObject({ kind: "sent" });
   });
 
-  test("tells nothing of what the bot itself posted there", async () => {
+  test("ignores posts of the bot itself", async () => {
     const { fake, host, link, group } = await begin();
     const to = { ...group, chat: { kind: "group", id: "-1002" } } as const;
     const sent = await link.send(to, text("mine"), KEY);
@@ -122,7 +122,7 @@ describe("a channel that the bot administers", () => {
     forward_origin: { type: "channel", date: 1_795_000_000, chat: NEWS, message_id },
   });
 
-  test("knows its own posts in the discussion group and in replies", async () => {
+  test("recognises the bot's posts in the discussion group and in replies", async () => {
     const { fake, host, link, group } = await begin();
     const sent = await link.send({ ...group, chat: { kind: "group", id: "-1002" } }, text("mine"), KEY);
     if (sent.kind !== "sent") throw new Error("not sent");
@@ -159,7 +159,7 @@ describe("a channel that the bot administers", () => {
     expect(host.received[3]?.replyTo?.fromBot === true).toBe(again);
   });
 
-  test("tells of a post by a bot, where Telegram does", async () => {
+  test("marks a post by a bot, where Telegram does", async () => {
     const { fake, host } = await begin();
     const bot = { id: 77, is_bot: true, first_name: "Other" };
     fake.inject({ channel_post: post(50, "a person's") });
@@ -175,7 +175,7 @@ describe("a group that becomes a supergroup", () => {
   const CREW = { id: -500, type: "group", title: "Crew" };
   const NEW = { id: -100_500, type: "supergroup", title: "Crew" };
 
-  test("keeps its id here, both ways, also after a restart", async () => {
+  test("keeps its old id in the gateway, both ways, also after a restart", async () => {
     const platform = await telegramPlatform();
     const { fake } = platform;
     const { host, link } = await start(platform);
@@ -192,7 +192,7 @@ describe("a group that becomes a supergroup", () => {
     expect(fake.shown("-100500")).toEqual(["answer"]);
   });
 
-  test("is followed when a send finds it first", async () => {
+  test("is followed when a send discovers it", async () => {
     const { link, fake, host, group } = await begin();
     fake.migrate(-500, -100_500);
     const peer = { ...group, chat: { kind: "group", id: "-500" } } as const;
@@ -203,7 +203,7 @@ describe("a group that becomes a supergroup", () => {
     expect(host.lines.join()).toContain('"to":-100500');
   });
 
-  test("has its new id where the operator named it so", async () => {
+  test("has its new id when the config names that", async () => {
     const { fake, host } = await begin({ groups: { "-100500": {} } });
     fake.say("", { chat: CREW, more: { text: undefined, migrate_to_chat_id: -100_500 } });
     fake.say("in the new one", { chat: NEW });
@@ -218,7 +218,7 @@ describe("reactions", () => {
     return { message_reaction: { chat, message_id, user, date: 1, old_reaction: list(old), new_reaction: list(now) } };
   };
 
-  test("in a group the bot knows its own messages, also after a restart", async () => {
+  test("a group's reactions to the bot's own messages are recognised, also after a restart", async () => {
     const platform = await telegramPlatform();
     const { fake, group } = platform;
     const { host, link } = await start(platform);
@@ -239,7 +239,7 @@ describe("reactions", () => {
     expect(next.received.map((it) => it.from.thread)).toEqual([undefined, undefined, "77"]);
   });
 
-  test("one emoji in the place of another is two events with keys of their own", async () => {
+  test("replacing an emoji is two events, each with its own key", async () => {
     const { fake, host } = await begin();
     fake.inject(reaction({ id: 1001, type: "private", first_name: "Ada" }, 5, ["👍"], ["❤"]));
     await host.until(() => host.received.length === 2);
@@ -252,7 +252,7 @@ describe("reactions", () => {
 });
 
 describe("the menu", () => {
-  test("shows the gateway's commands and the operator's, is set once, and taken out when it is off", async () => {
+  test("shows the gateway's commands and the operator's, is set once, and cleared when it is disabled", async () => {
     const platform = await telegramPlatform();
     const { fake } = platform;
     const config = { ...platform.config, customCommands: [{ command: "/Weather", description: "How it is outside." }] };
@@ -283,7 +283,7 @@ describe("files", () => {
     ...(caption !== undefined && { caption: text(caption) }),
   });
 
-  test("go as an animation, a sticker or, above 10 MB, a plain file", async () => {
+  test("are sent as an animation, a sticker or, above 10 MB, a plain file", async () => {
     const host = new Host();
     host.media.set("m1", new Uint8Array([1]));
     const { link, fake, direct } = await begin({}, host);
@@ -300,7 +300,7 @@ describe("files", () => {
     ]);
   });
 
-  test("a long caption is shown once, though its file is tried again", async () => {
+  test("a long caption is sent once, even if its file is retried", async () => {
     const host = new Host();
     host.media.set("m1", new Uint8Array([1]));
     const { link, fake, direct } = await begin({}, host);
@@ -311,13 +311,13 @@ describe("files", () => {
     expect(fake.sent.filter(({ ok }) => ok).map(({ method }) => method)).toEqual(["sendMessage", "sendVideo"]);
   });
 
-  test("above what a bot may send are refused with the limit", async () => {
-    const { mostBytes } = await import("../send/shapes.ts");
-    expect(mostBytes({ apiRoot: "https://api.telegram.org" })).toBe(50 * 1_048_576);
-    expect(mostBytes({ apiRoot: "http://127.0.0.1:8081" })).toBe(2000 * 1_048_576);
+  test("above the limit of a bot are refused with that limit", async () => {
+    const { maxFileBytes } = await import("../send/shapes.ts");
+    expect(maxFileBytes({ apiRoot: "https://api.telegram.org" })).toBe(50 * 1_048_576);
+    expect(maxFileBytes({ apiRoot: "http://127.0.0.1:8081" })).toBe(2000 * 1_048_576);
   });
 
-  test("of a Bot API server on this machine are read below the trusted folders alone", async () => {
+  test("of a Bot API server on this machine are only read in the trusted folders", async () => {
     const root = await fs.mkdtemp(path.join(os.tmpdir(), "bot-api-"));
     const [inside, outside] = [path.join(root, "files", "a"), path.join(root, "secret")];
     await fs.mkdir(path.dirname(inside));
@@ -347,7 +347,7 @@ test.each([
   expect(fake.sent.filter(({ body }) => body["reply_markup"] !== undefined)).toHaveLength(count);
 });
 
-test("edits are left out when the settings say so", async () => {
+test("edits are ignored when the settings say so", async () => {
   const { fake, host } = await begin({ edits: "ignore" });
   const chat = { id: 1001, type: "private", first_name: "Ada" };
   fake.inject({ edited_message: { message_id: 1, date: 1, edit_date: 2, chat, text: "changed" } });
@@ -356,7 +356,7 @@ test("edits are left out when the settings say so", async () => {
   expect(host.received).toHaveLength(1);
 });
 
-/** A proxy that takes CONNECT and plain requests. */
+/** A proxy for CONNECT and plain requests. */
 async function startProxy(): Promise<{ url: string; hosts: string[]; close(): void }> {
   const hosts: string[] = [];
   const sockets = new Set<{ destroy(): void }>();
@@ -408,7 +408,7 @@ test("a proxy carries calls, polls, uploads and downloads", async () => {
   expect([...file.bytes]).toEqual([1, 2]);
   expect(new Set(proxy.hosts)).toEqual(new Set([new URL(fake.url).host]));
   proxy.close();
-  // Nobody listens there any more.
+  // Nothing listens there any more.
   const next = await begin({ proxy: proxy.url });
   expect(await next.link.send(direct, text("x"), KEY)).toMatchObject({ kind: "retry" });
   expect(telegram.config.safeParse({ proxy: "ftp://x" }).success).toBe(false);

@@ -22,7 +22,7 @@ async function begin(config: Record<string, unknown> = {}, host = new Host()) {
 }
 
 describe("sending", () => {
-  test("HTML goes as HTML, and as plain text when Telegram cannot read it", async () => {
+  test("HTML is sent as HTML, and as plain text when Telegram cannot parse it", async () => {
     const { link, fake, direct } = await begin();
     await link.send(direct, html("<b>bold</b> &amp; <code>x</code>", "bold & x"), KEY);
     await link.send(direct, html("<b>broken", "broken"), KEY);
@@ -59,7 +59,7 @@ describe("sending", () => {
     });
   });
 
-  test("links have previews where the config says so, in edits too", async () => {
+  test("links have previews if the config says so, in edits too", async () => {
     const previews = async (more: Record<string, unknown>) => {
       const { link, fake, direct } = await begin(more);
       const sent = await link.send(direct, html("http://a.b/?d=secret"), KEY);
@@ -70,7 +70,7 @@ describe("sending", () => {
     expect(await previews({ linkPreview: true })).toEqual([undefined, undefined]);
   });
 
-  test("files go as what they are, from the store and by Telegram's own id", async () => {
+  test("files are sent by their kind, from the store and by Telegram's own id", async () => {
     const host = new Host();
     const bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 45, 45]);
     host.media.set("m1", bytes);
@@ -78,7 +78,7 @@ describe("sending", () => {
     const source = { at: "store", id: mediaId("m1") } as const;
     await link.send(
       direct,
-      { kind: "media", media: { kind: "image", mime: "image/png", source }, caption: html("<b>look</b>", "look") },
+      { kind: "media", media: { kind: "image", mime: "image/png", source }, caption: html("<b>look</b>", "visual") },
       KEY,
     );
     await link.send(direct, { kind: "media", media: { kind: "audio", mime: "audio/ogg", source }, asVoice: true }, KEY);
@@ -93,7 +93,7 @@ describe("sending", () => {
     expect(fake.sent[2]?.body["document"]).toBe("file-9");
   });
 
-  test("a picture that Telegram does not take goes as a file; a lost one is refused with its reason", async () => {
+  test("a picture that Telegram refuses is sent as a file; one that is lost is refused with the reason", async () => {
     const host = new Host();
     host.media.set("m1", new Uint8Array([1]));
     const { link, fake, direct } = await begin({}, host);
@@ -108,7 +108,7 @@ describe("sending", () => {
     });
   });
 
-  test("a caption that is too long for a file goes before it", async () => {
+  test("a caption that is too long for a file is sent before it", async () => {
     const { link, fake, direct } = await begin();
     const caption = "c".repeat(1025);
     await link.send(
@@ -122,7 +122,7 @@ describe("sending", () => {
     ]);
   });
 
-  test("a reaction is set and taken away, typing is shown", async () => {
+  test("a reaction is set and removed, typing is shown", async () => {
     const { link, fake, direct } = await begin();
     const id = String(fake.say("hi"));
     await link.react?.(direct, id, "👍");
@@ -157,7 +157,7 @@ describe("receiving", () => {
     expect(call.body["callback_query_id"]).toBe("77");
   });
 
-  test("what says nothing is acknowledged without reaching the gateway; a moved group is told", async () => {
+  test("updates without content are acknowledged and not passed on; a group's new id is logged", async () => {
     const { host, fake } = await begin();
     fake.inject({
       message: { message_id: 1, date: 1, chat: { id: -5, type: "group", title: "G" }, migrate_to_chat_id: -1005 },
@@ -169,7 +169,7 @@ describe("receiving", () => {
     expect(host.lines.join()).toContain('"to":-1005');
   });
 
-  test("a file is fetched; too large or unknown ones say so without the token", async () => {
+  test("a file is fetched; the errors of too large or unknown ones do not contain the token", async () => {
     const { link, fake } = await begin({ mediaMaxMb: 1 });
     fake.file("f1", new Uint8Array([1, 2, 3]));
     fake.file("big", new Uint8Array(1_048_577));
@@ -202,7 +202,7 @@ describe("receiving", () => {
 });
 
 describe("polling", () => {
-  test("another program's webhook is left alone and named, and removed when the config says so", async () => {
+  test("another program's webhook is reported and kept, and removed if the config says so", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "webhook", 1);
     const { host } = await start(platform);
@@ -239,7 +239,7 @@ describe("polling", () => {
     },
   );
 
-  test("a second poller and a token revoked meanwhile are told", async () => {
+  test("a second poller and a revoked token are reported", async () => {
     const { host, fake } = await begin();
     fake.fail("getUpdates", "409", 1);
     fake.fail("getUpdates", "401", 1);
@@ -252,14 +252,14 @@ describe("polling", () => {
     expect(host.reports.at(-1)).toMatchObject({ kind: "dead", fix: expect.stringMatching(/BotFather/) });
   });
 
-  test("a token that is refused at a send is told with what mends it, also where nothing is polled", async () => {
+  test("a token that is refused during a send is reported with a fix, also without polling", async () => {
     const { link, fake, direct } = await begin();
     fake.fail("sendMessage", "401", 1);
     const fix = expect.stringMatching(/BotFather/);
     expect(await link.send(direct, html("x"), KEY)).toMatchObject({ kind: "retry", fix });
   });
 
-  test("a rate limit on polls is waited out as long as Telegram says", async () => {
+  test("after a rate limit, polling waits as long as Telegram says", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "429", 1, 1);
     const { host } = await start(platform);
@@ -267,7 +267,7 @@ describe("polling", () => {
     expect(host.reports.find((it) => it.kind === "trouble")).toMatchObject({ retryInMs: 1000 });
   });
 
-  test("a poll that hangs is begun anew", async () => {
+  test("a stalled poll is restarted", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "hang", 1);
     const { host } = await start(platform, new Host(), { pollingStallThresholdMs: 2000 });
@@ -276,7 +276,7 @@ describe("polling", () => {
     expect(host.reports.some((it) => it.kind === "trouble" && it.reason.includes("timeout"))).toBe(true);
   });
 
-  test("starts without a network and begins when it is there", async () => {
+  test("starts without a network and connects when there is one", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getMe", "drop", 1);
     const { host } = await start(platform);
@@ -298,7 +298,7 @@ describe("settings", () => {
     expect(JSON.stringify(accounts)).not.toContain("1:a");
   });
 
-  test("the token may lie in a file; without one the fix is named", async () => {
+  test("the token may be in a file; without one, the error has a fix", async () => {
     const platform = await telegramPlatform();
     const file = path.join(await fs.mkdtemp(path.join(os.tmpdir(), "token-")), "token");
     await fs.writeFile(file, `${platform.fake.token}\n`);
@@ -314,7 +314,7 @@ describe("settings", () => {
   });
 });
 
-test("whether a request left is read from the error", () => {
+test("the error shows whether a request was sent", () => {
   const network = (code: string, message = "") =>
     failureOf(new HttpError("failed", Object.assign(new Error(message), { code }))).kind;
   expect(network("ECONNREFUSED")).toBe("unreached");

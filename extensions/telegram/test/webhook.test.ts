@@ -34,7 +34,7 @@ describe("the webhook", () => {
     expect(fake.polls.count).toBe(0);
   });
 
-  test("says that an update came only when it is stored; the same one again has the same key", async () => {
+  test("acknowledges an update only when it is stored; a repeated one has the same key", async () => {
     const host = new Host();
     const { fake, post } = await begin(host);
     await host.until(isAlive(host));
@@ -48,7 +48,7 @@ describe("the webhook", () => {
     expect(JSON.stringify(host.reports)).toContain("disk full");
   });
 
-  test("refuses what does not come from Telegram or says nothing", async () => {
+  test("refuses requests that are not Telegram's or have no update", async () => {
     const { host, post } = await begin();
     await host.until(isAlive(host));
     const good = { "x-telegram-bot-api-secret-token": SECRET };
@@ -64,7 +64,7 @@ describe("the webhook", () => {
     expect(host.received).toEqual([]);
   });
 
-  test("takes an album that comes part by part, each after the answer to the one before", async () => {
+  test("takes an album part by part, each after the acknowledgement of the one before", async () => {
     const { fake, host, post } = await begin();
     await host.until(isAlive(host));
     const photo = (id: string) => ({
@@ -78,7 +78,7 @@ describe("the webhook", () => {
     expect(host.received[0]?.media).toHaveLength(2);
   });
 
-  test("takes nothing after it was closed, so that Telegram keeps it", async () => {
+  test("takes nothing after it was closed, so that Telegram keeps the updates", async () => {
     const { fake, host, link, post } = await begin();
     await host.until(isAlive(host));
     await link.close();
@@ -88,13 +88,13 @@ describe("the webhook", () => {
     expect(host.received).toEqual([]);
   });
 
-  test("that another program has changed is told with its fix", async () => {
+  test("that another program changed is reported with a fix", async () => {
     const platform = await telegramPlatform();
     const theirs = { url: "https://other.example/", secret: SECRET };
     Object.defineProperty(platform.fake, "webhook", {
       get: () => theirs,
       set() {
-        // The other program is quicker.
+        // The other program sets its webhook first.
       },
     });
     const { host } = await start(platform, new Host(), HOOK);
@@ -105,7 +105,7 @@ describe("the webhook", () => {
     });
   });
 
-  test("of ours is removed when polling is configured again", async () => {
+  test("that we set is removed when polling is configured again", async () => {
     const { fake, host, link, platform } = await begin();
     await host.until(isAlive(host));
     await link.close();
@@ -116,7 +116,7 @@ describe("the webhook", () => {
     expect(fake.webhook).toBeUndefined();
   });
 
-  test("without a fit secret is a mistake of the settings; an address that Telegram refuses is told with its fix", async () => {
+  test("without a valid secret is an error of the settings; an address that Telegram refuses is reported with a fix", async () => {
     const platform = await telegramPlatform();
     const config = { ...platform.config, webhookUrl: URL };
     await expect(telegram.connect(telegram.config.parse(config), new Host())).rejects.toMatchObject({

@@ -1,10 +1,10 @@
 import { backoff } from "openclaw/plugin-sdk";
-import { failureOf, isBadToken, TOKEN_FIX } from "./failures.ts";
-import type { Failure } from "./failures.ts";
-import { causeOf, NotStored } from "../receive/intake.ts";
+import { failureOf, isBadToken, TOKEN_FIX } from "../send/failures.ts";
+import type { Failure } from "../send/failures.ts";
+import { causeOf, StorageError } from "./intake.ts";
 import type { Account } from "../account.ts";
 
-/** A refusal that only the operator can end. */
+/** A problem that only the operator can solve. */
 export class Dead extends Error {
   readonly fix: string;
   constructor(reason: string, fix: string) {
@@ -13,7 +13,7 @@ export class Dead extends Error {
   }
 }
 
-/** Something is in the way, and its message says what. */
+/** A problem that may pass; retried. */
 export class Trouble extends Error {
   readonly fix: string;
   constructor(reason: string, fix: string) {
@@ -22,14 +22,14 @@ export class Trouble extends Error {
   }
 }
 
-/** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
-export function remedy({ host }: Pick<Account, "host">, error: unknown, failures: number): number | undefined {
+/** Reports a failure to the host. Returns the milliseconds until the next attempt; undefined when there is none. */
+export function reportFailure({ host }: Pick<Account, "host">, error: unknown, failures: number): number | undefined {
   const retryInMs = backoff(failures);
   if (error instanceof Dead) {
     host.report({ kind: "dead", reason: error.message, fix: error.fix });
     return undefined;
   }
-  if (error instanceof NotStored) {
+  if (error instanceof StorageError) {
     host.report({ kind: "trouble", reason: `${error.message}: ${causeOf(error)}`, retryInMs });
     return retryInMs;
   }
@@ -47,7 +47,7 @@ export function remedy({ host }: Pick<Account, "host">, error: unknown, failures
   return ms;
 }
 
-/** Polling is refused for as long as a webhook is set. */
+/** Telegram refuses polls while a webhook is set. */
 export const isWebhook = (failure: Failure): boolean =>
   failure.kind === "answered" && failure.code === 409 && failure.text.toLowerCase().includes("webhook");
 

@@ -9,27 +9,27 @@ const noteShape = z.record(z.string(), z.string());
 const namedGroups = z.looseObject({ groups: z.record(z.string(), z.unknown()).catch({}) });
 
 /**
- * Groups that became supergroups. Inside, such a group keeps its old id, and with it its conversation, its entry in
- * `groups` and the replies that wait for it; on Telegram it has the new one.
+ * Groups that became supergroups. Telegram gives such a group a new id. The gateway keeps the old one, and with it the conversation,
+ * the entry in `groups` and waiting replies.
  */
-export class Moves {
+export class GroupMigrations {
   readonly #host: ChannelHost;
   readonly #own: ReadonlySet<string>;
-  #now = new Map<string, string>();
+  #newIds = new Map<string, string>();
 
   constructor(config: TelegramConfig, host: ChannelHost) {
     this.#host = host;
-    // A group that the operator named by its new id is known by it.
+    // A group that the config names by its new id is known by that id.
     this.#own = new Set(Object.keys(namedGroups.parse({ groups: {}, ...config }).groups));
   }
 
   /** Rejects when the notes cannot be read. */
   async begin(): Promise<void> {
-    this.#now = new Map(Object.entries((await readOwnNote(this.#host, NOTE, noteShape)) ?? {}));
+    this.#newIds = new Map(Object.entries((await readOwnNote(this.#host, NOTE, noteShape)) ?? {}));
   }
 
-  /** Keeps what a service message tells. Resolves when it is durable. */
-  async see({ message }: Update): Promise<void> {
+  /** Notes the migration that a service message reports. Resolves when it is durable. */
+  async record({ message }: Update): Promise<void> {
     if (message?.migrate_to_chat_id !== undefined) {
       await this.add(String(message.chat.id), String(message.migrate_to_chat_id));
     }
@@ -39,23 +39,23 @@ export class Moves {
   }
 
   async add(from: string, to: string): Promise<void> {
-    if (this.#now.get(from) === to) return;
-    const known = new Map(this.#now).set(from, to);
+    if (this.#newIds.get(from) === to) return;
+    const known = new Map(this.#newIds).set(from, to);
     await this.#host.notes.set(NOTE, JSON.stringify(Object.fromEntries(known)));
-    this.#now = known;
+    this.#newIds = known;
     this.#host.log.warn("a group became a supergroup with a new id", { from: Number(from), to: Number(to) });
   }
 
-  /** The id under which Telegram knows a chat. */
-  onTelegram(chatId: string): string {
-    return this.#now.get(chatId) ?? chatId;
+  /** A chat's present id on Telegram. */
+  currentId(chatId: string): string {
+    return this.#newIds.get(chatId) ?? chatId;
   }
 
-  /** A message from a moved group, as if the group had kept its id. */
-  inside(message: InboundMessage): InboundMessage {
+  /** A message of a migrated group, with the group's old id. */
+  withOldId(message: InboundMessage): InboundMessage {
     const { from } = message;
     if (this.#own.has(from.chat.id)) return message;
-    const before = [...this.#now].find(([, to]) => to === from.chat.id)?.[0];
+    const before = [...this.#newIds].find(([, to]) => to === from.chat.id)?.[0];
     return before === undefined ? message : { ...message, from: { ...from, chat: { ...from.chat, id: before } } };
   }
 }

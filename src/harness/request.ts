@@ -47,22 +47,27 @@ export interface EngineHost {
   compact(job: EngineCompaction): Promise<EngineCompacted>;
 }
 
+/** The models that a run may ask. */
+export interface ModelChoice {
+  /** In the order in which they are tried. */
+  readonly candidates: readonly ModelRef[];
+  /** The first candidate of the conversation's previous run; unset when it is not known. */
+  readonly askedBefore?: ModelRef | undefined;
+  /** Keys that the session prefers, or that its user pinned. */
+  readonly keys?: ProfileWish;
+}
+
 export interface RunRequest {
   readonly facts: RunFacts;
   readonly settings: AgentSettings;
   readonly conversation: Conversation;
   readonly turn: UserTurn;
-  /** In the order in which they are tried. */
-  readonly candidates: readonly ModelRef[];
-  /** The first of them in the conversation's run before this one; unset when nobody knows. */
-  readonly askedBefore?: ModelRef | undefined;
+  readonly choice: ModelChoice;
   readonly thinking: ThinkLevel;
   readonly timeoutMs: number;
   readonly tools: readonly Tool[];
   /** Asked once per attempt, since it names the model. */
   systemPrompt(model: ModelInfo): Promise<SystemPrompt>;
-  /** Keys that the session prefers, or that its user pinned. */
-  readonly wish?: ProfileWish;
   /** Opens the context engine's part; the conversation is shown as it is without one. Rejects when the engine cannot be had. */
   openEngine?(host: EngineHost): Promise<EngineTurn>;
   /** The channel, for hooks. */
@@ -85,8 +90,8 @@ export interface RunDeps {
   readonly closedPaths?: readonly string[];
   /** Holds a tool's call back until all that the run said before it is on its way. Must not throw. */
   beforeTool?(callId: string): Promise<void>;
-  /** Told of model calls behind `run_end`, which are in no receipt of the run. Must not throw. */
-  behind?(cost: SideCost): void;
+  /** Called for each model call after `run_end`, which is in no receipt of the run. Must not throw. */
+  spentAfterEnd?(cost: SideCost): void;
   /** What was pruned of which conversation; nothing is without it. */
   readonly pruned?: PruneMemory;
 }

@@ -55,16 +55,16 @@ describe("what an engine asks of a model", () => {
       },
     };
     stage.model.answer(() => ({ text: "words" }));
-    const behind: SideCost[] = [];
-    const run = stage.start({ openEngine: opener(engine), behind: (cost) => void behind.push(cost) });
+    const after: SideCost[] = [];
+    const run = stage.start({ openEngine: opener(engine), spentAfterEnd: (cost) => void after.push(cost) });
     const end = (await eventsOf(run.stream)).at(-1);
     if (end?.type !== "run_end") throw new Error("the run has no end");
     const cost = { what: "engine", model: MODEL, calls: 1, usage: { input: 10, output: 5 } };
     expect(end.receipt).toMatchObject({ calls: 2, usage: { input: 20, output: 10 }, beside: [cost] });
-    expect(behind).toEqual([]);
+    expect(after).toEqual([]);
     await run.settle();
     await background.idle();
-    expect(behind).toMatchObject([cost, cost]);
+    expect(after).toMatchObject([cost, cost]);
   });
 
   it("is none where nothing was told", async () => {

@@ -1,25 +1,25 @@
 import type { RunRequest } from "../../src/harness/request.ts";
 import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
-import type { EngineServices, EngineTurnOptions } from "../../src/history/engines/options.ts";
+import type { EngineServices } from "../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../src/history/engines/turn/turn.ts";
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
-import { TIMEOUTS } from "../history/engines/stage.ts";
+import { type EngineOptions, TIMEOUTS } from "../history/engines/stage.ts";
 import type { Stage } from "./stage.ts";
 
 type OpenEngine = NonNullable<RunRequest["openEngine"]>;
 type Host = Parameters<OpenEngine>[0];
 
 /** What a test says of its engine; `more` may take from the run that opens it. */
-export interface Opening extends Pick<EngineTurnOptions, "id" | "engines"> {
+export interface Opening extends Pick<EngineOptions, "id" | "engines"> {
   readonly turnKey?: string;
-  readonly more?: (host: Host) => Partial<EngineTurnOptions>;
+  readonly more?: (host: Host) => Partial<EngineOptions>;
 }
 
 /** Opens an engine as the gateway does for the engine of its slot. */
 export const openerAt =
   (stage: Stage, { id, engines, turnKey = "turn-1", more = () => ({}) }: Opening): OpenEngine =>
-  (host) =>
-    openEngineTurn({
+  (host) => {
+    const all = {
       id,
       engines,
       session: {
@@ -37,7 +37,9 @@ export const openerAt =
       clock: stage.clock,
       log: stage.log,
       ...more(host),
-    });
+    };
+    return openEngineTurn(all, all);
+  };
 
 /** The run's own compaction, and a model that always says the same. */
 export const servicesOf = (host: Host): EngineServices => ({

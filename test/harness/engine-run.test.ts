@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CompactionDesk } from "../../src/history/engines/compaction/compaction-desk.ts";
-import type { EngineTurnOptions } from "../../src/history/engines/options.ts";
 import type {
   AfterTurnParams,
   AgentMessage,
@@ -11,6 +10,7 @@ import type {
 import { KeyedQueue } from "../../src/utils/keyed-queue.ts";
 import { RecordingEngine } from "../history/engines/recording-engine.ts";
 import { done, eventsOf, makeTool, openStage, settingsFor, turn, type Stage } from "./stage.ts";
+import type { EngineOptions } from "../history/engines/stage.ts";
 import { openerAt } from "./engine-opener.ts";
 
 let stage: Stage;
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** As the gateway opens the engine of its slot. */
-const opener = (engine: ContextEngine, turnKey: string, more: Partial<EngineTurnOptions> = {}) =>
+const opener = (engine: ContextEngine, turnKey: string, more: Partial<EngineOptions> = {}) =>
   openerAt(stage, {
     id: engine.info.id,
     engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
@@ -38,7 +38,7 @@ async function ask(
   engine: ContextEngine,
   words: string,
   id: string,
-  more: Partial<Parameters<Stage["start"]>[0]> & { engineOptions?: Partial<EngineTurnOptions> } = {},
+  more: Partial<Parameters<Stage["start"]>[0]> & { engineOptions?: Partial<EngineOptions> } = {},
 ) {
   const { engineOptions, ...given } = more;
   const look = makeTool("look", async ({ text }) => done(`Seen at ${text}.`));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { z } from "zod";
 import type { RunLog } from "../../src/harness/log/log.ts";
-import type { RunDeps, RunRequest, UserTurn } from "../../src/harness/request.ts";
+import type { ModelChoice, RunDeps, RunRequest, UserTurn } from "../../src/harness/request.ts";
 import { startRun, type Run } from "../../src/harness/run.ts";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";
@@ -111,7 +111,7 @@ export interface Stage {
   readonly log: Lines;
   readonly clock: ReturnType<typeof hastyClock>;
   readonly dir: string;
-  start(more?: Partial<RunRequest> & Partial<RunDeps> & { runLog?: RunLog }): Run;
+  start(more?: Partial<RunRequest> & Partial<ModelChoice> & Partial<RunDeps> & { runLog?: RunLog }): Run;
   /** Roles and texts of the transcript's messages. */
   transcript(): Promise<string[]>;
   close(): Promise<void>;
@@ -141,7 +141,18 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
     log,
     clock,
     dir,
-    start({ approvals = NOBODY, clock: own, runLog, hooks, texts, pruned, behind, models: others, ...more } = {}) {
+    start({
+      approvals = NOBODY,
+      clock: own,
+      runLog,
+      hooks,
+      texts,
+      pruned,
+      spentAfterEnd,
+      models: others,
+      ...given
+    } = {}) {
+      const { candidates = [MODEL], askedBefore, keys, ...more } = given;
       runs += 1;
       const facts = {
         runId: runId(`run-${runs}`),
@@ -155,7 +166,7 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
         settings: settingsFor(dir),
         conversation: session,
         turn: turn("hello"),
-        candidates: [MODEL],
+        choice: { candidates, askedBefore, ...(keys && { keys }) },
         thinking: "off",
         timeoutMs: 600_000,
         tools: [],
@@ -170,7 +181,7 @@ export async function openStage(key: SessionKey = sessionKey("telegram:default:1
           ...(hooks && { hooks }),
           ...(texts && { texts }),
           ...(pruned && { pruned }),
-          ...(behind && { behind }),
+          ...(spentAfterEnd && { spentAfterEnd }),
         },
         runLog,
       );

@@ -70,7 +70,7 @@ async function ask(api: string, baseUrl: string, text: string) {
       settings: settingsFor(stage.dir),
       conversation: stage.session,
       turn: turn(text, `turn-${text}`),
-      candidates: [{ provider: "peer", id: "peer-1" }],
+      choice: { candidates: [{ provider: "peer", id: "peer-1" }] },
       thinking: "off",
       // The stage's clock is a hundred times as fast: ten real seconds.
       timeoutMs: 1_000_000,

@@ -67,43 +67,47 @@ export class Engines {
   ): Promise<EngineTurn> {
     const { live, models, sessions, clock, log } = this.#parts;
     let isHeld = true;
-    const turn = await openEngineTurn({
-      id,
-      timeouts,
-      engines: this.registry,
-      session: {
-        sessionId: session.id,
-        sessionKey: session.key,
-        sessionFile: session.file,
-        agentId: agent.id,
-        workspace: agent.workspace,
+    const turn = await openEngineTurn(
+      {
+        id,
+        timeouts,
+        factory: { config: live.config, agentDir: agent.workspace, workspaceDir: agent.workspace },
+        session: {
+          sessionId: session.id,
+          sessionKey: session.key,
+          sessionFile: session.file,
+          agentId: agent.id,
+          workspace: agent.workspace,
+        },
+        turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
+        signal: host.signal,
       },
-      signal: host.signal,
-      turn: { key: turnKey, ...(isHeartbeat === true && { isHeartbeat }), ...(events && { events }) },
-      stopping: this.#stopping.signal,
-      services: {
-        complete: (request) =>
-          complete(request, {
-            models,
-            candidates,
-            idleMs: agent.idleTimeoutMs ?? IDLE_MS,
-            origin: { cause: "engine", agentId: session.agentId, sessionKey: session.key },
-            spent: (cost) => host.spent(cost),
-          }),
-        compact: (job) => host.compact(job),
-        rewriteTranscriptEntries: (request) =>
-          isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),
-        facts: { config: live.config },
+      {
+        engines: this.registry,
+        services: {
+          complete: (request) =>
+            complete(request, {
+              models,
+              candidates,
+              idleMs: agent.idleTimeoutMs ?? IDLE_MS,
+              origin: { cause: "engine", agentId: session.agentId, sessionKey: session.key },
+              spent: (cost) => host.spent(cost),
+            }),
+          compact: (job) => host.compact(job),
+          rewriteTranscriptEntries: (request) =>
+            isHeld ? rewriteEntries(session, request) : rewriteLater(sessions, session, request),
+          facts: { config: live.config },
+        },
+        background: this.#background,
+        stopping: this.#stopping.signal,
+        desk: this.#desk,
+        cache: this.#cache,
+        rests: this.#rests,
+        clock,
+        log: log.with({ session: session.key, engine: id }),
       },
-      background: this.#background,
-      desk: this.#desk,
-      cache: this.#cache,
-      rests: this.#rests,
-      factory: { config: live.config, agentDir: agent.workspace, workspaceDir: agent.workspace },
-      clock,
-      log: log.with({ session: session.key, engine: id }),
-    });
-    // Behind the turn the session is the next one's.
+    );
+    // After the turn the session is the next one's.
     return new Ending(turn, () => (isHeld = false));
   }
 }

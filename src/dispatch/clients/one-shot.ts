@@ -40,7 +40,7 @@ async function begin(request: OneShotRequest, dispatch: Dispatch, ports: Dispatc
       settings: agent,
       conversation: new MemoryConversation(request.messages.slice(0, -1)),
       turn: { entryId: id, ...contentOf(last), at: last.timestamp },
-      candidates: await candidatesOf(agent, ports),
+      choice: { candidates: await candidatesOf(agent, ports) },
       thinking: agent.thinking,
       timeoutMs: agent.timeoutMs,
       tools,

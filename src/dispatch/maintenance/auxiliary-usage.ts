@@ -24,7 +24,7 @@ export class AuxiliaryUsage {
     this.#ports = ports;
   }
 
-  /** Where a run's costs behind its end go: one row for each purpose. Never throws. */
+  /** Records what a run costs after its end: one row for each purpose. Never throws. */
   afterRun({ runId: id, sessionKey, sessionId }: RunFacts): (cost: SideCost) => void {
     const of = { sessionKey, sessionId };
     return (cost) => {

@@ -91,7 +91,12 @@ async function flush(turn: EndedTurn, ports: MaintenancePorts): Promise<void> {
   const flushed = await flushMemory({
     request: { ...request, facts },
     session,
-    deps: { ...ports, log, approvals: { ask: async () => "deny" }, behind: ports.compactions.costs.afterRun(facts) },
+    deps: {
+      ...ports,
+      log,
+      approvals: { ask: async () => "deny" },
+      spentAfterEnd: ports.compactions.costs.afterRun(facts),
+    },
     settings,
     signal,
     began: (stream) => logRun(stream, ports.log),

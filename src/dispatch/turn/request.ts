@@ -20,23 +20,30 @@ export function beginRun(
     candidates: readonly ModelRef[];
     askedBefore: ModelRef | undefined;
     log: QueuedTurn["log"];
-    behind: NonNullable<RunDeps["behind"]>;
+    spentAfterEnd: NonNullable<RunDeps["spentAfterEnd"]>;
     beforeTool?: NonNullable<RunDeps["beforeTool"]>;
   },
 ): Run {
   const { facts } = prepared;
-  const { candidates, askedBefore, approvals, behind, beforeTool } = parts;
-  const request = { ...requestFor(prepared, session, ports, { candidates }), askedBefore };
+  const { candidates, askedBefore, approvals, spentAfterEnd, beforeTool } = parts;
+  const request = requestFor(prepared, session, ports, { candidates, askedBefore });
   const log = ports.log.with({ run: facts.runId, session: facts.sessionKey });
-  return startRun(request, { ...ports, log, approvals, behind, ...(beforeTool && { beforeTool }) }, parts.log);
+  return startRun(request, { ...ports, log, approvals, spentAfterEnd, ...(beforeTool && { beforeTool }) }, parts.log);
 }
 
-/** What a run of a prepared turn is started with. `extra` joins its system prompt. */
+interface TurnChoice {
+  readonly candidates: readonly ModelRef[];
+  readonly askedBefore?: ModelRef | undefined;
+  /** Joins the system prompt. */
+  readonly extra?: string;
+}
+
+/** What a run of a prepared turn is started with. */
 export function requestFor(
   prepared: PreparedTurn,
   session: Session,
   ports: DispatchPorts,
-  { candidates, extra }: { candidates: readonly ModelRef[]; extra?: string },
+  { candidates, askedBefore, extra }: TurnChoice,
 ): RunRequest {
   const { facts, agent, turn, message, kind } = prepared;
   const tools = ports.tools(agent, actingOf(prepared.rows, session.key, ports), sceneOf(prepared.rows, ports));
@@ -49,11 +56,10 @@ export function requestFor(
     settings: settingsFor(agent, peer, ports),
     conversation: session,
     turn,
-    candidates,
+    choice: { candidates, askedBefore, keys: keysFor(session) },
     thinking: thinkingFor(prepared, session),
     timeoutMs: message.options?.timeoutMs ?? agent.timeoutMs,
     tools,
-    wish: wishOf(session),
     ...(openEngine && { openEngine }),
     ...(peer && { channel: peer.channel }),
     systemPrompt: (model) => ports.systemPrompt({ agent, model, tools, session, ...more }),
@@ -84,7 +90,7 @@ function engineFor(
 }
 
 /** A key that the user pinned is the only one; else the one that served this conversation last comes first. */
-function wishOf({ entry }: Session): ProfileWish {
+function keysFor({ entry }: Session): ProfileWish {
   const { authProfileOverride: profile, authProfileOverrideSource: source } = entry;
   if (profile === undefined) return {};
   return source === "user" ? { pinned: profile } : { last: profile };

@@ -108,7 +108,7 @@ export class RunMemory {
    */
   async #home(asked: ModelHandle): Promise<ModelHandle> {
     const { deps, request } = this.#parts;
-    const [first] = request().candidates;
+    const [first] = request().choice.candidates;
     if (!first || isSameModel(first, asked.info)) return asked;
     const found = await deps.models.find(first);
     return "missing" in found ? asked : found;
@@ -117,8 +117,8 @@ export class RunMemory {
   /** Before a model answers without older turns that no summary stands for: they are summed up, once a run. True when they were. */
   async compactBeforeAnswer(handle: ModelHandle): Promise<boolean> {
     const { log, request } = this.#parts;
-    const { candidates, facts } = request();
-    const [first] = candidates;
+    const { choice, facts } = request();
+    const [first] = choice.candidates;
     const isStandIn = first !== undefined && !isSameModel(first, handle.info);
     if (this.#madeRoom || isStandIn || this.engine?.ownsCompaction === true || facts.trigger === "memory") return false;
     this.#madeRoom = await this.#compactHere("room", (event) => log.emit(event), {

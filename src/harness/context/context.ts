@@ -12,7 +12,7 @@ import type { SessionWindow } from "../../types/session.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { softLimitOf, fixedTokens, hardLimitOf, windowOf } from "./budget.ts";
 import { EngineView } from "./engine-view.ts";
-import type { Attempt, RunParts } from "../run/plan.ts";
+import type { Attempt, ContextPorts } from "../run/plan.ts";
 import { type Made, promptRecord } from "../log/prompt-record.ts";
 import type { SentRequest } from "../failover/refused.ts";
 import type { RunRequest } from "../request.ts";
@@ -28,7 +28,7 @@ export interface Opening {
 export class ModelContext {
   readonly #plan: Attempt;
   readonly #request: RunRequest;
-  readonly #run: RunParts;
+  readonly #run: ContextPorts;
   readonly #policy: TranscriptPolicy;
   #window: SessionWindow | undefined;
   #said: () => readonly ChatMessage[] = () => [];
@@ -46,13 +46,14 @@ export class ModelContext {
   readonly #uncut: Fit;
   #fit: Fit;
 
-  constructor(plan: Attempt, request: RunRequest, run: RunParts) {
+  constructor(plan: Attempt, request: RunRequest, run: ContextPorts) {
     this.#plan = plan;
     this.#request = request;
     this.#run = run;
     const policy = policyWithTools(policyFor(plan.handle.pi), request.tools.length);
-    const { earlierImages, strict } = plan;
-    this.#policy = { ...policy, images: plan.images && policy.images, earlierImages, strict };
+    const { images, strict } = plan;
+    const seesImages = images !== "none" && policy.images;
+    this.#policy = { ...policy, images: seesImages, earlierImages: images === "all", strict };
     this.#uncut = plan.truncate ? { ...WHOLE, eachResult: Math.floor(this.#windowTokens() * RESULT_SHARE) } : WHOLE;
     this.#fit = this.#uncut;
   }

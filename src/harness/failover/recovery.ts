@@ -20,7 +20,7 @@ import { pause } from "../../utils/pause.ts";
 export interface RecoveryParts {
   readonly request: RunRequest;
   readonly log: RunLog;
-  readonly ladder: ModelSelector;
+  readonly selector: ModelSelector;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Told of the tokens that the model takes, as far as a refusal shows. */
@@ -62,11 +62,9 @@ export class Recovery {
 
   get plan(): Omit<Attempt, "number" | "handle" | "signal"> {
     const { used } = this.#state;
-    const dropped = used.drop_images ?? 0;
     return {
       thinking: this.#thinking,
-      images: dropped === 0 || (dropped === 1 && this.#imagesAsked),
-      earlierImages: dropped === 0,
+      images: this.#imagesShown,
       strict: used.strict_history !== undefined,
       truncate: used.truncate_results !== undefined,
       maxOutput: this.#maxOutput,
@@ -74,7 +72,13 @@ export class Recovery {
     };
   }
 
-  /** Results of tools that a cut would shorten. */
+  get #imagesShown(): Attempt["images"] {
+    const dropped = this.#state.used.drop_images ?? 0;
+    if (dropped === 0) return "all";
+    return dropped === 1 && this.#imagesAsked ? "of_turn" : "none";
+  }
+
+  /** Whether a cut would shorten results of tools. */
   get #hasLargeResults(): boolean {
     const sent = this.#sent;
     if (!sent) return true;
@@ -126,7 +130,7 @@ export class Recovery {
   }
 
   /** The model used up the time of a run: another one may have it, and this one is not asked again. */
-  handOn(failure: Failure): Promise<Failure | undefined> {
+  passOn(failure: Failure): Promise<Failure | undefined> {
     this.#state = without(without(this.#state, "rotate_profile"), "wait");
     return this.from({ kind: "failed", failure });
   }
@@ -172,7 +176,7 @@ export class Recovery {
   }
 
   async #next(failure: Failure): Promise<Retry | undefined> {
-    const chances = await this.#parts.ladder.chances(this.#state, failure);
+    const chances = await this.#parts.selector.chances(this.#state, failure);
     const step = next(this.#state, failure, {
       ...chances,
       imagesAsked: this.#imagesAsked,

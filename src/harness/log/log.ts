@@ -81,7 +81,7 @@ export class RunLog implements RunStream {
       this.#lastUsage = body.usage;
     }
     if (body.type === "compaction" && body.phase === "end") {
-      for (const cost of costsOf(body)) this.beside(cost);
+      for (const cost of costsOf(body)) this.addSideCost(cost);
       if (body.ok) this.account.compactions += 1;
     }
     this.account.note(body);
@@ -89,10 +89,10 @@ export class RunLog implements RunStream {
     if (body.type === "prompt") this.account.prompt = body.record;
   }
 
-  /** Model calls that are not the conversation's own, of this run all the same. */
-  beside(cost: SideCost): void {
+  /** Model calls of this run that are not part of the conversation. */
+  addSideCost(cost: SideCost): void {
     this.spend(cost.usage, cost.calls);
-    this.account.beside(cost);
+    this.account.addSideCost(cost);
   }
 
   /** Model calls that no event tells. */

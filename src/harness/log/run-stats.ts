@@ -24,7 +24,7 @@ export class RunStats {
   #lastToolError: ToolError | undefined;
   compactions = 0;
   prompt: PromptRecord | undefined;
-  #beside: readonly SideCost[] = [];
+  #sideCosts: readonly SideCost[] = [];
   readonly #steered: (readonly PromptPart[])[] = [];
 
   began(
@@ -53,8 +53,8 @@ export class RunStats {
     if (last) this.#tries.push({ ...last, remedy });
   }
 
-  beside(cost: SideCost): void {
-    this.#beside = addCost(this.#beside, cost);
+  addSideCost(cost: SideCost): void {
+    this.#sideCosts = addCost(this.#sideCosts, cost);
   }
 
   /** What a message that joined the run was made of. */
@@ -89,7 +89,7 @@ export class RunStats {
       tools,
       ...(this.#lastToolError && { lastToolError: this.#lastToolError }),
       compactions: this.compactions,
-      ...(this.#beside.length > 0 && { beside: this.#beside }),
+      ...(this.#sideCosts.length > 0 && { beside: this.#sideCosts }),
       ...(this.#steered.length > 0 && { steered: this.#steered }),
       ...(profile !== undefined && { profile }),
       ...(this.prompt && { prompt: this.prompt }),

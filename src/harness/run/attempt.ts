@@ -39,7 +39,7 @@ const IDLE_MS = 120_000;
 
 /** One pass through the model-and-tool loop. What goes wrong is its outcome; throws only when the transcript cannot be written. */
 export async function attempt(plan: Attempt, request: RunRequest, run: RunParts): Promise<AttemptOutcome> {
-  const context = new ModelContext(plan, request, run);
+  const context = new ModelContext(plan, request, run.context);
   const opening = await context.open();
   const thinking = await thinkingOf(plan);
   tellBegin(plan, request, { run, opening, thinking });

@@ -11,7 +11,7 @@ export async function askHooks(
   { hooks, models }: Pick<RunDeps, "hooks" | "models">,
 ): Promise<PromptAdditions | undefined> {
   if (hooks?.shapesPrompts !== true) return undefined;
-  const [first] = request.candidates;
+  const [first] = request.choice.candidates;
   const handle = first && (await models.find(first));
   const messages = handle && !("missing" in handle) ? await readHistory(handle, request) : [];
   return hooks.beforePrompt({ prompt: request.turn.text, messages }, contextOf(request));
@@ -48,7 +48,7 @@ export function addToSystem(request: RunRequest, added: PromptAdditions): RunReq
   };
 }
 
-export function tellEnd(
+export function notifyEnd(
   request: RunRequest,
   hooks: RunHooks,
   end: { readonly result: RunResult; readonly durationMs: number; readonly messages: readonly ChatMessage[] },

@@ -15,9 +15,8 @@ export interface Attempt {
   readonly number: number;
   readonly handle: ModelHandle;
   readonly thinking: ThinkLevel;
-  readonly images: boolean;
-  /** Images of turns before the present one. */
-  readonly earlierImages: boolean;
+  /** Which images the model is shown: those of the whole conversation, or only those of the present turn. */
+  readonly images: "all" | "of_turn" | "none";
   /** Tool blocks and thinking become plain text: for a provider that refused the conversation. */
   readonly strict: boolean;
   /** Large tool results are cut. */
@@ -35,20 +34,26 @@ export interface RunParts {
   readonly setting: ToolSetting;
   readonly steering: Steering;
   readonly guard: LoopGuard;
+  readonly context: ContextPorts;
+  /** Called for each answer and each result that came through. */
+  progressed(): void;
+}
+
+/** What the context of an attempt's model is made with. */
+export interface ContextPorts {
+  readonly log: RunLog;
   readonly engine: EngineTurn | undefined;
   readonly texts?: Texts | undefined;
   readonly pruned?: PruneMemory | undefined;
-  /** The messages with the images that they speak of. Never rejects. */
-  withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
-  now(): number;
-  /** Sums up what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
-  compactBeforeAnswer(handle: ModelHandle): Promise<boolean>;
-  /** Told what a model is about to be shown. */
-  shown(what: Shown): Promise<void>;
-  /** What this run was refused. */
+  /** The requests of this run that were refused. */
   readonly refused: RefusedRequests;
-  /** Told of each answer and each result that came through. */
-  progressed(): void;
+  now(): number;
+  /** The messages with the images that they mention. Never rejects. */
+  withImages(messages: readonly ChatMessage[], policy: TranscriptPolicy): Promise<readonly ChatMessage[]>;
+  /** Summarises what does not fit the model's window; false when nothing was, or it is not for this model to decide. */
+  compactBeforeAnswer(handle: ModelHandle): Promise<boolean>;
+  /** Called before a model is shown the conversation. */
+  shown(what: Shown): Promise<void>;
 }
 
 /** How full a model's window is before it is asked. */

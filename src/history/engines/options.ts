@@ -47,26 +47,31 @@ export interface EngineServices {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-export interface EngineTurnOptions {
+/** The engine's part in one run: which engine, and what the run is about. */
+export interface EngineJob {
   /** `plugins.slots.contextEngine` */
   readonly id: string;
-  readonly engines: ContextEngines;
+  readonly timeouts: EngineTimeouts;
+  readonly factory?: ContextEngineFactoryContext;
   readonly session: EngineSession;
   readonly turn: EngineTurnFacts;
+  /** Ends the opening of the engine: nobody waits for it any longer. */
+  readonly signal?: AbortSignal;
+}
+
+/** What the engine's part may use of the gateway. */
+export interface EnginePorts {
+  readonly engines: ContextEngines;
   readonly services: EngineServices;
-  readonly timeouts: EngineTimeouts;
-  /** Maintenance behind a turn: one at a time per session. Waited for when the gateway stops. */
+  /** Maintenance after a turn: one at a time per session. Waited for when the gateway stops. */
   readonly background: KeyedQueue;
   /** Ends that maintenance early, so that a stop of the gateway need not wait for it. */
   readonly stopping?: AbortSignal;
-  /** Ends the opening of the engine: nobody waits for it any longer. */
-  readonly signal?: AbortSignal;
   readonly desk: CompactionDesk;
-  /** What the provider's cache gave in the turns before; nothing is told of that without one. */
+  /** What the provider's cache gave in the turns before; the engine is not told of it without one. */
   readonly cache?: CacheWatch;
-  /** Which engines hung of late; each turn waits for its own without one. */
+  /** Which engines hung recently; each turn waits for its own without one. */
   readonly rests?: EngineRests;
-  readonly factory?: ContextEngineFactoryContext;
   readonly clock: Clock;
   readonly log: Log;
 }

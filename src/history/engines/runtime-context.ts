@@ -1,6 +1,6 @@
 import type { ContextEngineRuntimeContext, PromptCacheFacts } from "../../types/engine/context-engine.ts";
 import type { ModelInfo, Usage } from "../../types/run/model.ts";
-import type { EngineTurnOptions } from "./options.ts";
+import type { EngineJob, EnginePorts } from "./options.ts";
 
 /** Told to engines as the harness that runs the agent; with it they take token counts for the host's own. */
 const EXECUTION_HOST = "openclaw-embedded";
@@ -20,9 +20,11 @@ export interface CallFacts {
   readonly isDeferred?: boolean;
 }
 
-type Host = Pick<EngineTurnOptions, "session" | "services" | "clock">;
-
-export function runtimeContext({ session, services, clock }: Host, call: CallFacts): ContextEngineRuntimeContext {
+export function runtimeContext(
+  { session }: Pick<EngineJob, "session">,
+  { services, clock }: Pick<EnginePorts, "services" | "clock">,
+  call: CallFacts,
+): ContextEngineRuntimeContext {
   const { model, tokenBudget, currentTokenCount, lastCallUsage, trigger, signal } = call;
   const usage = lastCallUsage && usageFacts(lastCallUsage);
   const rewrite = services.rewriteTranscriptEntries;

@@ -26,7 +26,7 @@ async function flush(tools: readonly Tool[] = [], more: Partial<Flush> = {}) {
         trigger: "message",
       },
       settings: settingsFor(stage.dir),
-      candidates: [MODEL],
+      choice: { candidates: [MODEL] },
       thinking: "off",
       timeoutMs: 600_000,
       tools,

@@ -153,8 +153,8 @@ describe("two keys of one provider", () => {
     answers({ "own:a at m1": POOR });
     clock.pass(2 * MINUTE);
     // Its rest is over: this run finds out, and the key is out of credit.
-    expect(triesOf(await ask([FIRST], { wish: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
-    expect(triesOf(await ask([FIRST], { wish: { pinned: "own:a" } }))).toEqual([["own:a", "billing"]]);
+    expect(triesOf(await ask([FIRST], { keys: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
+    expect(triesOf(await ask([FIRST], { keys: { pinned: "own:a" } }))).toEqual([["own:a", "billing"]]);
     answers({});
     clock.pass(60 * MINUTE);
     const later = await ask([FIRST]);
@@ -164,10 +164,10 @@ describe("two keys of one provider", () => {
 
   it("serve a session that they served before", async () => {
     answers({});
-    expect(triesOf(await ask([FIRST], { wish: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
-    expect(triesOf(await ask([FIRST], { wish: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
+    expect(triesOf(await ask([FIRST], { keys: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
+    expect(triesOf(await ask([FIRST], { keys: { last: "own:b" } }))).toEqual([["own:b", "replied"]]);
     answers({ "own:b at m1": REFUSED });
-    expect(triesOf(await ask([FIRST], { wish: { last: "own:b" } }))).toEqual([
+    expect(triesOf(await ask([FIRST], { keys: { last: "own:b" } }))).toEqual([
       ["own:b", "auth", "rotate_profile"],
       ["own:a", "replied"],
     ]);
@@ -175,14 +175,14 @@ describe("two keys of one provider", () => {
 
   it("do not stand in for one that its user pinned", async () => {
     answers({ "own:a at m1": REFUSED });
-    const told = await ask([FIRST], { wish: { pinned: "own:a" } });
+    const told = await ask([FIRST], { keys: { pinned: "own:a" } });
     expect(told.result).toMatchObject({ kind: "failed", failure: { kind: "auth" } });
     expect(asked).toEqual(["own:a at m1"]);
   });
 
   it("leave the other provider's keys alone when one is pinned", async () => {
     answers({ "own:a at m1": REFUSED });
-    const told = await ask(BOTH, { wish: { pinned: "own:a" } });
+    const told = await ask(BOTH, { keys: { pinned: "own:a" } });
     expect(told.result.kind).toBe("replied");
     expect(asked).toEqual(["own:a at m1", "spare:a at s1"]);
   });
@@ -213,11 +213,11 @@ describe("when every key rests", () => {
 });
 
 describe("a model that failed", () => {
-  const wish = { pinned: "own:a" };
+  const keys = { pinned: "own:a" };
 
   it("is returned to after its rest, and that is told once", async () => {
     answers({ m1: BUSY });
-    const first = await ask(BOTH, { wish });
+    const first = await ask(BOTH, { keys });
     expect(first.changes).toEqual(["↪️ Answered by spare/s1 in place of own/m1: it is overloaded."]);
     expect(triesOf(first)).toEqual([
       ["own:a", "overloaded", "wait"],
@@ -228,16 +228,16 @@ describe("a model that failed", () => {
 
     answers({});
     asked = [];
-    const second = await ask(BOTH, { wish });
+    const second = await ask(BOTH, { keys });
     expect(asked.map((one) => one.split(" at ")[1])).toEqual(["s1"]);
     expect(second.changes).toEqual([]);
     expect(skippedBy(second)).toEqual([expect.stringMatching(/^own:a rests until .* after overloaded$/)]);
 
     clock.pass(30 * MINUTE);
-    const third = await ask(BOTH, { wish });
+    const third = await ask(BOTH, { keys });
     expect(triesOf(third)).toEqual([["own:a", "replied"]]);
     expect(third.changes).toEqual(["↩️ Answered by own/m1 again."]);
-    expect((await ask(BOTH, { wish })).changes).toEqual([]);
+    expect((await ask(BOTH, { keys })).changes).toEqual([]);
   });
 
   it("is named with its own failure, not with that of the model behind it", async () => {
@@ -247,13 +247,13 @@ describe("a model that failed", () => {
       spares += 1;
       return spares === 1 ? { status: 500, message: "Internal server error" } : FINE;
     });
-    const told = await ask(BOTH, { wish });
+    const told = await ask(BOTH, { keys });
     expect(told.changes).toEqual(["↪️ Answered by spare/s1 in place of own/m1: its account is out of credit."]);
   });
 
   it("is probed by one run alone when its rest is over", async () => {
     answers({ m1: BUSY });
-    await ask(BOTH, { wish });
+    await ask(BOTH, { keys });
     clock.pass(30 * MINUTE);
     const answered = Promise.withResolvers<ModelReply>();
     stage.model.answer((call) => (call.model === "m1" ? answered.promise : FINE));
@@ -262,7 +262,7 @@ describe("a model that failed", () => {
     const sessions = await Promise.all(
       Array.from({ length: 10 }, (_, at) => stage.sessions.acquire(sessionKey(`telegram:default:10${at}`))),
     );
-    const running = sessions.map((conversation) => ask(BOTH, { wish, conversation }));
+    const running = sessions.map((conversation) => ask(BOTH, { keys, conversation }));
     await stage.model.called(before + 10);
     answered.resolve(FINE);
     const told = await Promise.all(running);
@@ -271,18 +271,18 @@ describe("a model that failed", () => {
     expect(asked.filter((one) => one.endsWith("at m1"))).toHaveLength(1);
     expect(asked).toHaveLength(10);
     asked = [];
-    await ask(BOTH, { wish });
+    await ask(BOTH, { keys });
     expect(asked).toEqual(["own:a at m1"]);
   });
 
   it("rests again when the probe fails, and longer", async () => {
     answers({ m1: BUSY });
-    await ask(BOTH, { wish });
+    await ask(BOTH, { keys });
     clock.pass(1.5 * MINUTE);
-    expect(triesOf(await ask(BOTH, { wish }))[0]).toEqual(["own:a", "overloaded", "wait"]);
+    expect(triesOf(await ask(BOTH, { keys }))[0]).toEqual(["own:a", "overloaded", "wait"]);
     asked = [];
     clock.pass(1.5 * MINUTE);
-    await ask(BOTH, { wish });
+    await ask(BOTH, { keys });
     expect(asked.map((one) => one.split(" at ")[1])).toEqual(["s1"]);
   });
 

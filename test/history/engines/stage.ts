@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompactionDesk } from "../../../src/history/engines/compaction/compaction-desk.ts";
-import type { EngineTurnOptions } from "../../../src/history/engines/options.ts";
+import type { EngineJob, EnginePorts } from "../../../src/history/engines/options.ts";
 import { openEngineTurn } from "../../../src/history/engines/turn/turn.ts";
 import type { Clock } from "../../../src/types/clock.ts";
 import type { ContextEngine } from "../../../src/types/engine/context-engine.ts";
@@ -106,15 +106,17 @@ export class Lines implements Log {
   with = (): Log => this;
 }
 
+export type EngineOptions = EngineJob & EnginePorts;
+
 export interface Stage {
-  readonly options: EngineTurnOptions;
+  readonly options: EngineOptions;
   readonly clock: TestClock;
   readonly log: Lines;
   readonly background: KeyedQueue;
   readonly desk: CompactionDesk;
   /** What the built-in compaction was asked. */
   readonly builtIn: EngineCompaction[];
-  open(more?: Partial<EngineTurnOptions>): Promise<EngineTurn>;
+  open(more?: Partial<EngineOptions>): Promise<EngineTurn>;
 }
 
 export const TIMEOUTS = {
@@ -137,7 +139,7 @@ export function stage(engine: ContextEngine, { hasFile = true } = {}): Stage {
   if (hasFile) writeFileSync(sessionFile, `${JSON.stringify({ type: "session", version: 3, id: sessionId })}\n`);
   const [clock, log, background, desk] = [new TestClock(), new Lines(), new KeyedQueue(), new CompactionDesk()];
   const builtIn: EngineCompaction[] = [];
-  const options: EngineTurnOptions = {
+  const options: EngineOptions = {
     id: engine.info.id,
     engines: { get: (id) => (id === engine.info.id ? Promise.resolve(() => engine) : undefined) },
     session: { sessionId, sessionKey: `webchat:default:${sessionId}`, sessionFile, agentId: "main", workspace: dir },
@@ -162,7 +164,10 @@ export function stage(engine: ContextEngine, { hasFile = true } = {}): Stage {
     background,
     desk,
     builtIn,
-    open: (more = {}) => openEngineTurn({ ...options, ...more }),
+    open: (more = {}) => {
+      const all = { ...options, ...more };
+      return openEngineTurn(all, all);
+    },
   };
 }
 

@@ -28,7 +28,7 @@ export async function startTurnRun(turn: Turn, ports: TurnPorts): Promise<StageE
       ...(addressed(prepared.message) && { beforeTool: (callId) => barrier.wait(callId) }),
       askedBefore: before?.receipt.candidates?.[0],
       log: turn.queued.log,
-      behind: ports.compactions.costs.afterRun(prepared.facts),
+      spentAfterEnd: ports.compactions.costs.afterRun(prepared.facts),
       approvals: ports.approvals.deskFor(
         askedFor(prepared, ports),
         prompterFor(prepared, () => run, ports),

@@ -20,7 +20,7 @@ import { compactBy } from "../compaction/compact-by.ts";
 import { resultOf } from "../compaction/compaction-desk.ts";
 import { copiesOf, signalsOf, tellable, type Told } from "./copies.ts";
 import { withTurn, withTurnKept } from "./coverage.ts";
-import type { EngineTurnOptions } from "../options.ts";
+import type { EngineJob, EnginePorts } from "../options.ts";
 import { readAnswer } from "./read-answer.ts";
 import { RUNTIME_SETTINGS, runtimeContext, type CallFacts } from "../runtime-context.ts";
 import { tell, type News } from "./tell.ts";
@@ -31,7 +31,8 @@ import { background } from "../../../utils/background.ts";
 export class PluginEngineTurn implements EngineTurn {
   readonly id: string;
   readonly #engine: ContextEngine;
-  readonly #options: EngineTurnOptions;
+  readonly #job: EngineJob;
+  readonly #ports: EnginePorts;
   readonly #takeBack: () => void;
   readonly #ownsCompaction: boolean;
   readonly #isForeground: boolean;
@@ -43,13 +44,14 @@ export class PluginEngineTurn implements EngineTurn {
   #observation: CallFacts["observation"];
   #last: { readonly model: ModelInfo; readonly tokenBudget: number } | undefined;
 
-  constructor(engine: ContextEngine, options: EngineTurnOptions) {
-    this.id = options.id;
+  constructor(engine: ContextEngine, job: EngineJob, ports: EnginePorts) {
+    this.id = job.id;
     this.#engine = engine;
-    this.#options = options;
+    this.#job = job;
+    this.#ports = ports;
     this.#ownsCompaction = engine.info.ownsCompaction === true;
     this.#isForeground = engine.info.turnMaintenanceMode === "foreground";
-    this.#takeBack = options.desk.lend(options.session.sessionId, (params) => this.#compactBuiltIn(params));
+    this.#takeBack = ports.desk.lend(job.session.sessionId, (params) => this.#compactBuiltIn(params));
   }
 
   /** Also while it is passed by: it would find the summaries of others in the transcript later. */
@@ -63,7 +65,7 @@ export class PluginEngineTurn implements EngineTurn {
 
   async begin(signal: AbortSignal): Promise<void> {
     const engine = this.#engine;
-    const { session, background } = this.#options;
+    const { session } = this.#job;
     if (!(await exists(session.sessionFile))) return;
     if (engine.bootstrap) {
       const done = await this.#call("bootstrap", signal, (end) =>
@@ -74,9 +76,9 @@ export class PluginEngineTurn implements EngineTurn {
         return this.#degrade("bootstrap", "answered no object");
     }
     // Maintenance of the turn before may still be at work: it does the same.
-    if (!engine.maintain || background.isBusy(session.sessionKey)) return;
+    if (!engine.maintain || this.#ports.background.isBusy(session.sessionKey)) return;
     const done = await this.#call("maintain", signal, (end) => engine.maintain?.(this.#ofTranscript({ signal: end })), {
-      ms: this.#options.timeouts.bootstrap,
+      ms: this.#job.timeouts.bootstrap,
     });
     this.#note("maintain", done);
     // In front of the answer it makes people wait, so the next turns do without it; this one may still be put together.
@@ -130,7 +132,7 @@ export class PluginEngineTurn implements EngineTurn {
   #conversation(told: Told) {
     return {
       prePromptMessageCount: told.boundary,
-      ...signalsOf(told, this.#options.turn.events),
+      ...signalsOf(told, this.#job.turn.events),
       currentTokenCount: estimateAll(told.messages),
     };
   }
@@ -143,13 +145,14 @@ export class PluginEngineTurn implements EngineTurn {
 
   async #endTurn(turn: EngineTurnEnd): Promise<void> {
     const { lastCallUsage, model } = turn;
-    const { cache, session } = this.#options;
+    const { session } = this.#job;
+    const { cache, background: queue } = this.#ports;
     this.#observation = lastCallUsage && cache?.observe(session.sessionId, model, lastCallUsage);
     try {
       await this.#tell(turn);
-      if (!this.#isSilent) this.#options.rests?.answered(this.id);
+      if (!this.#isSilent) this.#ports.rests?.answered(this.id);
       if (this.#isForeground) await this.#maintainBehind(turn, { isDeferred: false });
-      const rest = this.#options.background.run(session.sessionKey, async () => {
+      const rest = queue.run(session.sessionKey, async () => {
         if (!this.#isForeground) await this.#maintainBehind(turn, { isDeferred: true });
         await this.#dispose();
       });
@@ -170,8 +173,8 @@ export class PluginEngineTurn implements EngineTurn {
         messages,
         start,
         boundary,
-        events: this.#options.turn.events,
-        commitAs: isEnd ? this.#options.turn.key : undefined,
+        events: this.#job.turn.events,
+        commitAs: isEnd ? this.#job.turn.key : undefined,
         params: this.#afterTurnParams(turn, end),
       }),
     );
@@ -184,7 +187,7 @@ export class PluginEngineTurn implements EngineTurn {
     const facts = { model, tokenBudget, currentTokenCount, lastCallUsage, signal };
     return {
       ...this.#ofTranscript(facts),
-      isHeartbeat: this.#options.turn.isHeartbeat ?? false,
+      isHeartbeat: this.#job.turn.isHeartbeat ?? false,
       tokenBudget,
       ...(currentTokenCount !== undefined && { currentTokenCount }),
       ...(autoCompactionSummary !== undefined && { autoCompactionSummary }),
@@ -196,7 +199,7 @@ export class PluginEngineTurn implements EngineTurn {
     if (!engine.maintain || this.#isSilent) return;
     const { tokenBudget, currentTokenCount, lastCallUsage, model } = turn;
     const facts = { tokenBudget, currentTokenCount, lastCallUsage, model, isDeferred };
-    const done = await this.#call("maintain", this.#options.stopping, (signal) =>
+    const done = await this.#call("maintain", this.#ports.stopping, (signal) =>
       engine.maintain?.(this.#ofTranscript({ ...facts, signal })),
     );
     this.#note("maintain", done);
@@ -210,7 +213,7 @@ export class PluginEngineTurn implements EngineTurn {
     this.#last = job;
     const isGone = this.#degraded !== undefined || this.#isSilent;
     if (isGone && this.#ownsCompaction) return { kind: "nothing", reason: this.#degraded ?? `${this.id} hung before` };
-    if (isGone) return this.#options.services.compact(job);
+    if (isGone) return this.#ports.services.compact(job);
     const done = await this.#call("compact", job.signal, (signal) =>
       compactBy(this.#engine, job, (facts) => ({ ...this.#ofTranscript({ ...facts, signal }), abortSignal: signal })),
     );
@@ -225,7 +228,7 @@ export class PluginEngineTurn implements EngineTurn {
     if (this.#ownsCompaction && this.#degraded !== undefined)
       return { ok: false, compacted: false, reason: this.#degraded };
     const { tokenBudget = this.#last.tokenBudget, currentTokenCount, customInstructions, abortSignal } = params;
-    const done = await this.#options.services.compact({
+    const done = await this.#ports.services.compact({
       tokenBudget,
       model: this.#last.model,
       why: params.compactionTarget === "budget" ? "overflow" : "asked",
@@ -237,24 +240,24 @@ export class PluginEngineTurn implements EngineTurn {
   }
 
   #ofSession() {
-    const { sessionId, sessionKey } = this.#options.session;
+    const { sessionId, sessionKey } = this.#job.session;
     return { sessionId, sessionKey, runtimeSettings: RUNTIME_SETTINGS };
   }
 
   #ofTranscript(call: CallFacts) {
-    const { sessionFile } = this.#options.session;
+    const { sessionFile } = this.#job.session;
     return { ...this.#ofSession(), sessionFile, runtimeContext: this.#runtime(call) };
   }
 
-  #runtime = (call: CallFacts) => runtimeContext(this.#options, { ...call, observation: this.#observation });
+  #runtime = (call: CallFacts) => runtimeContext(this.#job, this.#ports, { ...call, observation: this.#observation });
 
   #call<T>(
     method: keyof EngineTimeouts,
     signal: AbortSignal | undefined,
     call: (signal: AbortSignal) => T | Promise<T>,
-    { ms = this.#options.timeouts[method] }: { ms?: number } = {},
+    { ms = this.#job.timeouts[method] }: { ms?: number } = {},
   ): Promise<Outcome<T>> {
-    return bounded(call, { clock: this.#options.clock, ms, signal });
+    return bounded(call, { clock: this.#ports.clock, ms, signal });
   }
 
   /** What failed in front of the model call: the run goes on without the engine. */
@@ -272,12 +275,12 @@ export class PluginEngineTurn implements EngineTurn {
   }
 
   #rest(): void {
-    this.#options.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
+    this.#ports.rests?.hung(this.id, { ownsCompaction: this.#ownsCompaction });
   }
 
   #degrade(method: string, why: string): void {
     this.#degraded = `The context engine ${this.id} was passed by: ${method}: ${why}`;
-    this.#options.log.warn("context engine passed by in this turn", {
+    this.#ports.log.warn("context engine passed by in this turn", {
       code: "ENGINE_DEGRADED",
       engine: this.id,
       method,
@@ -289,6 +292,6 @@ export class PluginEngineTurn implements EngineTurn {
   #note(method: string, done: Outcome<unknown>): void {
     if (done.kind === "ok" || done.kind === "aborted") return;
     if (done.kind === "late" && method !== "maintain" && method !== "dispose") this.#hang();
-    this.#options.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });
+    this.#ports.log.warn("context engine failed", { code: "ENGINE_FAILED", engine: this.id, method, why: done.why });
   }
 }

@@ -2,14 +2,15 @@ import type { EngineTurn } from "../../../types/engine/engine-turn.ts";
 import { BuiltInTurn } from "./built-in-turn.ts";
 import { PluginEngineTurn } from "./plugin-engine-turn.ts";
 import { LEGACY, openEngine } from "../open-engine.ts";
-import type { EngineTurnOptions } from "../options.ts";
+import type { EngineJob, EnginePorts } from "../options.ts";
 
 /**
  * The selected engine's part in one run. Rejects with ENGINE_MISSING or ENGINE_UNUSABLE when it cannot be had. Whoever opens
  * one calls `end` on it, whatever became of the run: the engine is let go there.
  */
-export async function openEngineTurn(options: EngineTurnOptions): Promise<EngineTurn> {
-  const { id, engines, clock, timeouts, factory: context = {}, rests, services, log, signal } = options;
+export async function openEngineTurn(job: EngineJob, ports: EnginePorts): Promise<EngineTurn> {
+  const { id, timeouts, factory: context = {}, signal } = job;
+  const { engines, clock, rests, services, log } = ports;
   if (id === LEGACY) return new BuiltInTurn(LEGACY, services.compact);
   const resting = rests?.claim(id, timeouts.bootstrap + timeouts.assemble);
   if (resting) {
@@ -19,5 +20,5 @@ export async function openEngineTurn(options: EngineTurnOptions): Promise<Engine
     return new BuiltInTurn(id, services.compact, { degraded, ownsCompaction: resting.ownsCompaction });
   }
   const engine = await openEngine(id, { engines, context, clock, ms: timeouts.bootstrap, signal, log });
-  return new PluginEngineTurn(engine, options);
+  return new PluginEngineTurn(engine, job, ports);
 }

@@ -1,0 +1,200 @@
+import type { RunMemory } from "../compaction/run-memory.ts";
+import { imagesFor } from "../context/images.ts";
+import { ModelSelector, type Selection } from "../failover/model-selector.ts";
+import { ModelWatch } from "../failover/model-watch.ts";
+import { Recovery } from "../failover/recovery.ts";
+import type { RunLog } from "../log/log.ts";
+import type { RunDeps, RunRequest } from "../request.ts";
+import { LoopGuard } from "../tools/loop-guard.ts";
+import type { ToolSetting } from "../tools/tools.ts";
+import type { ModelRef } from "../../types/run/model.ts";
+import type { Failure, RunResult, Skipped } from "../../types/run/run.ts";
+import { attempt, type AttemptOutcome } from "./attempt.ts";
+import type { Deadline } from "./deadline.ts";
+import type { Attempt, RunParts } from "./plan.ts";
+import type { Steering } from "./steering.ts";
+import type { StopSwitch } from "./stop-switch.ts";
+
+export interface AttemptsParts {
+  /** As it is now: hooks and a prompt that is not kept change it. */
+  request(): RunRequest;
+  readonly deps: RunDeps;
+  readonly log: RunLog;
+  readonly memory: RunMemory;
+  readonly steering: Steering;
+  readonly stop: StopSwitch;
+}
+
+type Chosen = Extract<Selection, { handle: unknown }>;
+
+/** The attempts of one run, one after the other, until a model answers or nothing is left to try. */
+export class Attempts {
+  /** The model that was asked last, or is asked first. */
+  model: ModelRef;
+  readonly #parts: AttemptsParts;
+  readonly #selector: ModelSelector;
+  readonly #recovery: Recovery;
+  readonly #watch: ModelWatch;
+  readonly #guard = new LoopGuard();
+  #lastFailure: Failure | undefined;
+  /** Ends the attempt under way, and not the run. */
+  #current: AbortController | undefined;
+
+  constructor(parts: AttemptsParts) {
+    const { log, deps, memory, stop } = parts;
+    const request = parts.request();
+    const { candidates, keys, askedBefore } = request.choice;
+    this.#parts = parts;
+    this.model = candidates[0] ?? { provider: "none", id: "none" };
+    this.#selector = new ModelSelector(candidates, deps.models, keys ?? {});
+    this.#watch = new ModelWatch(request.conversation, askedBefore);
+    this.#recovery = new Recovery({
+      request,
+      log,
+      selector: this.#selector,
+      clock: deps.clock,
+      signal: stop.signal,
+      learned: (window) => {
+        this.#selector.learned(window);
+        memory.learned(window);
+      },
+      compact: () => memory.compact(),
+    });
+  }
+
+  /** Candidates and keys that were not asked. */
+  get skipped(): readonly Skipped[] {
+    return this.#selector.skipped;
+  }
+
+  /** The model that is asked and those after it. */
+  get remaining(): readonly ModelRef[] {
+    return this.#candidates.slice(this.#recovery.place.candidate);
+  }
+
+  get #candidates(): readonly ModelRef[] {
+    return this.#parts.request().choice.candidates;
+  }
+
+  /** The first attempt continues what an earlier process began to say. */
+  carry(text: string): void {
+    this.#recovery.carry(text);
+  }
+
+  /**
+   * Ends the attempt under way so that the next model gets the time of a run. False when the run itself has to end: a tool
+   * takes too long, or no model is left.
+   */
+  expire(): boolean {
+    if (!this.#current || this.#parts.log.account.isToolRunning || !this.#mayPassOn()) return false;
+    this.#current.abort();
+    return true;
+  }
+
+  /** A memory flush has a short time limit and gets it only once. */
+  #mayPassOn(): boolean {
+    return this.#parts.request().facts.trigger !== "memory" && this.remaining.length > 1;
+  }
+
+  close(): void {
+    this.#selector.close();
+  }
+
+  /** Throws when the transcript cannot be written. */
+  async run(setting: ToolSetting, deadline: Deadline): Promise<RunResult> {
+    const { stop } = this.#parts;
+    for (let number = 1; ; number += 1) {
+      const chosen = await this.#selector.at(this.#recovery.place);
+      if (stop.isOn) return { kind: "aborted", by: stop.cause };
+      if ("failure" in chosen) return { kind: "failed", failure: this.#lastFailure ?? chosen.failure };
+      this.#recovery.use(chosen.place);
+      const current = new AbortController();
+      this.#current = current;
+      const outcome = await this.#attempt(number, chosen, setting).finally(() => (this.#current = undefined));
+      const isLate = current.signal.aborted && !stop.isOn;
+      const end = isLate ? await this.#passOn(deadline) : await this.#endAfter(outcome);
+      if (end) return end;
+    }
+  }
+
+  #attempt(number: number, chosen: Chosen, setting: ToolSetting): Promise<AttemptOutcome> {
+    const { log, steering } = this.#parts;
+    const handle = this.#recovery.fitted(chosen.handle);
+    const { provider, id } = handle.info;
+    this.model = { provider, id };
+    const plan: Attempt = { number, handle, ...this.#recovery.plan, signal: this.#signal };
+    const progressed = () => this.#recovery.progressed();
+    const parts = { log, setting, steering, guard: this.#guard, progressed, context: this.#contextPorts() };
+    return attempt(plan, this.#parts.request(), parts);
+  }
+
+  #contextPorts(): RunParts["context"] {
+    const { request, deps, log, memory } = this.#parts;
+    return {
+      log,
+      engine: memory.engine,
+      texts: deps.texts,
+      pruned: deps.pruned,
+      refused: this.#recovery.refused,
+      now: () => deps.clock.now(),
+      withImages: imagesFor(request(), deps),
+      compactBeforeAnswer: (asked) => memory.compactBeforeAnswer(asked),
+      shown: async (what) => {
+        memory.shown = what;
+        await this.#watch.asks(this.model, what.lastModel);
+      },
+    };
+  }
+
+  get #signal(): AbortSignal {
+    const { signal } = this.#parts.stop;
+    return this.#current ? AbortSignal.any([signal, this.#current.signal]) : signal;
+  }
+
+  /** Undefined: another attempt follows. */
+  async #endAfter(outcome: AttemptOutcome): Promise<RunResult | undefined> {
+    this.#record(outcome);
+    if (outcome.kind === "aborted") return { kind: "aborted", by: this.#parts.stop.cause };
+    if (outcome.kind === "replied") return this.#replied(outcome);
+    this.#lastFailure = outcome.failure;
+    const end = await this.#recovery.from(outcome);
+    return end && { kind: "failed", failure: this.#withContext(end) };
+  }
+
+  /** The model let the time of a run pass: the next one has all of it again. */
+  async #passOn(deadline: Deadline): Promise<RunResult | undefined> {
+    const { timeoutMs } = this.#parts.request();
+    const message = `No answer came within the ${Math.round(timeoutMs / 1000)} seconds of a run.`;
+    const failure: Failure = { kind: "timeout", message };
+    this.#record({ kind: "failed", failure });
+    this.#lastFailure = failure;
+    deadline.restart(timeoutMs);
+    const end = await this.#recovery.passOn(failure);
+    return end && { kind: "aborted", by: "timeout" };
+  }
+
+  #record(outcome: AttemptOutcome): void {
+    const { log, deps } = this.#parts;
+    const now = deps.clock.now();
+    if (outcome.kind !== "failed") return log.account.ended({ outcome: outcome.kind }, now);
+    const { kind, message } = outcome.failure;
+    if (outcome.isRepeat) return log.account.ended({ outcome: kind, message: `not sent again: ${message}` }, now);
+    log.account.ended({ outcome: kind, message }, now);
+    if (outcome.sent) this.#recovery.refused.note(outcome.sent, outcome.failure);
+    this.#selector.failed(outcome.failure);
+    this.#watch.failed(this.model, kind);
+  }
+
+  /** Marks an overflow of a message that is too long by itself, for which a new conversation is no help. */
+  #withContext(failure: Failure): Failure {
+    const isAlone = failure.kind === "context_overflow" && this.#parts.memory.shown?.before === 0;
+    return isAlone ? { ...failure, isAlone } : failure;
+  }
+
+  #replied(outcome: Extract<AttemptOutcome, { kind: "replied" }>): RunResult {
+    this.#selector.succeeded();
+    const change = this.#watch.change(this.#candidates);
+    if (change) this.#parts.log.emit({ type: "model_change", ...change });
+    return outcome;
+  }
+}

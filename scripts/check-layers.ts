@@ -1,7 +1,8 @@
 /**
- * Four rules as a check. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
+ * Five rules as a check. Imports: a module in src/ imports itself and modules that sort after it, and so do the folders of
  * src/app in the order below; an extension imports its own files, npm packages and openclaw/plugin-sdk. Width: an object
- * type has few fields. Folders: a folder holds few files. Model calls: one function opens the stream of a model.
+ * type has few fields. Folders: a folder holds few files. Model calls: one function opens the stream of a model. Tools reach
+ * files and processes through their backends.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -79,13 +80,14 @@ function ruleFor(file: string): Rule | undefined {
 function moduleRule(file: string, { specifier, typeOnly }: Import): string | undefined {
   const module = moduleOf(file);
   if (module === undefined) return "a source file lies in a module, not in src/ itself";
-  if (!specifier.startsWith(".")) return packageRule(module, specifier, typeOnly);
+  if (!specifier.startsWith(".")) return packageRule(file, specifier, typeOnly);
   const target = path.posix.join(path.posix.dirname(file), specifier);
   if (target === "package.json") return undefined;
   if (target.startsWith("extensions/")) return module === "app" ? undefined : "only app/ knows the extensions";
   const targetModule = moduleOf(target);
   if (targetModule === undefined) return "outside src/";
   if (targetModule === "app" && module === "app") return appRule(file, target);
+  if (isTool(file) && target.startsWith(TOOLS_HOST) && !typeOnly) return USES_BACKEND;
   if (targetModule >= module) return undefined;
   return `${module}/ may not import ${targetModule}/: imports only point down the listing of src/`;
 }
@@ -99,9 +101,16 @@ function appRule(file: string, target: string): string | undefined {
     : `app/${own} may not import app/${other}: see APP_ORDER in check-layers.ts`;
 }
 
-function packageRule(module: string, specifier: string, typeOnly: boolean): string | undefined {
+const TOOLS_HOST = "src/tools/host/";
+const MACHINE = /^(?:node:)?(?:fs|child_process)(?:\/|$)/;
+const USES_BACKEND = "a tool reaches files and processes through the backends of its run (types/run/backend.ts)";
+const isTool = (file: string): boolean => file.startsWith("src/tools/") && !file.startsWith(TOOLS_HOST);
+
+function packageRule(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (specifier.startsWith("openclaw/") || specifier === "openclaw") return "a module imports by path, not by the SDK";
-  if (PI.test(specifier) && !typeOnly && !PI_MODULES.has(module)) return "the pi SDK is for providers/ and harness/";
+  if (isTool(file) && MACHINE.test(specifier)) return USES_BACKEND;
+  if (PI.test(specifier) && !typeOnly && !PI_MODULES.has(moduleOf(file) ?? ""))
+    return "the pi SDK is for providers/ and harness/";
   return undefined;
 }
 

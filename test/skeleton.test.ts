@@ -87,3 +87,14 @@ test("a folder with more than twenty files is refused", () => {
   expect(fullFoldersIn(files(20))).toEqual([]);
   expect(fullFoldersIn(files(21))).toEqual(["src/a/ has 21 files; 20 are the most"]);
 });
+
+test("a tool reaches files and processes through the backends of its run alone", () => {
+  for (const source of [
+    `import { readFile } from "node:fs/promises";`,
+    `import { spawn } from "node:child_process";`,
+    `import { FileAccess } from "../host/access.ts";`,
+  ]) {
+    expect(reasons("src/tools/files/read.ts", source)).toHaveLength(1);
+    expect(reasons("src/tools/host/host.ts", source.replace("../host", "."))).toEqual([]);
+  }
+});

@@ -5,6 +5,7 @@ import type {
   Contributor,
 } from "../types/contribution.ts";
 import type { HookHandler, HookName, HookOptions } from "../types/run/hooks.ts";
+import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
 import type { Hooks } from "./hooks.ts";
 
@@ -13,6 +14,7 @@ export class Contributions implements ContributionRegistry {
   readonly #channels = new Map<string, ChannelContribution>();
   readonly #turnKinds = new Map<string, TurnKind>();
   readonly #commands = new Map<string, CommandContribution>();
+  readonly #tools = new Map<string, ToolContribution>();
   readonly #hooks: ((hooks: Hooks) => void)[] = [];
 
   /** Throws when two contributors add something of the same kind under one name. */
@@ -51,6 +53,14 @@ export class Contributions implements ContributionRegistry {
   /** Registers every hook that was added. */
   hookInto(hooks: Hooks): void {
     for (const add of this.#hooks) add(hooks);
+  }
+
+  addTool(tool: ToolContribution): void {
+    put(this.#tools, tool.name, tool, "tool");
+  }
+
+  get tools(): readonly ToolContribution[] {
+    return [...this.#tools.values()];
   }
 
   get turnKinds(): readonly TurnKind[] {

@@ -1,5 +1,5 @@
 import { relative, resolve, sep } from "node:path";
-import { isInside } from "../tools/files/real-path.ts";
+import { isInside } from "../utils/real-path.ts";
 
 export interface SectionLimits {
   /** Headings, in any case of letters. */

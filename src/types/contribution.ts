@@ -3,6 +3,7 @@ import type { ChannelAdapter } from "./chat/channel.ts";
 import type { InboundMessage } from "./chat/message.ts";
 import type { SessionKey } from "./ids.ts";
 import type { HookHandler, HookName, HookOptions } from "./run/hooks.ts";
+import type { ToolContribution } from "./run/tool.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
 
 /** Something that adds to the gateway: a bundled extension or an installed plugin. Both register by the same calls. */
@@ -16,6 +17,8 @@ export interface Contributor {
 export interface ContributionRegistry {
   addChannel(channel: ChannelContribution): void;
   addTurnKind(kind: TurnKind): void;
+  /** A tool with the name of one of the gateway's own never replaces that. */
+  addTool(tool: ToolContribution): void;
   addCommand(command: CommandContribution): void;
   /** A handler that throws, or is late, is logged and skipped. */
   addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void;

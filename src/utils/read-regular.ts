@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { lstat, open, realpath } from "node:fs/promises";
 
 // Neither is known everywhere. Opening a named pipe would else last until somebody writes to it.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -25,7 +25,7 @@ export async function readRegular(path: string, mostBytes: number): Promise<Buff
 }
 
 /** The first `size` bytes of an open file, or all where it has fewer; no more, however it grows meanwhile. */
-export async function readBytes(file: FileHandle, size: number): Promise<Buffer> {
+export async function readBytes(file: Readable, size: number): Promise<Buffer> {
   const bytes = Buffer.alloc(size);
   let at = 0;
   for (;;) {
@@ -33,6 +33,11 @@ export async function readBytes(file: FileHandle, size: number): Promise<Buffer>
     at += bytesRead;
     if (bytesRead === 0 || at === size) return bytes.subarray(0, at);
   }
+}
+
+/** What an open file has that is read from. */
+interface Readable {
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
 }
 
 async function liesAt(path: string, opened: { readonly ino: number; readonly dev: number }): Promise<boolean> {

@@ -1,16 +1,19 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openChatTools } from "../../src/app/compose/chat-acts.ts";
+import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/compose/live.ts";
 import { turnIdOf } from "../../src/dispatch/turn/ids.ts";
 import { renderText } from "../../src/outbox/render.ts";
 import { sentBy } from "../../src/tools/message/message-result.ts";
+import { hostBackends } from "../../src/tools/host/host.ts";
+import { toolsFor } from "../../src/tools/tools.ts";
 import { systemClock, type Clock } from "../../src/types/clock.ts";
-import { runId } from "../../src/types/ids.ts";
+import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
+import { OPERATOR } from "../../src/types/run/principal.ts";
 import type { ToolCallContent } from "../../src/types/run/model.ts";
 import type { MessageToolSettings } from "../../src/types/settings.ts";
 import { type Boot, type Hall, message, openHall } from "../dispatch/stage.ts";
@@ -36,8 +39,17 @@ beforeEach(async () => {
   const live = new Live(paths, hall.dir, await loadConfig({ path: paths.configPath, env: {} }));
   const links = { link: () => hall.platform, limits: () => hall.limits };
   const accounts = () => [{ channel: "telegram", accountId: "default", enabled: true }];
-  hall.chatTools = ({ journal, ...parts }) =>
-    openChatTools({ ...parts, sent: journal.outbox, clock, live, around: { links, accounts } });
+  hall.chatTools = ({ journal, ...parts }) => {
+    const tools = chatTools({ ...parts, sent: journal.outbox, clock, live, around: { links, accounts } });
+    const acting = { principal: OPERATOR, sessionKey: sessionKey("main") };
+    return (agent, chat) =>
+      toolsFor(tools, {
+        agent,
+        acting,
+        ...(chat && { chat }),
+        ...hostBackends({ settings: agent, rights: "owner", deniedPaths: [] }),
+      });
+  };
   permit({});
   boot = await hall.boot();
 });

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { openTools } from "../../src/app/compose/agent-tools.ts";
-import { openChatTools } from "../../src/app/compose/chat-acts.ts";
+import { chatTools } from "../../src/app/compose/chat-acts.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
 import { resolvePaths } from "../../src/app/config/paths.ts";
 import { Live } from "../../src/app/compose/live.ts";
@@ -61,7 +61,11 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
   hall.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
   hall.allTools = ({ journal, ...parts }) =>
-    openTools(live, journal, openChatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }));
+    openTools(live, {
+      rules: journal.approvals,
+      received: journal.received,
+      contributed: chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
+    });
   hall.model.answer(obey);
   return standing({ hall, live, workspace }, await hall.boot());
 }

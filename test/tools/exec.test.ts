@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { commandEnvironment } from "../../src/tools/exec/exec-env.ts";
+import { commandEnvironment } from "../../src/tools/host/environment.ts";
 import type { Allowances } from "../../src/tools/exec/exec.ts";
 import { allowanceFor } from "../../src/tools/exec/exec-allowance.ts";
 import { runTool } from "../../src/tools/run.ts";
-import { createTools } from "../../src/tools/tools.ts";
+import { createTools } from "./create-tools.ts";
 import { Secret } from "../../src/types/secret.ts";
 import type { ExecSettings } from "../../src/types/settings.ts";
 import type { ToolResult } from "../../src/types/run/tool.ts";

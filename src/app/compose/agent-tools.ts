@@ -1,46 +1,45 @@
 import { join } from "node:path";
 import type { Allowances } from "../../tools/exec/exec.ts";
-import type { GuestRules } from "../../tools/files/paths.ts";
-import { createTools } from "../../tools/tools.ts";
-import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
+import type { GuestRules } from "../../tools/host/access.ts";
+import { hostBackends } from "../../tools/host/host.ts";
+import { backendTools, toolsFor } from "../../tools/tools.ts";
+import type { ApprovalRules, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import type { Tool } from "../../types/run/tool.ts";
+import type { Tool, ToolContribution } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { packageRoot } from "../package-root.ts";
 
 interface ToolParts {
   readonly rules: ApprovalRules;
   readonly received: ReceivedFiles;
-  readonly acting: Acting;
-  readonly extra?: readonly Tool[];
+  /** Tools beside those that work on files and processes. */
+  readonly contributed: readonly ToolContribution[];
 }
 
-/** The tools of an agent's run; `extra` are those of the run itself. */
-function toolsFor(settings: AgentSettings, live: Live, parts: ToolParts): readonly Tool[] {
-  const { rules, extra } = parts;
-  return createTools({
-    settings,
-    rights: hasOwnerRights(parts.acting.principal) ? "owner" : guestRules(settings, live, parts),
-    rules: allowancesOf(rules, live),
-    ...(extra && { extra }),
-    deniedPaths: deniedPaths(live),
-    readablePaths: readablePaths(live),
-  });
+/** The tools of any run. A chat is given when the run answers one. */
+export function openTools(live: Live, { rules, received, contributed }: ToolParts) {
+  const contributions = [...backendTools(allowancesOf(rules, live)), ...contributed];
+  return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] =>
+    toolsFor(contributions, {
+      agent,
+      acting,
+      ...(chat && { chat }),
+      ...hostBackends({
+        settings: agent,
+        rights: hasOwnerRights(acting.principal) ? "owner" : guestRules(agent, live, { received, acting }),
+        deniedPaths: deniedPaths(live),
+        readablePaths: readablePaths(live),
+      }),
+    });
 }
 
-/** The tools of any run; `ofChat` are those that act in the chat that it answers. */
-export function openTools(
+function guestRules(
+  own: AgentSettings,
   live: Live,
-  { approvals: rules, received }: Pick<Journal, "approvals" | "received">,
-  ofChat: (agent: AgentSettings, scene?: ChatScene) => readonly Tool[],
-) {
-  return (agent: AgentSettings, acting: Acting, scene?: ChatScene): readonly Tool[] =>
-    toolsFor(agent, live, { rules, received, acting, extra: ofChat(agent, scene) });
-}
-
-function guestRules(own: AgentSettings, live: Live, { received, acting }: ToolParts): GuestRules {
+  { received, acting }: { received: ReceivedFiles; acting: Acting },
+): GuestRules {
   const workspaces = [...new Set([own, ...live.agents].map(({ workspace }) => workspace))];
   return {
     prompts: { workspaces, roots: readablePaths(live) },

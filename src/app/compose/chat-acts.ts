@@ -3,14 +3,13 @@ import type { Outbox } from "../../outbox/deliver.ts";
 import type { Links } from "../../outbox/ports.ts";
 import { renderText } from "../../outbox/render.ts";
 import { messageTool } from "../../tools/message/message.ts";
-import { postedOf } from "../../tools/message/message-result.ts";
+import { MESSAGE_TOOL, postedOf } from "../../tools/message/message-result.ts";
 import type { ChannelLink, SendResult } from "../../types/chat/channel.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { MediaStore, OutboxJournal } from "../../types/journal.ts";
 import type { Peer } from "../../types/chat/message.ts";
-import type { ChatActs, ChatPost, ChatScene, TargetInput } from "../../types/chat/send.ts";
-import type { AgentSettings } from "../../types/settings.ts";
-import type { Tool } from "../../types/run/tool.ts";
+import type { ChatActs, ChatPost, TargetInput } from "../../types/chat/send.ts";
+import type { ToolContribution } from "../../types/run/tool.ts";
 import { deniedPaths } from "./agent-tools.ts";
 import { blocksOf, deliverAndWait, peerOf, type OutgoingParts } from "./outgoing.ts";
 import type { Live } from "./live.ts";
@@ -28,13 +27,18 @@ interface Sources {
 /** Milliseconds that a tool waits for the platform to take a message. */
 const SEND_WAIT_MS = 20_000;
 
-/** The tools of a run that answers a chat. */
-export function openChatTools(sources: Sources): (agent: AgentSettings, scene?: ChatScene) => readonly Tool[] {
+/** The tools of a run that answers a chat; none in a process without channels. */
+export function chatTools(sources: Sources): readonly ToolContribution[] {
   const { accounts } = sources.around;
-  if (!accounts) return () => [];
+  if (!accounts) return [];
   const acts = chatActs(sources, accounts);
-  return ({ messageTool: settings }, scene) =>
-    scene && settings && settings.actions.length > 0 ? [messageTool({ scene, acts, settings })] : [];
+  return [
+    {
+      name: MESSAGE_TOOL,
+      forRun: ({ chat: scene, agent: { messageTool: settings } }) =>
+        scene && settings && settings.actions.length > 0 ? messageTool({ scene, acts, settings }) : undefined,
+    },
+  ];
 }
 
 function chatActs(

@@ -15,9 +15,10 @@ import type { Log } from "../../types/log.ts";
 import type { InboundMessage, Peer } from "../../types/chat/message.ts";
 import type { Sessions } from "../../types/session.ts";
 import { deniedPaths, openTools } from "./agent-tools.ts";
-import { openChatTools } from "./chat-acts.ts";
+import { chatTools } from "./chat-acts.ts";
 import { journalPath } from "../config/paths.ts";
 import type { OutgoingParts } from "./outgoing.ts";
+import { contributions } from "../contributions/contributions.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
@@ -80,7 +81,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
   const { links, onSent } = around;
   const onDiskError = (error: OpenClawError) => around.onDiskError?.(error);
   const outbox = openOutbox(live, { journal: journal.outbox, links, log, clock, onSent, onDiskError });
-  const toolsOfChat = openChatTools({ live, around, media, outbox, sent: journal.outbox, clock });
+  const ofChats = chatTools({ live, around, media, outbox, sent: journal.outbox, clock });
   const ports: DispatchPorts = {
     journal,
     sessions,
@@ -98,7 +99,11 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     isConnecting: (to) => around.isConnecting?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, journal, toolsOfChat),
+    tools: openTools(live, {
+      rules: journal.approvals,
+      received: journal.received,
+      contributed: [...ofChats, ...contributions.tools],
+    }),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

@@ -1,6 +1,6 @@
 import type { CommandForm } from "../../types/chat/channel.ts";
 import { inCommandForm } from "../command-form.ts";
-import { shownPath } from "../../tools/files/paths.ts";
+import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { Approval, ApprovalDecision, BoundFile } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { isInside } from "../../tools/files/real-path.ts";
+import { isInside } from "../../utils/real-path.ts";
 import type { MediaStore } from "../../types/journal.ts";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
 import type { ReplyBlock } from "../../types/chat/reply.ts";

@@ -1,6 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { isInside } from "../../tools/files/real-path.ts";
+import { isInside } from "../../utils/real-path.ts";
 import { readRegular } from "../../utils/read-regular.ts";
 import { absolutePath, type PathPlaces } from "./paths.ts";
 

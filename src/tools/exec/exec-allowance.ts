@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { BoundFile } from "../../types/run/tool.ts";
-import { digestOf } from "./exec-files.ts";
+import { digestOf } from "./bound-files.ts";
 import { changesTheRest } from "./exec-policy.ts";
 import { isDataProgram, isInterpreter, isRunner } from "./exec-programs.ts";
 import { splitCommand, trimCommand, type SimpleCommand } from "./shell-words.ts";

@@ -1,17 +1,13 @@
-import { randomUUID } from "node:crypto";
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
+import type { CommandEnd, ExecBackend } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
 import type { ApprovalDesk, ApprovalQuestion, BoundFile, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
-import { commandEnvironment } from "./exec-env.ts";
 import { allowanceFor } from "./exec-allowance.ts";
-import { bindFiles, changedIn, MOST_FILES, pathDirs } from "./exec-files.ts";
+import { changedIn, MOST_FILES } from "./bound-files.ts";
 import { allowanceTexts, decideExec } from "./exec-policy.ts";
-import { runCommand, type CommandEnd } from "./exec-run.ts";
 import { whyUnreadable } from "./hidden.ts";
-import { shownPath, type FileAccess } from "../files/paths.ts";
+import { shownPath } from "../shown-path.ts";
 import { trimCommand } from "./shell-words.ts";
 
 /** What owners allowed for good. */
@@ -22,12 +18,9 @@ export interface Allowances {
 export interface ExecOptions {
   readonly settings: ExecSettings;
   readonly rules: Allowances;
-  /** For the working directory: never one of the gateway's own, but not bound to the workspace. */
-  readonly access: FileAccess;
+  readonly backend: ExecBackend;
   /** The turn acts for an owner: what was allowed for good counts. */
   readonly hasOwnerRights: boolean;
-  /** Where long outputs are kept. */
-  readonly outputDir: string;
 }
 
 const input = z.object({
@@ -62,10 +55,8 @@ interface Wanted {
 }
 
 /** The files that a command names, as they are now. */
-function bound({ command, cwd }: Wanted, { settings }: ExecOptions, { workspace }: ToolContext) {
-  const path = [...settings.pathPrepend, ...pathDirs(process.env["PATH"])];
-  return bindFiles(command, { cwd, workspace, path });
-}
+const bound = ({ command, cwd }: Wanted, { backend }: ExecOptions, { workspace }: ToolContext) =>
+  backend.filesOf(command, { cwd, workspace });
 
 /** Parts of the command that were allowed for good, with the content that their files have now. Guests have no allowances. */
 async function allowedTexts(
@@ -167,13 +158,11 @@ async function runAllowed(
   context: ToolContext,
 ): Promise<ToolResult> {
   const timeoutMs = Math.min((wanted.timeout ?? Infinity) * 1000, options.settings.timeoutMs);
-  const end = await runCommand({
+  const end = await options.backend.run({
     command: wanted.command,
     cwd,
-    env: commandEnvironment(process.env, options.settings),
     timeoutMs,
     signal: context.signal,
-    outputFile: join(options.outputDir, `${randomUUID()}.log`),
     update: (partial) => context.update(partial),
   });
   const left = end.left.map(({ pid }) => pid);
@@ -193,10 +182,7 @@ export function execTool(options: ExecOptions): Tool {
     input,
     hasSideEffects: true,
     async run(wanted, context) {
-      const cwd = await options.access.locate(wanted.cwd ?? ".", context.workspace, "read");
-      if (!(await stat(cwd)).isDirectory()) {
-        throw new Error(`${wanted.cwd ?? "."} is not a directory.`);
-      }
+      const cwd = await options.backend.directory(wanted.cwd ?? ".", context.workspace);
       const refused = await refusal({ command: wanted.command, cwd }, options, context);
       return refused === undefined
         ? runAllowed(wanted, cwd, options, context)

@@ -1,9 +1,8 @@
 import { z } from "zod";
+import type { FileBackend } from "../../types/run/backend.ts";
 import type { Tool } from "../../types/run/tool.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { defineTool, textResult } from "../define.ts";
-import type { FileAccess } from "./paths.ts";
-import { replaceFile } from "./write.ts";
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
@@ -75,10 +74,10 @@ function applyInLineEnds(content: string, edits: readonly Replacement[]): string
   return applyEdits(toUnix(content), unixEdits).replaceAll("\n", "\r\n");
 }
 
-async function readWhole(path: string, access: FileAccess, workspace: string): Promise<string> {
+async function readWhole(path: string, files: FileBackend, workspace: string): Promise<string> {
   // What may be read may not always be written.
-  await access.locate(path, workspace, "write");
-  const file = await access.openFile(path, workspace);
+  await files.locate(path, workspace, "write");
+  const file = await files.open(path, workspace);
   try {
     const { size } = await file.stat();
     if (size > MAX_BYTES) throw new Error(`${path} is larger than 10 MB.`);
@@ -94,7 +93,7 @@ async function readWhole(path: string, access: FileAccess, workspace: string): P
 }
 
 /** Replaces exact pieces of a file. */
-export function editTool(access: FileAccess): Tool {
+export function editTool(files: FileBackend): Tool {
   return defineTool({
     name: "edit",
     label: "Edit",
@@ -105,12 +104,12 @@ export function editTool(access: FileAccess): Tool {
     hasSideEffects: true,
     async run(wanted, context) {
       const edits = wantedEdits(wanted);
-      const content = await readWhole(wanted.path, access, context.workspace);
+      const content = await readWhole(wanted.path, files, context.workspace);
       const changed = applyInLineEnds(content, edits);
       if (changed === content) {
         throw new Error("The edits change nothing: oldText and newText are the same.");
       }
-      await replaceFile({ path: wanted.path, content: changed }, access, context.workspace);
+      await files.replace({ path: wanted.path, content: changed }, context.workspace);
       return textResult(`Changed ${edits.length} ${edits.length === 1 ? "place" : "places"} in ${wanted.path}.`);
     },
   });

@@ -1,4 +1,4 @@
-import type { FileHandle } from "node:fs/promises";
+import type { ReadableFile } from "../../types/run/backend.ts";
 import { CONTENT_BYTES } from "../cap.ts";
 
 /** A stretch of whole lines of a file. */
@@ -16,7 +16,7 @@ const NEWLINE = 0x0a;
 
 /** The position after `count` newlines; the number of newlines that are there when they are fewer. */
 async function skipLines(
-  file: FileHandle,
+  file: ReadableFile,
   count: number,
   signal: AbortSignal,
 ): Promise<{ position: number; missing: number }> {
@@ -61,7 +61,7 @@ function endOfLines(bytes: Buffer, limit: number): { end: number; lines: number 
  * file's size. Undefined when the file has fewer lines than `first`. Throws when `signal` aborts before they are found.
  */
 export async function readLines(
-  file: FileHandle,
+  file: ReadableFile,
   { first, limit }: { readonly first: number; readonly limit: number },
   signal: AbortSignal,
 ): Promise<LineStretch | undefined> {

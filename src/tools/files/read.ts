@@ -1,11 +1,10 @@
-import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
+import type { FileBackend, ReadableFile } from "../../types/run/backend.ts";
 import type { Tool, ToolResult } from "../../types/run/tool.ts";
 import { readBytes } from "../../utils/read-regular.ts";
 import { MAX_LINES } from "../cap.ts";
 import { defineTool, textResult } from "../define.ts";
 import { readLines } from "./lines.ts";
-import type { FileAccess } from "./paths.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFFED_BYTES = 8192;
@@ -26,7 +25,7 @@ const IMAGES: readonly { mimeType: string; matches: (head: Buffer) => boolean }[
   { mimeType: "image/webp", matches: (head) => /^RIFF[^]{4}WEBP/.test(head.subarray(0, 12).toString("latin1")) },
 ];
 
-async function readImage(file: FileHandle, mimeType: string, path: string): Promise<ToolResult> {
+async function readImage(file: ReadableFile, mimeType: string, path: string): Promise<ToolResult> {
   const { size } = await file.stat();
   if (size > MAX_IMAGE_BYTES) {
     throw new Error(
@@ -43,7 +42,7 @@ async function readImage(file: FileHandle, mimeType: string, path: string): Prom
 }
 
 async function readText(
-  file: FileHandle,
+  file: ReadableFile,
   { path, offset = 1, limit }: z.output<typeof input>,
   signal: AbortSignal,
 ): Promise<ToolResult> {
@@ -59,9 +58,8 @@ async function readText(
   return textResult(stretch.more ? `${stretch.text}\n${rest}` : stretch.text || "[The file is empty.]");
 }
 
-async function readAny(file: FileHandle, wanted: z.output<typeof input>, signal: AbortSignal): Promise<ToolResult> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0);
-  const head = buffer.subarray(0, bytesRead);
+async function readAny(file: ReadableFile, wanted: z.output<typeof input>, signal: AbortSignal): Promise<ToolResult> {
+  const head = await readBytes(file, SNIFFED_BYTES);
   const image = IMAGES.find((format) => format.matches(head));
   if (image !== undefined) {
     return readImage(file, image.mimeType, wanted.path);
@@ -73,7 +71,7 @@ async function readAny(file: FileHandle, wanted: z.output<typeof input>, signal:
 }
 
 /** Reads text by lines, and images whole. */
-export function readTool(access: FileAccess): Tool {
+export function readTool(files: FileBackend): Tool {
   return defineTool({
     name: "read",
     label: "Read",
@@ -83,7 +81,7 @@ export function readTool(access: FileAccess): Tool {
     input,
     hasSideEffects: false,
     async run(wanted, context) {
-      const file = await access.openFile(wanted.path, context.workspace);
+      const file = await files.open(wanted.path, context.workspace);
       try {
         return await readAny(file, wanted, AbortSignal.any([context.signal, AbortSignal.timeout(READ_MS)]));
       } finally {

@@ -1,7 +1,10 @@
 import type { z } from "zod";
+import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
+import type { AgentSettings } from "../settings.ts";
+import type { Backends } from "./backend.ts";
 import type { ImageContent, TextContent } from "./model.ts";
-import type { Principal } from "./principal.ts";
+import type { Acting, Principal } from "./principal.ts";
 
 export interface ToolResult {
   readonly content: (TextContent | ImageContent)[];
@@ -75,4 +78,20 @@ export interface Tool<Input = unknown> {
   /** True when it changes anything outside: such a turn is continued, never replayed. */
   readonly hasSideEffects: boolean;
   run(input: Input, context: ToolContext): Promise<ToolResult>;
+}
+
+/** What a tool is made for: one run of an agent. */
+export interface ToolScene extends Backends {
+  readonly agent: Pick<AgentSettings, "workspace" | "tools" | "exec" | "messageTool">;
+  readonly acting: Acting;
+  /** The chat that the run answers; unset when there is none. */
+  readonly chat?: ChatScene;
+}
+
+/** A tool that agents can have, of the gateway or of a plugin. */
+export interface ToolContribution {
+  /** As the model calls it, and as `tools.allow` and `tools.deny` name it. */
+  readonly name: string;
+  /** The tool for one run; undefined when the run has no use for it. It is called for every run, so it must be cheap. */
+  forRun(scene: ToolScene): Tool | undefined;
 }

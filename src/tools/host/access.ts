@@ -1,12 +1,13 @@
 import type { Stats } from "node:fs";
 import { lstat, stat, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { AccessMode } from "../../types/run/backend.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { holdsFile, isOwnOutput, type FileIdentity } from "./closed.ts";
 import { ChangedMeanwhile, openAt, OpenFolder, whereIs } from "./open.ts";
 import { shapesPrompts, type PromptFiles } from "./prompt-files.ts";
-import { isInside, realOf } from "./real-path.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
 
 export interface AccessRules {
   /** Keeps paths inside the workspace, after symbolic links. */
@@ -25,8 +26,6 @@ export interface GuestRules {
   /** Received files: only those of the own conversation, by their names. */
   readonly received: { readonly dir: string; own(): Promise<ReadonlySet<string>> };
 }
-
-export type AccessMode = "read" | "write";
 
 async function isInsideAny(path: string, roots: readonly string[]): Promise<boolean> {
   const real = await Promise.all(roots.map(realOf));
@@ -222,10 +221,4 @@ async function existingAbove(path: string): Promise<readonly [string, readonly s
   if (found !== undefined || parent === path) return [path, []];
   const [root, missing] = await existingAbove(parent);
   return [root, [...missing, basename(path)]];
-}
-
-/** A path as it is told to the model: relative inside the workspace, with slashes. */
-export function shownPath(path: string, workspace: string): string {
-  const shown = isInside(path, workspace) ? relative(workspace, path) || "." : path;
-  return shown.replaceAll(sep, "/");
 }

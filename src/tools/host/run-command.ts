@@ -1,28 +1,14 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { endRunning, leftRunning, MARK, type LeftRunning } from "./left-running.ts";
-import { OutputTail, type CommandOutput } from "./exec-output.ts";
+import type { CommandEnd, CommandLine, LeftRunning } from "../../types/run/backend.ts";
+import { OutputTail } from "./command-output.ts";
+import { endRunning, leftRunning, MARK } from "./left-running.ts";
 
-export interface CommandLine {
-  readonly command: string;
-  readonly cwd: string;
+interface HostCommand extends CommandLine {
   readonly env: Record<string, string>;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
   /** Where the whole output goes when it is long. */
   readonly outputFile: string;
-  /** Hears of the output so far, at most four times a second and less often the longer it lasts. */
-  update(partial: string): void;
-}
-
-export interface CommandEnd {
-  readonly output: CommandOutput;
-  /** Exit code; null when a signal ended it. */
-  readonly code: number | null;
-  readonly because: "exit" | "timeout" | "abort";
-  /** What still runs: programs in the background, or what could not be ended after a timeout or an abort. Linux tells. */
-  readonly left: readonly LeftRunning[];
 }
 
 const KILL_AFTER_MS = 300;
@@ -50,7 +36,7 @@ function killGroup(child: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-function start({ command, cwd, env }: CommandLine, mark: string): ChildProcess {
+function start({ command, cwd, env }: HostCommand, mark: string): ChildProcess {
   return spawn(command, {
     cwd,
     env: { ...env, [MARK]: mark },
@@ -98,7 +84,7 @@ interface EndWatch {
 }
 
 /** Ends the command for the first reason that comes; tells which it was. */
-function watchEnd(child: ChildProcess, line: CommandLine, mark: string): EndWatch {
+function watchEnd(child: ChildProcess, line: HostCommand, mark: string): EndWatch {
   let because: CommandEnd["because"] = "exit";
   let ending: Promise<readonly LeftRunning[]> | undefined;
   const end = (reason: "timeout" | "abort"): void => {
@@ -153,7 +139,7 @@ function ended(child: ChildProcess): Promise<number | null> {
  * Runs a command in a shell, in a process group of its own. After an abort or the timeout the group gets SIGTERM, and
  * SIGKILL 300 ms later, with what had left the group. Rejects only when no shell can be started.
  */
-export async function runCommand(line: CommandLine): Promise<CommandEnd> {
+export async function runCommand(line: HostCommand): Promise<CommandEnd> {
   const mark = randomUUID();
   const child = start(line, mark);
   const tail = new OutputTail(line.outputFile);

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
-import { errorCode, isMissing } from "../../utils/missing.ts";
+import { errorCode, isMissing } from "./missing.ts";
 
 /** True when `path` is `root` or lies in it; both absolute. */
 export function isInside(path: string, root: string): boolean {

@@ -1,15 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import type { LeftRunning } from "../../types/run/backend.ts";
 
 /** The variable that every process of a command inherits; its value is the command's own. */
 export const MARK = "OPENCLAW_EXEC_ID";
-
-/** A process that a command left running. */
-export interface LeftRunning {
-  readonly pid: number;
-  /** Its program and arguments, shortened. */
-  readonly command: string;
-}
 
 const PROCESSES = "/proc";
 const COMMAND_CHARS = 80;

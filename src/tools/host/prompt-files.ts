@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { CONTEXT_FILES } from "../../types/engine/context-files.ts";
 import { unlessMissing } from "../../utils/missing.ts";
-import { isInside, realOf } from "./real-path.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
 
 /** What shapes the turns of others: texts of the system prompt, and what programs of an owner run by themselves. */
 export interface PromptFiles {

@@ -3,20 +3,17 @@ import { createReadStream, type BigIntStats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import type { CommandPlace } from "../../types/run/backend.ts";
 import type { BoundFile } from "../../types/run/tool.ts";
-import { namesIn } from "./exec-names.ts";
-import { readsByItself } from "./exec-programs.ts";
-import { isInside } from "../files/real-path.ts";
+import { namesIn } from "../exec/exec-names.ts";
+import { readsByItself } from "../exec/exec-programs.ts";
+import { isInside } from "../../utils/real-path.ts";
 
-export interface CommandPlace {
-  readonly cwd: string;
-  readonly workspace: string;
-  /** Directories where programs are looked for; those of the system need no binding. */
+interface SearchedPlace extends CommandPlace {
+  /** Directories where programs are searched for; those of the system need no binding. */
   readonly path: readonly string[];
 }
 
-/** More files than a person would look at. */
-export const MOST_FILES = 20;
 /** Bytes of all files of a command that are hashed. */
 const MOST_HASHED = 64 * 1024 * 1024;
 /** Directories that a command may start from: names are looked for in each of them. */
@@ -43,7 +40,7 @@ const SYSTEM = [
  * by path. Names that the shell would put together out of variables or substitutions are not found. Undefined when the
  * command names more directories than are looked into.
  */
-export async function bindFiles(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined> {
+export async function bindFiles(command: string, place: SearchedPlace): Promise<readonly BoundFile[] | undefined> {
   const names = namesIn(command, { home: homedir(), cwd: place.cwd });
   const own = names.flatMap(readsByItself);
   const bases = await directoriesIn(names, place);
@@ -57,21 +54,6 @@ export async function bindFiles(command: string, place: CommandPlace): Promise<r
   const found = await Promise.all([...paths].map(regularFile));
   const files = found.filter((file) => file !== undefined).toSorted((a, b) => (a.path < b.path ? -1 : 1));
   return bindAll(unique(files));
-}
-
-/** Paths of what is other than it was: changed, new or gone. */
-export function changedIn(before: readonly BoundFile[], now: readonly BoundFile[]): readonly string[] {
-  const was = new Map(before.map((file) => [file.path, file.content]));
-  const is = new Map(now.map((file) => [file.path, file.content]));
-  return [...new Set([...was.keys(), ...is.keys()])].filter((path) => was.get(path) !== is.get(path));
-}
-
-/** One digest of all; undefined when some content could not be hashed. */
-export function digestOf(files: readonly BoundFile[]): string | undefined {
-  if (files.some(({ content }) => !content.startsWith("sha256:"))) return undefined;
-  return createHash("sha256")
-    .update(JSON.stringify(files.map(({ path, content }) => [path, content])))
-    .digest("hex");
 }
 
 interface Found {
@@ -90,7 +72,7 @@ const unique = (files: readonly Found[]): readonly Found[] => [
  */
 async function directoriesIn(
   names: readonly string[],
-  { cwd, workspace, path }: CommandPlace,
+  { cwd, workspace, path }: SearchedPlace,
 ): Promise<readonly string[] | undefined> {
   const bases = new Set([cwd]);
   for (const dir of path) {

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import type { SearchEnd } from "../../types/run/backend.ts";
 import { RecordSplitter } from "./records.ts";
 
-export interface Search {
+interface Search {
   readonly args: readonly string[];
   /** Directory to run in, or the descriptor of an open file that becomes its standard input. */
   readonly over: { readonly cwd: string } | { readonly stdin: number };
@@ -14,14 +15,7 @@ export interface Search {
   take(record: string): boolean;
 }
 
-export interface SearchEnd {
-  /** The deadline came before the end. */
-  readonly isLate: boolean;
-  /** Some files could not be read. */
-  readonly isPartial: boolean;
-}
-
-/** Milliseconds for one call of a tool that searches. */
+/** Milliseconds for one search. */
 export const SEARCH_MS = 30_000;
 const MAX_STDERR = 2000;
 /** Milliseconds after which a killed program that still does not end (a dead network disk) is left alone. */
@@ -37,7 +31,7 @@ const environment = (): Record<string, string> => {
  * Runs the bundled ripgrep, without a shell and with an empty environment. Throws what it says when it fails, and when
  * `signal` aborts. Memory is bounded whatever it prints: a record of more than 64 KB ends it with an error.
  */
-export async function searchFiles({ args, over, separator, signal, deadline, take }: Search): Promise<SearchEnd> {
+export async function runRipgrep({ args, over, separator, signal, deadline, take }: Search): Promise<SearchEnd> {
   // Its index looks for the platform's package; nobody should pay for that before the first search.
   const { rgPath } = await import("@vscode/ripgrep");
   const ends = AbortSignal.any([signal, deadline]);

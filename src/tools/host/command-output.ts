@@ -5,19 +5,12 @@ import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 import { CONTENT_BYTES, MAX_LINES, tailOf } from "../cap.ts";
+import type { CommandOutput } from "../../types/run/backend.ts";
 import { background } from "../../utils/background.ts";
 
 // A command that never stops talking must not fill the disk.
 const MAX_FILE_BYTES = 50 * 1024 * 1024;
 const KEPT_CHARS = 2 * CONTENT_BYTES;
-
-export interface CommandOutput {
-  /** The end of what was said: 50 KB and 2,000 lines at most. */
-  readonly text: string;
-  readonly truncated: boolean;
-  /** Where all of it (up to 50 MB) lies; only when `text` is not all. */
-  readonly file?: string;
-}
 
 /** Gathers what a command says on both streams: the end in memory, all of it in a file once there is too much. */
 export class OutputTail {

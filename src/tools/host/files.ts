@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import type { Dirent } from "node:fs";
+import { lstat, opendir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+  AccessMode,
+  FileBackend,
+  FileQuery,
+  FolderEntry,
+  FoundLine,
+  ListBounds,
+  ReadableFile,
+  SearchEnd,
+  SearchScope,
+  TextQuery,
+} from "../../types/run/backend.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import type { FileAccess } from "./access.ts";
+import { findFiles } from "./file-search.ts";
+import { TextSearch } from "./text-search.ts";
+
+/** Files of the gateway's own machine, within the rules of a run. */
+export class HostFiles implements FileBackend {
+  readonly #access: FileAccess;
+
+  constructor(access: FileAccess) {
+    this.#access = access;
+  }
+
+  locate(path: string, workspace: string, mode: AccessMode): Promise<string> {
+    return this.#access.locate(path, workspace, mode);
+  }
+
+  open(path: string, workspace: string): Promise<ReadableFile> {
+    return this.#access.openFile(path, workspace);
+  }
+
+  /**
+   * Readers see the old or the new content, never a part; nothing is left over after an error. The directory is opened and
+   * checked first, so that a link that replaces it in the meantime leads nowhere.
+   */
+  async replace(
+    { path, content }: { readonly path: string; readonly content: string },
+    workspace: string,
+  ): Promise<void> {
+    const { folder, name } = await this.#access.openParent(path, workspace);
+    const file = folder.at(name);
+    const draft = folder.at(`.${randomUUID()}.tmp`);
+    try {
+      const mode = await modeOf(file, path);
+      await writeFile(draft, content, mode === undefined ? { flag: "wx" } : { flag: "wx", mode });
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    } finally {
+      await folder.close();
+    }
+  }
+
+  /** Each entry is checked as it is read: checking thousands at once would make every other chat wait. */
+  async list(path: string, workspace: string, { most, signal }: ListBounds): Promise<readonly FolderEntry[]> {
+    const isOpen = await this.#access.openPaths();
+    const folder = await this.#access.openFolder(path, workspace);
+    try {
+      const entries: FolderEntry[] = [];
+      let read = 0;
+      for await (const entry of await opendir(folder.base, { bufferSize: 256 })) {
+        if (isOpen(join(folder.path, entry.name))) entries.push({ name: entry.name, kind: kindOf(entry) });
+        read += 1;
+        if (read > most || signal.aborted) break;
+      }
+      return entries;
+    } finally {
+      await folder.close();
+    }
+  }
+
+  findFiles(query: FileQuery, scope: SearchScope, take: (path: string) => boolean): Promise<SearchEnd> {
+    return findFiles(query, this.#access, { ...scope, take });
+  }
+
+  searchText(query: TextQuery, scope: SearchScope, take: (line: FoundLine) => boolean): Promise<SearchEnd> {
+    return new TextSearch(query, this.#access, { ...scope, take }).run();
+  }
+}
+
+/** The mode of an existing file. A link is replaced and not followed; anything that is not a file stays as it is. */
+async function modeOf(file: string, path: string): Promise<number | undefined> {
+  const found = await unlessMissing(lstat(file));
+  if (found === undefined || found.isSymbolicLink()) return undefined;
+  if (!found.isFile()) throw new Error(`${path} is ${found.isDirectory() ? "a directory" : "not a regular file"}.`);
+  return found.mode & 0o777;
+}
+
+function kindOf(entry: Dirent): FolderEntry["kind"] {
+  if (entry.isDirectory()) return "directory";
+  if (entry.isSymbolicLink()) return "link";
+  return entry.isFile() ? "file" : "other";
+}

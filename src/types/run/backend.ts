@@ -1,0 +1,143 @@
+import type { BoundFile } from "./tool.ts";
+
+/**
+ * The files that the tools of one run can reach. The gateway's own machine is one implementation, a sandbox another. Paths
+ * are as the model writes them: absolute, relative to the workspace, or with `~`. Every method rejects with a text for the
+ * model when the rules of the run do not allow the path, or when the system refuses.
+ */
+export interface FileBackend {
+  /** The absolute path, free of symbolic links, that a path means. The file need not exist. */
+  locate(path: string, workspace: string, mode: AccessMode): Promise<string>;
+  /** Opens a regular file for reading. The caller closes it. */
+  open(path: string, workspace: string): Promise<ReadableFile>;
+  /** Replaces or creates a file in one step, with the directories above it. Keeps the mode of an old file. */
+  replace(file: { readonly path: string; readonly content: string }, workspace: string): Promise<void>;
+  /** The entries of a directory that the rules let a model see, in no order; at most `most` are examined. */
+  list(path: string, workspace: string, bounds: ListBounds): Promise<readonly FolderEntry[]>;
+  /** Finds files by name. Gives `take` the path of each, as it is shown to the model; ends when `take` returns false. */
+  findFiles(query: FileQuery, scope: SearchScope, take: (path: string) => boolean): Promise<SearchEnd>;
+  /** Searches text. Gives `take` each line found; ends when `take` returns false. */
+  searchText(query: TextQuery, scope: SearchScope, take: (line: FoundLine) => boolean): Promise<SearchEnd>;
+}
+
+export type AccessMode = "read" | "write";
+
+/** A file opened for reading. A `FileHandle` of Node is one. */
+export interface ReadableFile {
+  /** Reads up to `length` bytes from `position`; `bytesRead` is 0 at the end of the file. */
+  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+  /** Size in bytes. */
+  stat(): Promise<{ readonly size: number }>;
+  close(): Promise<void>;
+}
+
+export interface ListBounds {
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
+export interface FolderEntry {
+  readonly name: string;
+  readonly kind: "file" | "directory" | "link" | "other";
+}
+
+export interface FileQuery {
+  readonly path: string;
+  /** A glob for names or paths. */
+  readonly pattern: string;
+}
+
+export interface TextQuery {
+  /** A file, or a directory that is searched with everything below it. */
+  readonly path: string;
+  /** A regular expression in Rust's syntax; plain text with `literal`. */
+  readonly pattern: string;
+  readonly literal: boolean;
+  readonly ignoreCase: boolean;
+  /** Only files that match this glob. */
+  readonly glob?: string | undefined;
+  /** Lines before and after each match that are reported too. */
+  readonly context?: number | undefined;
+  /** More matches than this are not needed, in one file or in all. */
+  readonly limit: number;
+}
+
+export interface SearchScope {
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+}
+
+/** One line of a file. `path` is as it is shown to the model. */
+export interface FoundLine {
+  readonly path: string;
+  readonly number: string;
+  /** `:` for a match, `-` for a line around it. */
+  readonly mark: string;
+  readonly text: string;
+}
+
+export interface SearchEnd {
+  /** The time for one search ended before everything was searched. */
+  readonly isLate: boolean;
+  /** Some files could not be read. */
+  readonly isPartial: boolean;
+}
+
+/** Where the commands of one run are executed: on the gateway's machine or, in another implementation, in a sandbox. */
+export interface ExecBackend {
+  /** The absolute path of a directory to run in. Rejects with a text for the model when there is none, or the rules do not allow it. */
+  directory(path: string, workspace: string): Promise<string>;
+  /**
+   * The files that a command names, as they are now; an approval is bound to them. Undefined when the command names more
+   * directories than are searched.
+   */
+  filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
+  /** Runs a command in a shell. Rejects only when no shell can be started. */
+  run(line: CommandLine): Promise<CommandEnd>;
+}
+
+export interface CommandPlace {
+  readonly cwd: string;
+  readonly workspace: string;
+}
+
+export interface CommandLine {
+  readonly command: string;
+  /** As `directory` gave it. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  /** Ends the command with everything that it started. */
+  readonly signal: AbortSignal;
+  /** Is called with the output so far, at most four times a second and less often the longer the command lasts. */
+  update(partial: string): void;
+}
+
+export interface CommandEnd {
+  readonly output: CommandOutput;
+  /** Exit code; null when a signal ended the command. */
+  readonly code: number | null;
+  readonly because: "exit" | "timeout" | "abort";
+  /** Programs that are still running: in the background, or because they could not be ended after a timeout or an abort. */
+  readonly left: readonly LeftRunning[];
+}
+
+export interface CommandOutput {
+  /** The end of the output: at most 50 KB and 2,000 lines. */
+  readonly text: string;
+  readonly truncated: boolean;
+  /** A file with all of it, up to 50 MB, that the file tools can read; only when `text` is not all. */
+  readonly file?: string;
+}
+
+/** A process that a command left running. */
+export interface LeftRunning {
+  readonly pid: number;
+  /** Its program and arguments, shortened. */
+  readonly command: string;
+}
+
+/** What the tools of one run work on. */
+export interface Backends {
+  readonly files: FileBackend;
+  readonly exec: ExecBackend;
+}

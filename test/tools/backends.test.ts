@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { runTool } from "../../src/tools/run.ts";
+import { backendTools, toolsFor } from "../../src/tools/tools.ts";
+import { sessionKey } from "../../src/types/ids.ts";
+import type { Backends, CommandLine } from "../../src/types/run/backend.ts";
+import { OPERATOR } from "../../src/types/run/principal.ts";
+import { agentSettings, noRules, textOf, toolContext } from "./context.ts";
+
+/** A sandbox in memory. None of its paths exists on this machine. */
+function sandbox(): Backends & { readonly files: Backends["files"]; readonly contents: Map<string, string> } {
+  const contents = new Map([["/sandbox/notes.txt", "first\nneedle\n"]]);
+  const at = (path: string) => (path.startsWith("/") ? path : `/sandbox/${path}`);
+  const contentOf = (path: string): string => {
+    const content = contents.get(at(path));
+    if (content === undefined) throw new Error(`${path} is not in the sandbox.`);
+    return content;
+  };
+  return {
+    contents,
+    files: {
+      locate: async (path) => at(path),
+      async open(path) {
+        const bytes = Buffer.from(contentOf(path));
+        return {
+          read: async (buffer, offset, length, position) => ({
+            bytesRead: bytes.copy(buffer, offset, position, position + length),
+          }),
+          stat: async () => ({ size: bytes.length }),
+          close: async () => undefined,
+        };
+      },
+      async replace({ path, content }) {
+        contents.set(at(path), content);
+      },
+      list: async () => [...contents.keys()].map((path) => ({ name: path.slice("/sandbox/".length), kind: "file" })),
+      async findFiles(_query, _scope, take) {
+        [...contents.keys()].every(take);
+        return { isLate: false, isPartial: false };
+      },
+      async searchText({ path, pattern }, _scope, take) {
+        const lines = contentOf(path).split("\n");
+        const at = lines.findIndex((line) => line.includes(pattern));
+        if (at >= 0) take({ path, number: String(at + 1), mark: ":", text: lines[at]! });
+        return { isLate: false, isPartial: true };
+      },
+    },
+    exec: {
+      directory: async (path) => at(path),
+      filesOf: async () => [],
+      run: async ({ command, cwd }: CommandLine) => ({
+        output: { text: `${cwd}$ ${command}`, truncated: false },
+        code: 3,
+        because: "exit",
+        left: [],
+      }),
+    },
+  };
+}
+
+it("every tool on files and processes works through the backends of its run alone", async () => {
+  const made = sandbox();
+  const agent = agentSettings("/sandbox");
+  const acting = { principal: OPERATOR, sessionKey: sessionKey("s1") };
+  const tools = toolsFor(backendTools(noRules), { ...made, agent, acting });
+  const said = async (name: string, input: unknown) =>
+    textOf(
+      await runTool(
+        tools.find((tool) => tool.name === name)!,
+        input,
+        toolContext("/sandbox"),
+      ),
+    );
+
+  expect(await said("read", { path: "notes.txt" })).toBe("first\nneedle\n");
+  expect(await said("write", { path: "new.txt", content: "made here" })).toContain("Wrote 9 bytes");
+  expect(made.contents.get("/sandbox/new.txt")).toBe("made here");
+  expect(await said("edit", { path: "new.txt", oldText: "here", newText: "there" })).toContain("Changed 1 place");
+  expect(made.contents.get("/sandbox/new.txt")).toBe("made there");
+  expect(await said("ls", {})).toBe("new.txt\nnotes.txt");
+  expect(await said("find", { pattern: "*" })).toBe("/sandbox/new.txt\n/sandbox/notes.txt");
+  expect(await said("grep", { pattern: "needle", path: "notes.txt" })).toContain("notes.txt:2: needle");
+  expect(await said("exec", { command: "uname", cwd: "src" })).toContain("/sandbox/src$ uname");
+  expect(await said("exec", { command: "uname" })).toContain("[exit code 3]");
+  expect(tools).toHaveLength(7);
+});

@@ -86,10 +86,14 @@ function moduleRule(file: string, { specifier, typeOnly }: Import): string | und
   if (target.startsWith("extensions/")) return module === "app" ? undefined : "only app/ knows the extensions";
   const targetModule = moduleOf(target);
   if (targetModule === undefined) return "outside src/";
-  if (targetModule === "app" && module === "app") return appRule(file, target);
-  if (isTool(file) && target.startsWith(TOOLS_HOST) && !typeOnly) return USES_BACKEND;
-  if (targetModule >= module) return undefined;
+  if (targetModule === module) return insideRule(file, target, typeOnly);
+  if (targetModule > module) return undefined;
   return `${module}/ may not import ${targetModule}/: imports only point down the listing of src/`;
+}
+
+function insideRule(file: string, target: string, typeOnly: boolean): string | undefined {
+  if (file.startsWith("src/app/")) return appRule(file, target);
+  return isTool(file) && target.startsWith(TOOLS_HOST) && !typeOnly ? USES_BACKEND : undefined;
 }
 
 function appRule(file: string, target: string): string | undefined {

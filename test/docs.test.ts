@@ -6,7 +6,8 @@ import { WebSocket } from "ws";
 import { z } from "zod";
 import JSON5 from "json5";
 import { checkConfig } from "../src/app/config/check.ts";
-import { channelSchemas } from "../src/app/contributions/extensions.ts";
+import { bundled } from "../src/app/contributions/contributions.ts";
+import { contributedSchemas } from "../src/app/contributions/extensions.ts";
 import { buildProgram } from "../src/app/cli/program.ts";
 import type { Io } from "../src/app/cli/io.ts";
 import { makeHome, type Home } from "./walk/gateway.ts";
@@ -129,6 +130,7 @@ describe("links and names", () => {
 });
 
 const silent: Io = {
+  contributions: bundled,
   env: {},
   out: () => undefined,
   err: () => undefined,
@@ -238,7 +240,7 @@ describe("examples", () => {
   );
 
   test.each(examples)("the config of %s is taken without a word", async (_name, text) => {
-    const { problems, warnings } = checkConfig(JSON5.parse(text), await channelSchemas());
+    const { problems, warnings } = checkConfig(JSON5.parse(text), (await contributedSchemas(bundled)).channelSchemas);
     expect([...problems, ...warnings]).toEqual([]);
   });
 });

@@ -29,6 +29,15 @@ export const pluginsConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Slots", "Features of which only one plugin can be active.")),
+  entries: z
+    .record(
+      z.string(),
+      z.strictObject({
+        config: z.unknown().optional().meta(about("Config", "The plugin's own settings; the plugin defines the keys.")),
+      }),
+    )
+    .prefault({})
+    .meta(about("Entries", "Settings of plugins, by their ids.")),
   contextEngineTimeoutSeconds: timeouts
     .prefault({})
     .meta(about("Engine time limits", "Time limits for calls of a context engine.")),

@@ -1,33 +1,57 @@
+import type { z } from "zod";
 import type {
   ChannelContribution,
+  CheckContribution,
+  CliContribution,
   CommandContribution,
+  ConfigContribution,
   ContributionRegistry,
   Contributor,
+  MemoryContribution,
+  ModelProviderContribution,
 } from "../types/contribution.ts";
-import type { HookHandler, HookName, HookOptions } from "../types/run/hooks.ts";
+import type { ContextEngineFactory } from "../types/engine/context-engine.ts";
+import type { Method } from "../types/method.ts";
 import type { ToolContribution } from "../types/run/tool.ts";
 import type { TurnKind } from "../types/run/turn-kind.ts";
+import { own } from "../utils/own.ts";
 import type { Hooks } from "./hooks.ts";
 
 /** Everything that extensions and plugins add to the gateway: one value, made by `app/` and handed down. */
-export class Contributions implements ContributionRegistry {
+export class Contributions {
   readonly #channels = new Map<string, ChannelContribution>();
   readonly #turnKinds = new Map<string, TurnKind>();
   readonly #commands = new Map<string, CommandContribution>();
   readonly #tools = new Map<string, ToolContribution>();
+  readonly #methods = new Map<string, Method>();
+  readonly #cliCommands = new Map<string, CliContribution>();
+  readonly #configs = new Map<string, ConfigContribution>();
+  readonly #checks = new Map<string, CheckContribution>();
+  readonly #engines = new Map<string, ContextEngineFactory>();
+  readonly #memories = new Map<"memory", MemoryContribution>();
+  readonly #providers = new Map<string, ModelProviderContribution>();
   readonly #hooks: ((hooks: Hooks) => void)[] = [];
 
   /** Throws when two contributors add something of the same kind under one name. */
   constructor(contributors: readonly Contributor[]) {
-    for (const contributor of contributors) contributor.register(this);
+    for (const contributor of contributors) contributor.register(this.#registryOf(contributor.id));
   }
 
-  addChannel(channel: ChannelContribution): void {
-    put(this.#channels, channel.id, channel, "channel");
-  }
-
-  addTurnKind(kind: TurnKind): void {
-    put(this.#turnKinds, kind.name, kind, "turn kind");
+  #registryOf(contributor: string): ContributionRegistry {
+    return {
+      addChannel: (channel) => put(this.#channels, channel.id, channel, "channel"),
+      addTurnKind: (kind) => put(this.#turnKinds, kind.name, kind, "turn kind"),
+      addTool: (tool) => put(this.#tools, tool.name, tool, "tool"),
+      addCommand: (command) => put(this.#commands, command.name, command, "command"),
+      addHook: (name, handler, options) => void this.#hooks.push((hooks) => hooks.on(name, handler, options)),
+      addMethod: (method) => put(this.#methods, method.name, method, "method"),
+      addCliCommand: (command) => put(this.#cliCommands, command.name, command, "command of the command line"),
+      addConfig: (config) => put(this.#configs, contributor, config, "config of"),
+      addChecks: (checks) => put(this.#checks, checks.id, checks, "check"),
+      addContextEngine: (id, factory) => put(this.#engines, id, factory, "context engine"),
+      addMemory: (memory) => put(this.#memories, "memory", memory, "one"),
+      addModelProvider: (provider) => put(this.#providers, provider.id, provider, "model provider"),
+    };
   }
 
   get channels(): readonly ChannelContribution[] {
@@ -38,12 +62,12 @@ export class Contributions implements ContributionRegistry {
     return this.#channels.get(id);
   }
 
-  addCommand(command: CommandContribution): void {
-    put(this.#commands, command.name, command, "command");
+  get turnKinds(): readonly TurnKind[] {
+    return [...this.#turnKinds.values()];
   }
 
-  addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void {
-    this.#hooks.push((hooks) => hooks.on(name, handler, options));
+  get tools(): readonly ToolContribution[] {
+    return [...this.#tools.values()];
   }
 
   get commands(): readonly CommandContribution[] {
@@ -55,18 +79,46 @@ export class Contributions implements ContributionRegistry {
     for (const add of this.#hooks) add(hooks);
   }
 
-  addTool(tool: ToolContribution): void {
-    put(this.#tools, tool.name, tool, "tool");
+  get methods(): readonly Method[] {
+    return [...this.#methods.values()];
   }
 
-  get tools(): readonly ToolContribution[] {
-    return [...this.#tools.values()];
+  get cliCommands(): readonly CliContribution[] {
+    return [...this.#cliCommands.values()];
   }
 
-  get turnKinds(): readonly TurnKind[] {
-    return [...this.#turnKinds.values()];
+  /** Schemas of `plugins.entries.<id>.config`, by the id of the contributor. */
+  get configSchemas(): Readonly<Record<string, z.ZodType>> {
+    return Object.fromEntries([...this.#configs].map(([id, { schema }]) => [id, schema]));
+  }
+
+  /** Gives each contributor its part of the config, checked; without an entry the defaults of its schema. Throws a `ZodError`. */
+  applyConfig(entries: PluginEntries): void {
+    for (const [id, { schema, apply }] of this.#configs) {
+      const entry = own(entries, id);
+      apply?.(schema.parse(entry?.config ?? {}));
+    }
+  }
+
+  get checks(): readonly CheckContribution[] {
+    return [...this.#checks.values()];
+  }
+
+  get contextEngines(): ReadonlyMap<string, ContextEngineFactory> {
+    return this.#engines;
+  }
+
+  get memory(): MemoryContribution | undefined {
+    return this.#memories.get("memory");
+  }
+
+  get modelProviders(): readonly ModelProviderContribution[] {
+    return [...this.#providers.values()];
   }
 }
+
+/** `plugins.entries` of the config. */
+type PluginEntries = Readonly<Record<string, { readonly config?: unknown }>>;
 
 function put<T>(into: Map<string, T>, name: string, value: T, what: string): void {
   if (into.has(name)) throw new Error(`two contributors add the ${what} "${name}"`);

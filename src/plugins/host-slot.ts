@@ -1,9 +1,5 @@
+import type { MemoryPromptRequest } from "../types/contribution.ts";
 import type { CompactParams, CompactResult } from "../types/engine/context-engine.ts";
-
-export interface MemoryPromptRequest {
-  readonly availableTools: ReadonlySet<string>;
-  readonly citationsMode?: string;
-}
 
 /** What the SDK's free functions reach the gateway through. */
 export interface PluginHost {

@@ -3,7 +3,7 @@ import type { ModelInfo, ModelRef } from "../types/run/model.ts";
 import { Secret } from "../types/secret.ts";
 import { DEMO_MODEL } from "./demo.ts";
 import { loadPi, type PiModel } from "./pi.ts";
-import type { ModelSettings, ProviderSettings } from "./settings.ts";
+import type { ModelSettings, ProviderSettings } from "../types/run/model-provider.ts";
 
 /** Tokens, when neither config nor catalogue says. */
 const UNKNOWN_WINDOW = 128_000;

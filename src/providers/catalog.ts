@@ -25,7 +25,8 @@ import { modelByKey, variablesOf } from "./keys.ts";
 import { findLocalModel, type LocalModel } from "./local.ts";
 import { loadPi, type PiModel, type StreamModel } from "./pi.ts";
 import { isNear, ServerLimits, type ServerAddress } from "./server-limits.ts";
-import type { ProviderSettings } from "./settings.ts";
+import type { ModelProviderContribution } from "../types/contribution.ts";
+import type { ProviderSettings } from "../types/run/model-provider.ts";
 import { own } from "../utils/own.ts";
 
 /** A model ready to be called. */
@@ -63,6 +64,8 @@ export interface Models {
 
 export interface ModelOptions {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
+  /** Providers that extensions and plugins add. `providers` takes precedence, key by key. */
+  readonly contributed?: readonly ModelProviderContribution[];
   /** `replace`: the SDK's catalogue does not count, only what `providers` name. */
   readonly mode?: "merge" | "replace";
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -97,6 +100,7 @@ export function createModels(options: ModelOptions): Models {
 class Catalogue {
   readonly keys: Keyring;
   readonly #options: ModelOptions;
+  readonly #providers: ModelOptions["providers"];
   readonly #rests: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
@@ -105,8 +109,10 @@ class Catalogue {
   #local: LocalModel | undefined;
 
   constructor(options: ModelOptions) {
-    const { providers, env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
+    const { env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
+    const providers = withContributed(options);
     this.#options = options;
+    this.#providers = providers;
     this.#rests = options.rests ?? new Cooldowns(clock);
     const usedAt = (id: string) => this.#rests.usedAt(id);
     this.#profiles = new Profiles({ auth, providers, env, credentials, clock, usedAt, log });
@@ -144,7 +150,7 @@ class Catalogue {
 
   /** Where to ask for the window of a model; unset when the config has it, or the server is somebody else's. */
   #addressOf({ id, provider, api, baseUrl }: PiModel): ServerAddress | undefined {
-    const settings = this.#options.providers[provider];
+    const settings = this.#providers[provider];
     const own = settings?.models?.find((model) => model.id === id);
     const isGiven = (own?.contextWindow ?? settings?.contextWindow) !== undefined;
     if (isGiven || this.#options.probeLocal === false || api !== "openai-completions" || !isNear(baseUrl))
@@ -176,7 +182,7 @@ class Catalogue {
   }
 
   async #resolve(ref: ModelRef): Promise<PiModel | undefined> {
-    const settings = own(this.#options.providers, ref.provider) ?? (await this.#localSettings(ref));
+    const settings = own(this.#providers, ref.provider) ?? (await this.#localSettings(ref));
     return buildPiModel(ref, settings, this.#hasCatalogue ? await fromCatalogue(ref) : undefined);
   }
 
@@ -200,12 +206,20 @@ class Catalogue {
     if (byConfig) return byConfig;
     const stored = await this.#profiles.storedProviders();
     const byKey = this.#hasCatalogue ? modelByKey(this.#options.env, stored) : undefined;
-    return byKey ?? (await this.#findLocal()) ?? DEMO_MODEL;
+    const byPlugin = this.#contributedWithKey();
+    return byKey ?? (byPlugin && firstConfigured(byPlugin)) ?? (await this.#findLocal()) ?? DEMO_MODEL;
+  }
+
+  #contributedWithKey(): ModelOptions["providers"] {
+    const ids = (this.#options.contributed ?? []).map(({ id }) => id);
+    return Object.fromEntries(
+      Object.entries(this.#providers).filter(([id, { apiKey }]) => ids.includes(id) && apiKey !== undefined),
+    );
   }
 
   /** Configured models, the catalogue of every provider that has a key, and the demo. */
   async list(all: boolean): Promise<readonly (ModelInfo & { available: boolean })[]> {
-    const configured = configuredModels(this.#options.providers).map((info) => ({ ...info, available: true }));
+    const configured = configuredModels(this.#providers).map((info) => ({ ...info, available: true }));
     const known = (await Promise.all((await this.#catalogueProviders()).map((name) => this.#ofProvider(name)))).flat();
     const local = await this.#findLocal();
     const found = local ? [{ ...plainInfo(local, local.baseUrl), available: true }] : [];
@@ -241,6 +255,15 @@ async function handleOf({ profile, open }: Found, built: PiModel, meter = UNMETE
   const isDemo = built === DEMO_PI_MODEL;
   const info = isDemo ? DEMO_INFO : infoOf(pi);
   return { info, pi, profile, apiKey, meter, openStream: isDemo ? demoStream(sdk) : sdk.streamSimple };
+}
+
+/** All providers that are configured or contributed; a contributed one takes its key from its environment variables. */
+function withContributed({ providers, contributed = [], env }: ModelOptions): ModelOptions["providers"] {
+  const added = contributed.map(({ id, keyVariables, settings }) => {
+    const key = keyVariables.map((name) => env[name]).find((value) => value !== undefined && value !== "");
+    return [id, { ...settings, ...(key !== undefined && { apiKey: new Secret(key) }), ...own(providers, id) }] as const;
+  });
+  return { ...providers, ...Object.fromEntries(added) };
 }
 
 function firstConfigured(providers: ModelOptions["providers"]): ModelRef | undefined {

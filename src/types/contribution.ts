@@ -1,7 +1,12 @@
+import type { Command } from "commander";
 import type { z } from "zod";
+import type { Check } from "./check.ts";
 import type { ChannelAdapter } from "./chat/channel.ts";
 import type { InboundMessage } from "./chat/message.ts";
+import type { ContextEngineFactory } from "./engine/context-engine.ts";
 import type { SessionKey } from "./ids.ts";
+import type { Method } from "./method.ts";
+import type { ProviderSettings } from "./run/model-provider.ts";
 import type { HookHandler, HookName, HookOptions } from "./run/hooks.ts";
 import type { ToolContribution } from "./run/tool.ts";
 import type { TurnKind } from "./run/turn-kind.ts";
@@ -22,6 +27,20 @@ export interface ContributionRegistry {
   addCommand(command: CommandContribution): void;
   /** A handler that throws, or is late, is logged and skipped. */
   addHook<N extends HookName>(name: N, handler: HookHandler<N>, options?: HookOptions): void;
+  /** A method of the WebSocket protocol. */
+  addMethod(method: Method): void;
+  /** A command of the command line. */
+  addCliCommand(command: CliContribution): void;
+  /** A section of the config: `plugins.entries.<id of the contributor>.config`. */
+  addConfig(config: ConfigContribution): void;
+  /** Checks of `openclaw doctor`. */
+  addChecks(checks: CheckContribution): void;
+  /** `plugins.slots.contextEngine` names the engine that runs. */
+  addContextEngine(id: string, factory: ContextEngineFactory): void;
+  /** There can be one memory. */
+  addMemory(memory: MemoryContribution): void;
+  /** A provider of models, as `models.providers.<id>` describes one. What the config says of it takes precedence. */
+  addModelProvider(provider: ModelProviderContribution): void;
 }
 
 /** A channel. Neither part loads the platform's SDK: a channel that is off costs nothing. */
@@ -107,4 +126,62 @@ export interface AskedContribution {
   readonly message: InboundMessage;
   readonly session: SessionKey;
   readonly isOwner: boolean;
+}
+
+/** Where a command of the command line writes, and what it may ask about its surroundings. */
+export interface CliIo {
+  /** Text for standard output, without the newline at its end. */
+  out(text: string): void;
+  /** Text for standard error. */
+  err(text: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Makes the action of a command. `run` gives the exit code; an `OpenClawError` is printed with its fix. */
+export type CliAction = <Args extends readonly unknown[]>(
+  run: (io: CliIo, ...args: Args) => Promise<number>,
+) => (...args: Args) => Promise<void>;
+
+export interface CliContribution {
+  /** The first word after `openclaw`. */
+  readonly name: string;
+  /** Adds the command to the program. It must load nothing: the code of the command is loaded by its action. */
+  define(program: Command, act: CliAction): void;
+}
+
+export interface ConfigContribution {
+  readonly schema: z.ZodType;
+  /** Is called with the checked value before anything else of the contributor is used, and after every change of it. */
+  apply?(value: unknown): void;
+}
+
+/** What checks may look at. */
+export interface CheckScene {
+  readonly stateDir: string;
+  /** The whole config; undefined while it is invalid, which another check reports. */
+  readonly config: unknown;
+}
+
+export interface CheckContribution {
+  readonly id: string;
+  checks(scene: CheckScene): readonly Check[];
+}
+
+export interface MemoryContribution {
+  readonly id: string;
+  /** Sections of the system prompt that say how the memory is used. */
+  prompt(request: MemoryPromptRequest): readonly string[];
+}
+
+export interface MemoryPromptRequest {
+  readonly availableTools: ReadonlySet<string>;
+  readonly citationsMode?: string;
+}
+
+export interface ModelProviderContribution {
+  /** As in `provider/model`. */
+  readonly id: string;
+  /** Environment variables that may hold the key, the preferred one first. */
+  readonly keyVariables: readonly string[];
+  readonly settings: ProviderSettings;
 }

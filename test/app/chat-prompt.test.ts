@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, test } from "vitest";
 import { loadConfigText } from "../../src/app/config/load.ts";
-import { channelSchemas } from "../../src/app/contributions/extensions.ts";
+import { bundled } from "../../src/app/contributions/contributions.ts";
+import { contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { message } from "../dispatch/stage.ts";
@@ -91,7 +92,7 @@ describe("the words for a chat", () => {
       loadConfigText(JSON.stringify({ channels: { telegram: { botToken: "1:a", groups } } }), {
         path: "/x/openclaw.json",
         env: {},
-        channelSchemas: await channelSchemas(),
+        ...(await contributedSchemas(bundled)),
       });
     await expect(load({ "-1": say("x".repeat(20_001)) })).rejects.toThrow(/groups\.-1\.systemPrompt|groups\["-1"\]/);
     const { warnings } = await load({ "-1": { ...say("x"), topics: { 3: { ...say("y"), agentId: "a" } } } });

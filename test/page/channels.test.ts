@@ -14,11 +14,11 @@ import {
   readLogin,
   type ChannelAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
-import { contributions } from "../../src/app/contributions/contributions.ts";
+import { bundled } from "../../src/app/contributions/contributions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({
-  channels: contributions.channels.map((channel) => ({
+  channels: bundled.channels.map((channel) => ({
     channel: channel.id,
     label: channel.label,
     login: channel.id === "whatsapp",

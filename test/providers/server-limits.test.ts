@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createModels, type Models } from "../../src/providers/catalog.ts";
 import { isNear } from "../../src/providers/server-limits.ts";
-import type { ProviderSettings } from "../../src/providers/settings.ts";
+import type { ProviderSettings } from "../../src/types/run/model-provider.ts";
 import { silentLog, stoppedClock } from "./stage.ts";
 
 const closing: (() => Promise<void>)[] = [];

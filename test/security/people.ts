@@ -61,11 +61,7 @@ export async function openPlace(agent: Partial<AgentSettings> = {}): Promise<Pla
   const tools = { profile: "full", allow: [], alsoAllow: [], deny: [], workspaceOnly: true } as const;
   hall.rules = { agent: { workspace, exec, tools, messageTool: live.defaultAgent.messageTool!, ...agent } };
   hall.allTools = ({ journal, ...parts }) =>
-    openTools(live, {
-      rules: journal.approvals,
-      received: journal.received,
-      contributed: chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }),
-    });
+    openTools(live, journal, chatTools({ ...parts, sent: journal.outbox, live, around: { links, accounts } }));
   hall.model.answer(obey);
   return standing({ hall, live, workspace }, await hall.boot());
 }

@@ -1,4 +1,5 @@
 import { accountInputs } from "../../channels/config.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import type { ConfiguredAccount } from "../../channels/ports.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { accountId } from "../../types/ids.ts";
@@ -6,19 +7,26 @@ import type { ChannelContribution } from "../../types/contribution.ts";
 import { defaultAccountOf } from "./accounts.ts";
 import { isRecord } from "../config/problem.ts";
 import type { Config } from "../config/schema.ts";
-import { contributions } from "../contributions/contributions.ts";
-import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
 import { own } from "../../utils/own.ts";
 
+/** A config, with what extensions and plugins add to the gateway. */
+export interface Configured {
+  readonly config: Config;
+  readonly contributions: Contributions;
+}
+
 /** Every account that the config names, of channels that somebody brings; `enabled` counts both switches. */
-export async function accountsIn(config: Config): Promise<readonly ConfiguredAccount[]> {
-  const all = await Promise.all(Object.keys(config.channels).map((channel) => accountsOf(config, channel)));
+export async function accountsIn(of: Configured): Promise<readonly ConfiguredAccount[]> {
+  const all = await Promise.all(Object.keys(of.config.channels).map((channel) => accountsOf(of, channel)));
   return all.flat();
 }
 
-async function accountsOf(config: Config, channel: string): Promise<readonly ConfiguredAccount[]> {
+async function accountsOf(
+  { config, contributions }: Configured,
+  channel: string,
+): Promise<readonly ConfiguredAccount[]> {
   const section = own(config.channels, channel);
-  const adapter = await findAdapter(channel);
+  const adapter = await contributions.channel(channel)?.adapter();
   if (!section || !adapter) return [];
   const listed: unknown = section["accounts"];
   const isNamed = isRecord(listed) && Object.keys(listed).length > 0;
@@ -34,13 +42,13 @@ async function accountsOf(config: Config, channel: string): Promise<readonly Con
 
 /** The account that is meant, the channel's default one unless named. Throws `CHANNEL_MISSING`. */
 export async function findAccount(
-  config: Config,
+  of: Configured,
   channel: string,
   account: string | undefined,
 ): Promise<ConfiguredAccount> {
-  findChannel(channel);
-  const wanted = account ?? defaultAccountOf(config, channel);
-  const accounts = await accountsOf(config, channel);
+  findChannel(of.contributions, channel);
+  const wanted = account ?? defaultAccountOf(of.config, channel);
+  const accounts = await accountsOf(of, channel);
   const found = accounts.find((one) => one.account === wanted);
   if (found) return found;
   const others = accounts.length === 0 ? "" : `It has: ${accounts.map((one) => one.account).join(", ")}. `;
@@ -52,14 +60,14 @@ export async function findAccount(
 }
 
 /** Throws `CHANNEL_MISSING` for a channel that nobody brings. */
-export function findChannel(id: string): ChannelContribution {
+export function findChannel(contributions: Contributions, id: string): ChannelContribution {
   const found = contributions.channel(id);
-  if (!found) throw unknownChannel(id);
+  if (!found) throw unknownChannel(contributions, id);
   return found;
 }
 
-const unknownChannel = (channel: string): OpenClawError =>
+const unknownChannel = (contributions: Contributions, channel: string): OpenClawError =>
   new OpenClawError("CHANNEL_MISSING", {
     message: `There is no channel "${channel}".`,
-    fix: `Those that there are: ${bundledChannels.join(", ")}.`,
+    fix: `Those that there are: ${contributions.channels.map(({ id }) => id).join(", ")}.`,
   });

@@ -1,9 +1,7 @@
 import { capabilitiesIn } from "../../channels/connection/link.ts";
 import type { ChannelAdapter, ChannelLink } from "../../types/chat/channel.ts";
 import { channelId, type AccountId, type ChannelId } from "../../types/ids.ts";
-import { accountsIn } from "./channel-accounts.ts";
-import type { Config } from "../config/schema.ts";
-import { bundledChannels, findAdapter } from "../contributions/extensions.ts";
+import { accountsIn, type Configured } from "./channel-accounts.ts";
 
 /** What an account's channel can do. Only a connected account has `methods`: they are the capabilities of its link. */
 export interface Capabilities {
@@ -32,19 +30,21 @@ type LinkOf = (channel: ChannelId, account: AccountId) => ChannelLink | undefine
  * knows who is connected.
  */
 export async function capabilitiesOf(
-  config: Config,
+  of: Configured,
   only: string | undefined,
   linkOf: LinkOf,
 ): Promise<readonly Capabilities[]> {
   const isWanted = (id: string): boolean => only === undefined || id === only;
-  const accounts = (await accountsIn(config)).filter(({ adapter }) => isWanted(adapter.id));
+  const accounts = (await accountsIn(of)).filter(({ adapter }) => isWanted(adapter.id));
   if (accounts.length > 0)
     return accounts.map(({ adapter, account }) => ({
       ...describe(adapter, linkOf(channelId(adapter.id), account)),
       accountId: account,
     }));
-  const adapters = await Promise.all(bundledChannels.filter(isWanted).map((id) => findAdapter(id)));
-  return adapters.flatMap((adapter) => (adapter ? describe(adapter, undefined) : []));
+  const adapters = await Promise.all(
+    of.contributions.channels.filter(({ id }) => isWanted(id)).map((channel) => channel.adapter()),
+  );
+  return adapters.map((adapter) => describe(adapter, undefined));
 }
 
 function describe(adapter: ChannelAdapter, link: ChannelLink | undefined): Capabilities {

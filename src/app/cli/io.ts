@@ -1,9 +1,13 @@
+import type { Contributions } from "../../plugins/contributions.ts";
 import { Secret } from "../../types/secret.ts";
 import type { Env } from "../config/secrets.ts";
+import { bundled } from "../contributions/contributions.ts";
 
 /** The terminal, or what stands in for it, as the commands see it. */
 export interface Io {
   readonly env: Env;
+  /** What extensions and plugins add to the gateway. */
+  readonly contributions: Contributions;
   /** Results. */
   out(text: string): void;
   /** Progress, warnings, errors; secrets are masked. */
@@ -25,6 +29,7 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   const plain = Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb" || args.includes("--no-color");
   return {
     env,
+    contributions: bundled,
     out: (text) => void process.stdout.write(isTerminal ? terminalText(text) : text),
     err: (text) => void process.stderr.write(errText(text, isErrTerminal)),
     isTerminal,

@@ -13,7 +13,8 @@ import { applyEnv } from "../config/env-vars.ts";
 import { loadConfig } from "../config/load.ts";
 import { makeStateDirs, resolvePaths } from "../config/paths.ts";
 import { openCore, type Core } from "../compose/core.ts";
-import { channelSchemas, inboundOf } from "../contributions/extensions.ts";
+import { bundled } from "../contributions/contributions.ts";
+import { contributedSchemas, inboundOf } from "../contributions/extensions.ts";
 import { Live } from "../compose/live.ts";
 import { openLog } from "../log/log.ts";
 import { background } from "../../utils/background.ts";
@@ -44,7 +45,7 @@ export async function runLocal(request: LocalRequest): Promise<LocalAnswer> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
   await makeStateDirs(paths);
-  const loaded = await loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
+  const loaded = await loadConfig({ path: paths.configPath, env: process.env, ...(await contributedSchemas(bundled)) });
   applyEnv(loaded.config, process.env);
   const lock = await acquireStateLock(paths.stateDir);
   try {

@@ -14,6 +14,20 @@ import { defineSystem } from "./define/system.ts";
 import type { Act } from "./define/act.ts";
 import type { Io } from "./io.ts";
 
+const DEFINITIONS = [
+  defineGateway,
+  defineAgent,
+  defineDiagnostics,
+  defineSessions,
+  definePairing,
+  defineModels,
+  defineMessage,
+  defineRuns,
+  defineInbox,
+  defineSystem,
+  defineConfig,
+];
+
 /** All commands with their flags; the code of each is loaded when it is called. `exitCode` tells after parsing. */
 export function buildProgram(io: Io, version: string): { program: Command; exitCode: () => number } {
   let code = 0;
@@ -30,17 +44,12 @@ export function buildProgram(io: Io, version: string): { program: Command; exitC
     .helpCommand("help [command]", "show what can be typed")
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.out(text), writeErr: () => undefined });
-  defineGateway(program, act);
-  defineAgent(program, act);
-  defineDiagnostics(program, act);
-  defineSessions(program, act);
-  definePairing(program, act);
-  defineChannels(program, act);
-  defineModels(program, act);
-  defineMessage(program, act);
-  defineRuns(program, act);
-  defineInbox(program, act);
-  defineSystem(program, act);
-  defineConfig(program, act);
+  for (const define of DEFINITIONS) define(program, act);
+  defineChannels(program, act, io.contributions.channels);
+  for (const { name, define } of io.contributions.cliCommands) {
+    if (program.commands.some((command) => command.name() === name))
+      throw new Error(`the command "${name}" exists already: a contribution cannot replace it`);
+    define(program, act);
+  }
   return { program, exitCode: () => code };
 }

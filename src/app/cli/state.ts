@@ -1,13 +1,16 @@
 import { readStateLock } from "../../store/lock/lock.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
-import { channelSchemas } from "../contributions/extensions.ts";
+import { contributedSchemas } from "../contributions/extensions.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { configSchema, type Config } from "../config/schema.ts";
 import type { Io } from "./io.ts";
 
 /** The state directory as a command finds it. */
 export interface State {
+  /** What extensions and plugins add. */
+  readonly contributions: Contributions;
   readonly paths: StatePaths;
   readonly load: LoadOptions;
   /** All defaults while the file has a problem: a gateway may still run on what it was before. */
@@ -20,7 +23,7 @@ export interface State {
 /** Where the config is, and what it is held against. */
 export async function loadOptions(io: Io): Promise<{ paths: StatePaths; load: LoadOptions }> {
   const paths = resolvePaths(io.env);
-  return { paths, load: { path: paths.configPath, env: io.env, channelSchemas: await channelSchemas() } };
+  return { paths, load: { path: paths.configPath, env: io.env, ...(await contributedSchemas(io.contributions)) } };
 }
 
 /** Looks without changing anything. Throws only what is no `OpenClawError`. */
@@ -28,7 +31,7 @@ export async function readState(io: Io): Promise<State> {
   const { paths, load } = await loadOptions(io);
   const lock = await readStateLock(paths.stateDir);
   const found = await readConfig(load);
-  return { paths, load, ...found, owner: lock?.alive === true ? lock : undefined };
+  return { paths, load, contributions: io.contributions, ...found, owner: lock?.alive === true ? lock : undefined };
 }
 
 /** The same where a valid config is needed; throws its problem. */

@@ -3,7 +3,7 @@ import type { Allowances } from "../../tools/exec/exec.ts";
 import type { GuestRules } from "../../tools/host/access.ts";
 import { hostBackends } from "../../tools/host/host.ts";
 import { backendTools, toolsFor } from "../../tools/tools.ts";
-import type { ApprovalRules, ReceivedFiles } from "../../types/journal.ts";
+import type { ApprovalRules, Journal, ReceivedFiles } from "../../types/journal.ts";
 import { hasOwnerRights, OPERATOR, type Acting } from "../../types/run/principal.ts";
 import type { ChatScene } from "../../types/chat/send.ts";
 import type { AgentSettings } from "../../types/settings.ts";
@@ -11,16 +11,13 @@ import type { Tool, ToolContribution } from "../../types/run/tool.ts";
 import type { Live } from "./live.ts";
 import { packageRoot } from "../package-root.ts";
 
-interface ToolParts {
-  readonly rules: ApprovalRules;
-  readonly received: ReceivedFiles;
-  /** Tools beside those that work on files and processes. */
-  readonly contributed: readonly ToolContribution[];
-}
-
 /** The tools of any run. A chat is given when the run answers one. */
-export function openTools(live: Live, { rules, received, contributed }: ToolParts) {
-  const contributions = [...backendTools(allowancesOf(rules, live)), ...contributed];
+export function openTools(
+  live: Live,
+  { approvals, received }: Pick<Journal, "approvals" | "received">,
+  ofChats: readonly ToolContribution[],
+) {
+  const contributions = [...backendTools(allowancesOf(approvals, live)), ...ofChats, ...live.contributions.tools];
   return (agent: AgentSettings, acting: Acting, chat?: ChatScene): readonly Tool[] =>
     toolsFor(contributions, {
       agent,

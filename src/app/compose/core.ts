@@ -18,7 +18,6 @@ import { deniedPaths, openTools } from "./agent-tools.ts";
 import { chatTools } from "./chat-acts.ts";
 import { journalPath } from "../config/paths.ts";
 import type { OutgoingParts } from "./outgoing.ts";
-import { contributions } from "../contributions/contributions.ts";
 import type { Live } from "./live.ts";
 import { openLiveModels } from "./live-models.ts";
 import { openOutbox } from "./open-outbox.ts";
@@ -99,11 +98,7 @@ export async function openCore(live: Live, log: Log, around: Surroundings): Prom
     isConnecting: (to) => around.isConnecting?.(to) === true,
     ...(around.onDiskFull && { onDiskFull: around.onDiskFull }),
     onDiskError,
-    tools: openTools(live, {
-      rules: journal.approvals,
-      received: journal.received,
-      contributed: [...ofChats, ...contributions.tools],
-    }),
+    tools: openTools(live, journal, ofChats),
     systemPrompt: createPrompting(live, log, clock),
     statusLines: () => around.statusLines(),
     onPairing: (request) => around.onPairing?.(request),

@@ -43,7 +43,12 @@ export class Engines {
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#rests = new EngineRests(parts.clock);
-    this.#takeBack = setPluginHost({ compact: (params) => this.#desk.compact(params), memoryPrompt: () => [] });
+    const { contributions } = parts.live;
+    for (const [id, factory] of contributions.contextEngines) this.registry.registerContextEngine(id, factory);
+    this.#takeBack = setPluginHost({
+      compact: (params) => this.#desk.compact(params),
+      memoryPrompt: (request) => contributions.memory?.prompt(request) ?? [],
+    });
   }
 
   /** Opens the engine of the slot for a run; undefined for the built-in one, which costs nothing. */

@@ -30,8 +30,9 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
   const current = () => {
     const { config } = live;
     if (made?.config !== config) {
-      const options = { ...config.models, env: process.env, auth: config.auth, credentials, rests, clock, log };
-      made = { config, models: createModels({ ...options, meter: reservations }) };
+      const contributed = live.contributions.modelProviders;
+      const options = { ...config.models, contributed, env: process.env, auth: config.auth, credentials };
+      made = { config, models: createModels({ ...options, rests, clock, log, meter: reservations }) };
     }
     return made.models;
   };

@@ -1,23 +1,29 @@
+import type { Contributions } from "../../plugins/contributions.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
+import { bundled } from "../contributions/contributions.ts";
 import { resolveAgents } from "../config/settings.ts";
 
 /** The config in force, with what is made of it once per change. A run keeps what it began with. */
 export class Live {
   readonly paths: StatePaths;
+  /** What extensions and plugins add. */
+  readonly contributions: Contributions;
   readonly #home: string;
   #loaded: LoadedConfig;
   #agents: readonly AgentSettings[];
   /** What is wrong with the file now, while the config in force stays; and keys that wait for a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
 
-  constructor(paths: StatePaths, home: string, loaded: LoadedConfig) {
+  constructor(paths: StatePaths, home: string, loaded: LoadedConfig, contributions = bundled) {
     this.paths = paths;
+    this.contributions = contributions;
     this.#home = home;
     this.#loaded = loaded;
     this.#agents = this.#resolve(loaded);
+    contributions.applyConfig(loaded.config.plugins.entries);
   }
 
   get loaded(): LoadedConfig {
@@ -42,6 +48,7 @@ export class Live {
   replace(loaded: LoadedConfig): void {
     this.#agents = this.#resolve(loaded);
     this.#loaded = loaded;
+    this.contributions.applyConfig(loaded.config.plugins.entries);
   }
 
   #resolve({ config, variables, stops }: LoadedConfig): readonly AgentSettings[] {

@@ -12,7 +12,6 @@ import type { Clock } from "../../types/clock.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import type { Sessions } from "../../types/session.ts";
-import { contributions } from "../contributions/contributions.ts";
 import { Engines } from "./engines.ts";
 import type { Live } from "./live.ts";
 
@@ -38,6 +37,7 @@ export interface RunPartsOfAll {
 
 export function openRunParts({ texts, ...sources }: Sources): RunPartsOfAll {
   const { live, clock, log } = sources;
+  const { contributions } = live;
   const hooks = new Hooks(clock, log);
   contributions.hookInto(hooks);
   const engines = new Engines(sources);

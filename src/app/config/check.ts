@@ -13,6 +13,9 @@ import { own } from "../../utils/own.ts";
 /** The schema of one account, per channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
 
+/** The schema of `plugins.entries.<id>.config`, per contributor that has one. */
+export type PluginSchemas = Readonly<Record<string, z.ZodType>>;
+
 export interface Checked {
   /** Absent when there are problems. */
   readonly config?: Config;
@@ -21,7 +24,7 @@ export interface Checked {
 }
 
 /** Holds resolved data against the schemas. Never throws. */
-export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas): Checked {
+export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas, pluginSchemas?: PluginSchemas): Checked {
   const whole = parseLoosely(configSchema, input);
   const known = whole.unknown.filter(isFieldKey);
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
@@ -32,11 +35,12 @@ export function checkConfig(input: unknown, channelSchemas?: ChannelSchemas): Ch
     at: "name" as const,
   }));
   const channels = checkChannels(input, channelSchemas);
-  const all = uniqueNotes([...problems, ...channels.problems]);
+  const plugins = checkPlugins(input, pluginSchemas ?? {});
+  const all = uniqueNotes([...problems, ...channels.problems, ...plugins.problems]);
   return {
     ...(whole.value !== undefined && all.length === 0 && { config: whole.value }),
     problems: all,
-    warnings: uniqueNotes([...warnings, ...channels.warnings]),
+    warnings: uniqueNotes([...warnings, ...channels.warnings, ...plugins.warnings]),
   };
 }
 
@@ -124,6 +128,27 @@ function checkChannels(
     problems: notes.filter((note) => note.severity === "problem").map((note) => note.note),
     warnings: notes.filter((note) => note.severity === "warning").map((note) => note.note),
   };
+}
+
+/** The settings of each plugin against its own schema. */
+function checkPlugins(input: unknown, schemas: PluginSchemas): { problems: RawNote[]; warnings: RawNote[] } {
+  const entries = valueAt(input, ["plugins", "entries"]);
+  const notes = (isRecord(entries) ? Object.entries(entries) : []).map(([id, entry]) => {
+    const at = ["plugins", "entries", id];
+    const schema = own(schemas, id);
+    if (!isRecord(entry) || entry["config"] === undefined) return { problems: [], warnings: [] };
+    if (!schema) {
+      const message = "no plugin of this name has settings; they have no effect";
+      return { problems: [], warnings: [{ path: at, at: "name" as const, message }] };
+    }
+    const place = (path: KeyPath): KeyPath => [...at, "config", ...path];
+    const { problems, unknown } = parseLoosely(schema, entry["config"]);
+    return {
+      problems: problems.map((note) => ({ ...note, path: place(note.path) })),
+      warnings: unknown.map((path) => ({ path: place(path), at: "name" as const, message: `unknown to ${id}` })),
+    };
+  });
+  return { problems: notes.flatMap((note) => note.problems), warnings: notes.flatMap((note) => note.warnings) };
 }
 
 interface Graded {

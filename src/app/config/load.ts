@@ -4,7 +4,7 @@ import { isRoute } from "../../channels/bindings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isMissing } from "../../utils/missing.ts";
-import { checkConfig, type ChannelSchemas } from "./check.ts";
+import { checkConfig, type ChannelSchemas, type PluginSchemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { locate, parseConfigText } from "./parse.ts";
 import { ConfigError, valueAt, type ConfigNote, type RawNote } from "./problem.ts";
@@ -32,6 +32,7 @@ export interface LoadOptions {
   readonly env: Env;
   /** Without them, the keys of adapters are not looked at. */
   readonly channelSchemas?: ChannelSchemas;
+  readonly pluginSchemas?: PluginSchemas;
 }
 
 /**
@@ -70,7 +71,7 @@ function unreadable(path: string, cause: unknown): ConfigError {
 async function readText(text: string, options: LoadOptions): Promise<ConfigText> {
   const raw = parseConfigText(text, options.path);
   const resolved = await resolveSecrets(raw, options.env);
-  const checked = checkConfig(resolved.value, options.channelSchemas);
+  const checked = checkConfig(resolved.value, options.channelSchemas, options.pluginSchemas);
   const told = [...resolved.problems, ...resolved.warnings];
   const problems = [
     ...resolved.problems,

@@ -1,21 +1,19 @@
-import type { z } from "zod";
+import type { Contributions } from "../../plugins/contributions.ts";
 import type { ChannelAdapter } from "../../types/chat/channel.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
-import { contributions } from "./contributions.ts";
 import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts";
+import type { LoadOptions } from "../config/load.ts";
 
-/** Schemas of the bundled channels, for checking the config file. */
-export async function channelSchemas(): Promise<Record<string, z.ZodType>> {
-  const entries = contributions.channels.map(async ({ id, config }) => [id, await config()] as const);
-  return Object.fromEntries(await Promise.all(entries));
+/** What the config file is checked against, beside the gateway's own schema. */
+export async function contributedSchemas(
+  contributions: Contributions,
+): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas">>> {
+  const channels = contributions.channels.map(async ({ id, config }) => [id, await config()] as const);
+  return {
+    channelSchemas: Object.fromEntries(await Promise.all(channels)),
+    pluginSchemas: contributions.configSchemas,
+  };
 }
-
-/** Undefined for a channel that nobody brings. */
-export async function findAdapter(id: string): Promise<ChannelAdapter | undefined> {
-  return contributions.channel(id)?.adapter();
-}
-
-export const bundledChannels: readonly string[] = contributions.channels.map(({ id }) => id);
 
 /** The channel that needs no platform, and no config. */
 export const WEB_CHAT = "webchat";

@@ -1,4 +1,5 @@
 import { channelChecks } from "../../channels/checks.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { keyChecks } from "../../providers/auth/checks.ts";
 import { Credentials } from "../../providers/auth/credentials.ts";
 import { checks as sessionChecks } from "../../sessions/checks.ts";
@@ -10,12 +11,15 @@ import { journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { enginesOf } from "./engine-check.ts";
 import { modelCheck } from "./model-check.ts";
-import { channelSchemas } from "../contributions/extensions.ts";
+import { contributedSchemas } from "../contributions/extensions.ts";
 
 /** Every room's checks. An invalid config leaves those out that need it; its own check tells why. */
-export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promise<readonly Check[]> {
+export async function collectChecks(
+  contributions: Contributions,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<readonly Check[]> {
   const paths = resolvePaths(env);
-  const load = { path: paths.configPath, env, channelSchemas: await channelSchemas() };
+  const load = { path: paths.configPath, env, ...(await contributedSchemas(contributions)) };
   const config = await loadConfig(load).then(
     (loaded) => loaded.config,
     () => undefined,
@@ -28,9 +32,10 @@ export async function collectChecks(env: NodeJS.ProcessEnv = process.env): Promi
     ...(config
       ? [
           modelCheck(config, env, new Credentials(paths.credentials)),
-          ...enginesOf(config, journalPath(paths)),
-          ...channelChecks(await accountsIn(config)),
+          ...enginesOf(config, contributions, journalPath(paths)),
+          ...channelChecks(await accountsIn({ config, contributions })),
         ]
       : []),
+    ...contributions.checks.flatMap(({ checks }) => checks({ stateDir: paths.stateDir, config })),
   ];
 }

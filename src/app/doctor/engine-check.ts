@@ -3,15 +3,17 @@ import { engineChecks, type Latest } from "../../history/engines/checks.ts";
 import { LATEST_RUNS } from "../../history/engines/turn/passed-by.ts";
 import { EngineRegistry } from "../../history/engines/registry.ts";
 import { engineSettings } from "../../history/engines/settings.ts";
+import type { Contributions } from "../../plugins/contributions.ts";
 import { openJournalToRead } from "../../store/journal/read-only.ts";
 import type { Check } from "../../types/check.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Config } from "../config/schema.ts";
 
 /** Plugins bring engines; only the built-in one is there without them. `journal`: where the latest runs are looked up. */
-export function enginesOf({ plugins }: Config, journal: string): readonly Check[] {
+export function enginesOf({ plugins }: Config, contributions: Contributions, journal: string): readonly Check[] {
   const { id, timeouts } = engineSettings(plugins);
   const engines = new EngineRegistry();
+  for (const [name, factory] of contributions.contextEngines) engines.registerContextEngine(name, factory);
   return engineChecks(id, { engines, context: {}, clock: systemClock, ms: timeouts.bootstrap }, latestIn(journal));
 }
 

@@ -17,7 +17,7 @@ import type { Core, Surroundings } from "../compose/core.ts";
 import { libraryStore, libraryUrl } from "../compose/libraries.ts";
 import type { Live } from "../compose/live.ts";
 import { Admission } from "./admission.ts";
-import { bundledChannels, WEB_CHAT, webChatFor } from "../contributions/extensions.ts";
+import { WEB_CHAT, webChatFor } from "../contributions/extensions.ts";
 import { isForeign } from "./lifecycle/foreign.ts";
 import { type DiskNotices, openDiskNotices } from "./disk/disk-notices.ts";
 import type { DiskState } from "./disk/disk-state.ts";
@@ -163,15 +163,15 @@ export class GatewayChannels {
   }
 
   async #accounts(): Promise<readonly ConfiguredAccount[]> {
-    const { config } = this.#live;
+    const { config, contributions } = this.#live;
     for (const [channel, section] of Object.entries(config.channels)) {
-      if (!section.enabled || bundledChannels.includes(channel)) continue;
+      if (!section.enabled || contributions.channel(channel)) continue;
       this.#log.warn("channel not started: it has no adapter", {
         channel,
-        has: bundledChannels.join(", "),
+        has: contributions.channels.map(({ id }) => id).join(", "),
       });
     }
-    const on = (await accountsIn(config)).filter(({ adapter }) => isChannelOn(config, adapter.id));
+    const on = (await accountsIn(this.#live)).filter(({ adapter }) => isChannelOn(config, adapter.id));
     return on.map((account) => ({ ...account, ...this.#stopOf(account) }));
   }
 

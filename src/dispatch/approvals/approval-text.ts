@@ -2,7 +2,8 @@ import type { CommandForm } from "../../types/chat/channel.ts";
 import { inCommandForm } from "../command-form.ts";
 import { shownPath } from "../../tools/shown-path.ts";
 import type { Principal } from "../../types/run/principal.ts";
-import type { Approval, ApprovalDecision, BoundFile } from "../../types/run/tool.ts";
+import type { BoundFile } from "../../types/run/backend.ts";
+import type { Approval, ApprovalDecision } from "../../types/run/tool.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 import { BLANKS, IGNORABLE, NO_LETTERS } from "../../utils/text/unicode.ts";
 

@@ -7,7 +7,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import type { AuthConfig } from "../config.ts";
 import { AWS_PROVIDER, envKey, hasAwsCredentials, type Env } from "../keys.ts";
 import type { PiModel } from "../pi.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings } from "../../types/run/model-provider.ts";
 import { type Credential, expiryOf, fitsMode, isOver, namesOf } from "./credential.ts";
 import type { Credentials, StoredKeys } from "./credentials.ts";
 import { NO_KEYS } from "./credentials.ts";

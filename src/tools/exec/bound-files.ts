@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BoundFile } from "../../types/run/tool.ts";
+import type { BoundFile } from "../../types/run/backend.ts";
 
 /** More files than a person would read in a question. */
 export const MOST_FILES = 20;

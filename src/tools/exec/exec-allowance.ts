@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { BoundFile } from "../../types/run/tool.ts";
+import type { BoundFile } from "../../types/run/backend.ts";
 import { digestOf } from "./bound-files.ts";
 import { changesTheRest } from "./exec-policy.ts";
 import { isDataProgram, isInterpreter, isRunner } from "./exec-programs.ts";

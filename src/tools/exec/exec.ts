@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { CommandEnd, ExecBackend } from "../../types/run/backend.ts";
+import type { BoundFile, CommandEnd, ExecBackend } from "../../types/run/backend.ts";
 import type { ExecSettings } from "../../types/settings.ts";
-import type { ApprovalDesk, ApprovalQuestion, BoundFile, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
+import type { ApprovalDesk, ApprovalQuestion, Tool, ToolContext, ToolResult } from "../../types/run/tool.ts";
 import { defineTool, errorResult, textResult } from "../define.ts";
 import { allowanceFor } from "./exec-allowance.ts";
 import { changedIn, MOST_FILES } from "./bound-files.ts";

@@ -1,5 +1,3 @@
-import type { BoundFile } from "./tool.ts";
-
 /**
  * The files that the tools of one run can reach. The gateway's own machine is one implementation, a sandbox another. Paths
  * are as the model writes them: absolute, relative to the workspace, or with `~`. Every method rejects with a text for the
@@ -94,6 +92,16 @@ export interface ExecBackend {
   filesOf(command: string, place: CommandPlace): Promise<readonly BoundFile[] | undefined>;
   /** Runs a command in a shell. Rejects only when no shell can be started. */
   run(line: CommandLine): Promise<CommandEnd>;
+}
+
+/** A file that a command names, with what was in it when a person was asked. */
+export interface BoundFile {
+  /** Absolute, as the command leads to it. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** `sha256:` with 64 hex digits; `stat:` with identity and times of a file that is too large to be hashed. */
+  readonly content: string;
 }
 
 export interface CommandPlace {

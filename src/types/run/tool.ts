@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ChatScene } from "../chat/send.ts";
 import type { AgentId, RunId, SessionKey } from "../ids.ts";
 import type { AgentSettings } from "../settings.ts";
-import type { Backends } from "./backend.ts";
+import type { Backends, BoundFile } from "./backend.ts";
 import type { ImageContent, TextContent } from "./model.ts";
 import type { Acting, Principal } from "./principal.ts";
 
@@ -31,16 +31,6 @@ export interface Approval {
   readonly files?: readonly BoundFile[];
   /** What is kept when it is allowed for good; it can only be allowed once when unset. */
   readonly allowance?: string;
-}
-
-/** A file that a command names, with what was in it when a person was asked. */
-export interface BoundFile {
-  /** Absolute, as the command leads to it. */
-  readonly path: string;
-  /** Bytes. */
-  readonly size: number;
-  /** `sha256:` with 64 hex digits; `stat:` with identity and times of a file that is too large to be hashed. */
-  readonly content: string;
 }
 
 export type ApprovalDecision = "allow-once" | "allow-always" | "deny" | "timeout" | "abort";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { bundled } from "../../../src/app/contributions/contributions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 
@@ -27,10 +28,16 @@ export interface Ended {
 }
 
 /** One command line in this process. `terminal`: as if a person sat there. */
-export async function run(args: readonly string[], env: Env = {}, terminal = false): Promise<Ended> {
+export async function run(
+  args: readonly string[],
+  env: Env = {},
+  terminal = false,
+  contributions = bundled,
+): Promise<Ended> {
   let out = "";
   let err = "";
   const io: Io = {
+    contributions,
     env: { HOME: "/nonexistent", ...env },
     out: (text) => {
       out += text;

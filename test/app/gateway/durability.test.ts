@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { journalPath, makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
-import { channelSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundled } from "../../../src/app/contributions/contributions.ts";
+import { contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
@@ -27,8 +28,8 @@ async function liveOf(config: Record<string, unknown>) {
   const paths = resolvePaths(env);
   await makeStateDirs(paths);
   await writeFile(paths.configPath, JSON.stringify(config));
-  const schemas = await channelSchemas();
-  const load = () => loadConfig({ path: paths.configPath, env, channelSchemas: schemas });
+  const schemas = await contributedSchemas(bundled);
+  const load = () => loadConfig({ path: paths.configPath, env, ...schemas });
   return { live: new Live(paths, dir, await load()), load };
 }
 

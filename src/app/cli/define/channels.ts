@@ -1,21 +1,23 @@
 import type { Command } from "commander";
+import type { ChannelContribution } from "../../../types/contribution.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { AddFlags, RemoveFlags } from "../commands/channels/channels-add.ts";
 import type { LoginFlags } from "../commands/channels/channels-login.ts";
 import type { StatusFlags } from "../commands/channels/channels.ts";
 import type { SendFlags } from "../commands/message/message.ts";
-import { contributions } from "../../contributions/contributions.ts";
 import { wholeNumber, type Act } from "./act.ts";
+
+type Channels = readonly ChannelContribution[];
 
 interface Json {
   readonly json?: boolean;
 }
 
 /** `channels …` */
-export function defineChannels(program: Command, act: Act): void {
+export function defineChannels(program: Command, act: Act, contributed: Channels): void {
   const channels = program.command("channels").description("chat platforms");
   defineDiagnostics(channels, act);
-  defineEdits(channels, act);
+  defineEdits(channels, act, contributed);
   defineLogins(channels, act);
   channels
     .command("test")
@@ -68,20 +70,20 @@ function defineDiagnostics(channels: Command, act: Act): void {
     );
 }
 
-function defineEdits(channels: Command, act: Act): void {
+function defineEdits(channels: Command, act: Act, contributed: Channels): void {
   const add = channels
     .command("add")
     .description("add an account to the config, or change one")
     .requiredOption("--channel <name>", "the platform")
     .option("--account <id>", "a name for it, when there are several")
-    .option("--use-env", `the token stays in ${environmentNames().join(", ")}`)
+    .option("--use-env", `the token stays in ${environmentNames(contributed).join(", ")}`)
     .action(
       act(async (io, { channel, account, useEnv, ...setup }: Omit<AddFlags, "setup"> & Record<string, string>) => {
         const { channelsAdd } = await import("../commands/channels/channels-add.ts");
         return channelsAdd(io, { channel, setup, ...(account !== undefined && { account }), useEnv: useEnv === true });
       }),
     );
-  for (const [usage, about] of setupOptions()) add.option(usage, about);
+  for (const [usage, about] of setupOptions(contributed)) add.option(usage, about);
   channels
     .command("remove")
     .description("take an account out of the config")
@@ -96,11 +98,11 @@ function defineEdits(channels: Command, act: Act): void {
 }
 
 /** The flags of all channels; one that several have is explained by the first. */
-function setupOptions(): ReadonlyMap<string, string> {
+function setupOptions(contributed: Channels): ReadonlyMap<string, string> {
   const options = new Map<string, string>();
-  for (const { label, setup } of contributions.channels) {
+  for (const { label, setup } of contributed) {
     for (const { usage, about } of setup.flags) {
-      const isShared = contributions.channels.some(
+      const isShared = contributed.some(
         (other) => other.label !== label && other.setup.flags.some((flag) => flag.usage === usage),
       );
       if (!options.has(usage)) options.set(usage, isShared ? about : `${label}: ${about}`);
@@ -109,8 +111,8 @@ function setupOptions(): ReadonlyMap<string, string> {
   return options;
 }
 
-const environmentNames = (): readonly string[] => [
-  ...new Set(contributions.channels.flatMap(({ setup }) => setup.flags.flatMap(({ secret }) => secret?.env ?? []))),
+const environmentNames = (contributed: Channels): readonly string[] => [
+  ...new Set(contributed.flatMap(({ setup }) => setup.flags.flatMap(({ secret }) => secret?.env ?? []))),
 ];
 
 function defineLogins(channels: Command, act: Act): void {

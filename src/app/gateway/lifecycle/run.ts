@@ -9,7 +9,8 @@ import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "../gateway.ts";
-import { channelSchemas } from "../../contributions/extensions.ts";
+import { bundled } from "../../contributions/contributions.ts";
+import { contributedSchemas } from "../../contributions/extensions.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 
@@ -38,7 +39,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   // Before the config is read: it may name commands that give secrets.
   await makeStateDirs(paths);
   const load = async () =>
-    loadConfig({ path: paths.configPath, env: process.env, channelSchemas: await channelSchemas() });
+    loadConfig({ path: paths.configPath, env: process.env, ...(await contributedSchemas(bundled)) });
   const loaded = await load();
   applyEnv(loaded.config, process.env);
   const lock = await takeLock(paths, options.force === true);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
+import type { Contributions } from "../../../plugins/contributions.ts";
 import type { ChannelContribution } from "../../../types/contribution.ts";
 import { findChannel } from "../../accounts/channel-accounts.ts";
 import {
@@ -17,7 +18,7 @@ import { fieldOf, keysFrom, setupErrorIn, setupFields, withImplied } from "../..
 import type { LoadOptions } from "../../config/load.ts";
 import { ConfigError, isRecord, readPath } from "../../config/problem.ts";
 import { resolveSecrets } from "../../config/secrets.ts";
-import { bundledChannels, channelSchemas, findAdapter } from "../../contributions/extensions.ts";
+import { contributedSchemas } from "../../contributions/extensions.ts";
 import type { Parts } from "../parts.ts";
 
 const name = z.string().min(1);
@@ -44,13 +45,13 @@ export function channelEditMethods(parts: Parts): readonly Method[] {
       name: "channels.setups",
       scope: "operator.read",
       params: z.looseObject({}),
-      run: async () => ({ channels: await Promise.all(bundledChannels.map(setupOf)) }),
+      run: async () => ({ channels: await Promise.all(parts.live.contributions.channels.map(setupOf)) }),
     }),
     defineMethod({
       name: "channels.add",
       scope: "operator.admin",
       params: newAccount,
-      run: (asked) => edit("added", asked.channel, (load) => add(load, asked)),
+      run: (asked) => edit("added", asked.channel, (load) => add(load, parts.live.contributions, asked)),
     }),
     defineMethod({
       name: "channels.remove",
@@ -72,10 +73,9 @@ export function channelEditMethods(parts: Parts): readonly Method[] {
 
 const namesOf = ({ channel, accountId }: z.output<typeof oneAccount>) => ({ channel, account: accountId });
 
-async function setupOf(channel: string) {
-  const adapter = await findAdapter(channel);
-  const facts = { label: adapter?.label ?? channel, login: adapter?.login !== undefined };
-  return { channel, ...facts, fields: setupFields(findChannel(channel)) };
+async function setupOf(channel: ChannelContribution) {
+  const { label, login } = await channel.adapter();
+  return { channel: channel.id, label, login: login !== undefined, fields: setupFields(channel) };
 }
 
 /** Changes the file; gives back the account's name. */
@@ -83,20 +83,24 @@ type Work = (load: LoadOptions) => Promise<string>;
 
 /** Does it to the file, and says so. What the person has to change is refused with `details.field` where one is known. */
 async function editAndTell({ live, log }: Parts, did: string, { channel, work }: { channel: string; work: Work }) {
-  const load = { path: live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
+  const load = { path: live.loaded.path, env: process.env, ...(await contributedSchemas(live.contributions)) };
   try {
     const accountId = await work(load);
     log.info(`channel ${did}`, { channel, account: accountId });
     const { mode } = live.config.gateway.reload;
     return { ok: true, channel, accountId, restartNeeded: mode === "off" || mode === "restart" };
   } catch (error) {
-    if (error instanceof OpenClawError) throw refusalOf(error, channel);
+    if (error instanceof OpenClawError) throw refusalOf(error, live.contributions.channel(channel));
     throw error;
   }
 }
 
-async function add(load: LoadOptions, { channel, accountId, values, useEnv, replace }: NewAccount): Promise<string> {
-  const contribution = findChannel(channel);
+async function add(
+  load: LoadOptions,
+  contributions: Contributions,
+  { channel, accountId, values, useEnv, replace }: NewAccount,
+): Promise<string> {
+  const contribution = findChannel(contributions, channel);
   if (accountId !== undefined && !isAccountName(accountId)) throw refused("Use letters, digits, - and _.", "accountId");
   const of = { channel, account: accountId };
   const given = Object.entries(values).flatMap(([key, value]) =>
@@ -105,8 +109,8 @@ async function add(load: LoadOptions, { channel, accountId, values, useEnv, repl
   const before = await readAccount(load, of);
   if (before && !replace && isSetUp(contribution, before)) throw taken(accountId ?? "default");
   if (!replace) checkRequired(contribution, given, useEnv);
-  const keys = await fitting(load, of, keysFrom(contribution, given, useEnv));
-  await checkSecrets(load, channel, keys);
+  const keys = await fitting(load, { contribution, account: accountId }, keysFrom(contribution, given, useEnv));
+  await checkSecrets(load, contribution, keys);
   await putAccount(load, of, keys);
   return accountId ?? "default";
 }
@@ -116,12 +120,10 @@ type Keys = ReadonlyMap<string, unknown>;
 /** With what the values imply. Refuses those that cannot work together. */
 async function fitting(
   load: LoadOptions,
-  of: { channel: string; account: string | undefined },
+  { contribution, account }: { contribution: ChannelContribution; account: string | undefined },
   given: Keys,
 ): Promise<Keys> {
-  const { channel } = of;
-  const before = await readAccountToBe(load, of);
-  const contribution = findChannel(channel);
+  const before = await readAccountToBe(load, { channel: contribution.id, account });
   const keys = withImplied(contribution, given, before);
   const wrong = setupErrorIn(contribution, keys, before);
   if (!wrong) return keys;
@@ -147,24 +149,24 @@ function checkRequired(
 }
 
 /** In the gateway's own environment a reference that leads nowhere would keep the whole file from counting. */
-async function checkSecrets(load: LoadOptions, channel: string, keys: ReadonlyMap<string, unknown>): Promise<void> {
+async function checkSecrets(load: LoadOptions, channel: ChannelContribution, keys: Keys): Promise<void> {
   const file = await rawConfig(load);
   const { env, secrets } = isRecord(file) ? file : {};
-  const root = { env, secrets, channels: { [channel]: Object.fromEntries(keys) } };
+  const root = { env, secrets, channels: { [channel.id]: Object.fromEntries(keys) } };
   const { problems } = await resolveSecrets(root, load.env);
   const problem = problems.find(({ path }) => path[0] === "channels");
   if (!problem) return;
   const key = String(problem.path[2]);
   const value = keys.get(key);
-  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(findChannel(channel), key));
+  throw refused(sentence(problem.message), isRecord(value) ? placeOf(value) : fieldOf(channel, key));
 }
 
 const placeOf = ({ source }: Readonly<Record<string, unknown>>): string => (source === "env" ? "useEnv" : "tokenFile");
 
-function refusalOf(error: OpenClawError, channel: string): MethodError {
+function refusalOf(error: OpenClawError, channel: ChannelContribution | undefined): MethodError {
   const { code, message, fix } = error;
   const [problem] = error instanceof ConfigError ? error.problems : [];
-  const field = problem && fieldOf(findChannel(channel), String(readPath(problem.key).at(-1)));
+  const field = problem && channel && fieldOf(channel, String(readPath(problem.key).at(-1)));
   if (problem && field !== undefined) return refused(sentence(problem.message), field);
   return refused(`${message} ${fix}`, undefined, code);
 }

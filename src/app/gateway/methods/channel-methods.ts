@@ -27,7 +27,7 @@ export function channelMethods(parts: Parts): readonly Method[] {
       scope: "operator.read",
       params: z.looseObject({ channel: name.optional() }),
       run: async ({ channel }) => ({
-        channels: await capabilitiesOf(parts.live.config, channel, (of, account) => parts.channels.linkOf(of, account)),
+        channels: await capabilitiesOf(parts.live, channel, (of, account) => parts.channels.linkOf(of, account)),
       }),
     }),
     defineMethod({
@@ -95,7 +95,7 @@ function loginMethods(parts: Parts): readonly Method[] {
 }
 
 const accountOf = (parts: Parts, channel: string, account: string | undefined): Promise<ConfiguredAccount> =>
-  findAccount(parts.live.config, channel, account);
+  findAccount(parts.live, channel, account);
 
 const folderOf = ({ live }: Parts, { adapter, account }: ConfiguredAccount): Promise<string> =>
   accountFolder(live.paths.credentials, adapter.id, account);
@@ -110,7 +110,7 @@ async function withRows(step: LoginStep) {
 }
 
 async function probe(parts: Parts, channel: string | undefined, timeoutMs: number) {
-  const all = await accountsIn(parts.live.config);
+  const all = await accountsIn(parts.live);
   const wanted = all.filter(({ adapter }) => channel === undefined || adapter.id === channel);
   return Promise.all(
     wanted.map(async (one) => ({

@@ -4,7 +4,7 @@ import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { isRecord, valueAt, type KeyPath } from "../../config/problem.ts";
 import { hasMask, shownConfig } from "../../config/shown.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
-import { channelSchemas } from "../../contributions/extensions.ts";
+import { contributedSchemas } from "../../contributions/extensions.ts";
 import type { Parts } from "../parts.ts";
 
 /** Reading and changing the config over the protocol. Secrets leave as `[secret]`. */
@@ -54,7 +54,11 @@ function patchOf(value: unknown): Record<string, unknown> {
 
 /** Each leaf is one edit of the file, all of them or none; the watcher applies them. */
 async function applyPatch(parts: Parts, patch: Record<string, unknown>) {
-  const options = { path: parts.live.loaded.path, env: process.env, channelSchemas: await channelSchemas() };
+  const options = {
+    path: parts.live.loaded.path,
+    env: process.env,
+    ...(await contributedSchemas(parts.live.contributions)),
+  };
   const leaves = leavesOf(patch, []).filter(({ path, value }) => isChange(parts.live.config, path, value));
   // As in a JSON merge patch (RFC 7396), null takes a key out.
   const edits = leaves.map(({ path, value }) => ({ path, value: value ?? undefined }));

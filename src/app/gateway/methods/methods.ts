@@ -16,4 +16,5 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...messageMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
+  ...parts.live.contributions.methods,
 ];

@@ -24,7 +24,7 @@ export interface AddFlags {
 
 /** Writes an account into the config, or changes one. Throws USAGE, and what writing the config throws. */
 export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup }: AddFlags): Promise<number> {
-  const channel = findChannel(id);
+  const channel = findChannel(io.contributions, id);
   const adapter = await channel.adapter();
   checkAccountName(account);
   const state = await readState(io);

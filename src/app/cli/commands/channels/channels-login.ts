@@ -85,7 +85,7 @@ function notLinked({ error: message = "It was not linked.", code = "", fix }: Vi
 
 async function loginHere(io: Io, flags: LoginFlags, signal: AbortSignal): Promise<string> {
   const state = await requireState(io);
-  const found = await findAccount(state.config, flags.channel, flags.account);
+  const found = await findAccount(state, flags.channel, flags.account);
   const { adapter, account, config } = found;
   if (!adapter.login) {
     throw new OpenClawError("USAGE", {
@@ -165,7 +165,7 @@ function logoutThere(io: Io, state: State, { channel, account: accountId }: Logi
 
 async function logoutHere(io: Io, flags: LoginFlags): Promise<Cleared> {
   const state = await requireState(io);
-  const { adapter, account, config } = await findAccount(state.config, flags.channel, flags.account);
+  const { adapter, account, config } = await findAccount(state, flags.channel, flags.account);
   const signal = new AbortController().signal;
   await adapter.logout?.(config, { ...deskOf(io, state, { channel: adapter.id, account, signal }), account, signal });
   const isCleared = adapter.logout !== undefined;

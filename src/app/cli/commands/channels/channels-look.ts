@@ -37,7 +37,7 @@ export async function channelsCapabilities(io: Io, flags: { json?: boolean; chan
   const params = channel === undefined ? {} : { channel };
   const { channels } = hasGateway(io, state)
     ? await callOnce(io, state, { method: "channels.capabilities", params, shape })
-    : { channels: await capabilitiesOf(state.config, channel, () => undefined) };
+    : { channels: await capabilitiesOf(state, channel, () => undefined) };
   if (flags.json === true) writeJson(io, { channels });
   else io.out(table(io, COLUMNS, channels.map(rowOf)));
   return 0;

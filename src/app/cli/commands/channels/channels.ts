@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { channelAccounts } from "../../../../channels/config.ts";
 import { problemText } from "../../../../channels/connection/problem-text.ts";
-import { bundledChannels } from "../../../contributions/extensions.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState, requireState, type State } from "../../state.ts";
@@ -163,7 +162,10 @@ export async function channelsList(io: Io, flags: { json?: boolean; all?: boolea
       groupPolicy: own.groupPolicy,
     })),
   );
-  const others = flags.all === true ? bundledChannels.filter((id) => !Object.hasOwn(config.channels, id)) : [];
+  const others =
+    flags.all === true
+      ? io.contributions.channels.flatMap(({ id }) => (Object.hasOwn(config.channels, id) ? [] : [id]))
+      : [];
   if (flags.json === true) writeJson(io, { channels: accounts, ...(flags.all === true && { notSetUp: others }) });
   else if (accounts.length + others.length === 0) io.out("The config names no channel.\n");
   else {

@@ -22,7 +22,7 @@ export interface DoctorFlags {
 /** Runs the checks, and with `--fix` what they offer. 1 when one still fails, else 0. */
 export async function doctor(io: Io, flags: DoctorFlags): Promise<number> {
   const { collectChecks } = await import("../../../doctor/checks.ts");
-  const checks = choose([...(await collectChecks({ ...io.env })), accountCheck(io)], flags);
+  const checks = choose([...(await collectChecks(io.contributions, { ...io.env })), accountCheck(io)], flags);
   const wantsFix = flags.fix === true || flags.repair === true;
   let reports = await look(io, checks);
   if (wantsFix && reports.some(hasRepair)) {

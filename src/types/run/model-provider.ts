@@ -1,4 +1,4 @@
-import type { Secret } from "../types/secret.ts";
+import type { Secret } from "../secret.ts";
 
 /** A provider as the config gives it (`models.providers.<id>`). */
 export interface ProviderSettings {

@@ -50,13 +50,23 @@ export { accountInputs, readAccounts } from "../channels/config.ts";
 export type {
   AskedContribution,
   ChannelContribution,
+  CheckContribution,
+  CheckScene,
+  CliAction,
+  CliContribution,
+  CliIo,
   ChannelSetup,
   CommandContribution,
+  ConfigContribution,
   ContributionRegistry,
   Contributor,
   SetupFlag,
   SetupValues,
+  MemoryContribution,
+  ModelProviderContribution,
 } from "../types/contribution.ts";
+export type { Backends, ExecBackend, FileBackend } from "../types/run/backend.ts";
+export type { Tool, ToolContext, ToolContribution, ToolResult, ToolScene } from "../types/run/tool.ts";
 export { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "./core.ts";
 export type { AgentInternalEvent } from "../types/engine/internal-event.ts";
 export type { InputProvenance } from "../types/run/model.ts";

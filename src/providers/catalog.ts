@@ -64,8 +64,6 @@ export interface Models {
 
 export interface ModelOptions {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
-  /** Providers that extensions and plugins add. `providers` takes precedence, key by key. */
-  readonly contributed?: readonly ModelProviderContribution[];
   /** `replace`: the SDK's catalogue does not count, only what `providers` name. */
   readonly mode?: "merge" | "replace";
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -86,8 +84,11 @@ export interface ModelOptions {
   readonly meter?: ModelMeter;
 }
 
-export function createModels(options: ModelOptions): Models {
-  const catalogue = new Catalogue(options);
+type Contributed = readonly ModelProviderContribution[];
+
+/** `contributed`: providers of extensions and plugins. `options.providers` takes precedence, key by key. */
+export function createModels(options: ModelOptions, contributed: Contributed = []): Models {
+  const catalogue = new Catalogue(options, contributed);
   return {
     keys: catalogue.keys,
     find: (ref, profileId) => catalogue.find(ref, profileId),
@@ -101,6 +102,7 @@ class Catalogue {
   readonly keys: Keyring;
   readonly #options: ModelOptions;
   readonly #providers: ModelOptions["providers"];
+  readonly #contributed: Contributed;
   readonly #rests: Cooldowns;
   readonly #profiles: Profiles;
   readonly #limits: ServerLimits;
@@ -108,10 +110,11 @@ class Catalogue {
   // Only what was found is kept: a server may come later.
   #local: LocalModel | undefined;
 
-  constructor(options: ModelOptions) {
+  constructor(options: ModelOptions, contributed: Contributed) {
     const { env, credentials, log, clock = systemClock, auth = authConfig.parse({}) } = options;
-    const providers = withContributed(options);
+    const providers = withContributed(options, contributed);
     this.#options = options;
+    this.#contributed = contributed;
     this.#providers = providers;
     this.#rests = options.rests ?? new Cooldowns(clock);
     const usedAt = (id: string) => this.#rests.usedAt(id);
@@ -211,7 +214,7 @@ class Catalogue {
   }
 
   #contributedWithKey(): ModelOptions["providers"] {
-    const ids = (this.#options.contributed ?? []).map(({ id }) => id);
+    const ids = this.#contributed.map(({ id }) => id);
     return Object.fromEntries(
       Object.entries(this.#providers).filter(([id, { apiKey }]) => ids.includes(id) && apiKey !== undefined),
     );
@@ -258,7 +261,7 @@ async function handleOf({ profile, open }: Found, built: PiModel, meter = UNMETE
 }
 
 /** All providers that are configured or contributed; a contributed one takes its key from its environment variables. */
-function withContributed({ providers, contributed = [], env }: ModelOptions): ModelOptions["providers"] {
+function withContributed({ providers, env }: ModelOptions, contributed: Contributed): ModelOptions["providers"] {
   const added = contributed.map(({ id, keyVariables, settings }) => {
     const key = keyVariables.map((name) => env[name]).find((value) => value !== undefined && value !== "");
     return [id, { ...settings, ...(key !== undefined && { apiKey: new Secret(key) }), ...own(providers, id) }] as const;

@@ -51,10 +51,11 @@ export interface NamedTools {
 /** Entries that name no tool, with their place and why nothing comes of them. Denying what is known elsewhere is no mistake. */
 export function doubtfulNames(
   lists: NamedTools,
+  contributed: readonly string[] = [],
 ): readonly { readonly path: readonly [keyof NamedTools, number]; readonly message: string }[] {
   return (["allow", "alsoAllow", "deny"] as const).flatMap((list) =>
     (lists[list] ?? []).flatMap((entry, at) => {
-      const isReal = BUILT_IN.some((name) => isNamed(name, [entry]));
+      const isReal = [...BUILT_IN, ...contributed].some((name) => isNamed(name, [entry]));
       if (isReal || (list === "deny" && members(entry).some((name) => FIELD.has(name)))) return [];
       return [{ path: [list, at] as const, message: `"${entry}" names no tool of this gateway${whatElse(entry)}` }];
     }),

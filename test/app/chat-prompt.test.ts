@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, test } from "vitest";
 import { loadConfigText } from "../../src/app/config/load.ts";
-import { bundled } from "../../src/app/contributions/contributions.ts";
-import { contributedSchemas } from "../../src/app/contributions/extensions.ts";
+import { bundled, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";
 import { message } from "../dispatch/stage.ts";

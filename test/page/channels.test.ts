@@ -14,7 +14,7 @@ import {
   readLogin,
   type ChannelAccount,
 } from "../../extensions/webchat/page/channels/channels.ts";
-import { bundled } from "../../src/app/contributions/contributions.ts";
+import { bundled } from "../../src/app/contributions/extensions.ts";
 import { setupFields } from "../../src/channels/setup.ts";
 
 const setups = readSetups({

@@ -1,7 +1,7 @@
 import type { Contributions } from "../../plugins/contributions.ts";
 import { Secret } from "../../types/secret.ts";
 import type { Env } from "../config/secrets.ts";
-import { bundled } from "../contributions/contributions.ts";
+import { bundled } from "../contributions/extensions.ts";
 
 /** The terminal, or what stands in for it, as the commands see it. */
 export interface Io {

@@ -31,8 +31,8 @@ export async function openLiveModels(live: Live, { log, clock, meter = UNMETERED
     const { config } = live;
     if (made?.config !== config) {
       const contributed = live.contributions.modelProviders;
-      const options = { ...config.models, contributed, env: process.env, auth: config.auth, credentials };
-      made = { config, models: createModels({ ...options, rests, clock, log, meter: reservations }) };
+      const options = { ...config.models, env: process.env, auth: config.auth, credentials };
+      made = { config, models: createModels({ ...options, rests, clock, log, meter: reservations }, contributed) };
     }
     return made.models;
   };

@@ -3,7 +3,7 @@ import type { AgentSettings } from "../../types/settings.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema.ts";
-import { bundled } from "../contributions/contributions.ts";
+import { bundled } from "../contributions/extensions.ts";
 import { resolveAgents } from "../config/settings.ts";
 
 /** The config in force, with what is made of it once per change. A run keeps what it began with. */

@@ -33,6 +33,8 @@ export interface LoadOptions {
   /** Without them, the keys of adapters are not looked at. */
   readonly channelSchemas?: ChannelSchemas;
   readonly pluginSchemas?: PluginSchemas;
+  /** Tools that extensions and plugins add. */
+  readonly toolNames?: readonly string[];
 }
 
 /**
@@ -81,7 +83,11 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isTold(note, told) && !isOfStop(note, stops));
-  const doubts = [...doubtful(checked.config), ...doubtfulTools(checked.config), ...unresized(resolved.value)];
+  const doubts = [
+    ...doubtful(checked.config),
+    ...doubtfulTools(checked.config, options.toolNames),
+    ...unresized(resolved.value),
+  ];
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, variables, stops, warnings: locate(warnings, text, options.path) };

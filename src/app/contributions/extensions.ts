@@ -1,17 +1,22 @@
-import type { Contributions } from "../../plugins/contributions.ts";
+import { Contributions } from "../../plugins/contributions.ts";
 import type { ChannelAdapter } from "../../types/chat/channel.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { WebMessage, WebClientPort } from "../../types/chat/web-clients.ts";
 import type { LoadOptions } from "../config/load.ts";
+import { BUNDLED } from "./bundled.ts";
+
+/** Everything that the extensions which come with the gateway add to it. Loads none of their parts. */
+export const bundled = new Contributions(BUNDLED);
 
 /** What the config file is checked against, beside the gateway's own schema. */
 export async function contributedSchemas(
   contributions: Contributions,
-): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas">>> {
+): Promise<Required<Pick<LoadOptions, "channelSchemas" | "pluginSchemas" | "toolNames">>> {
   const channels = contributions.channels.map(async ({ id, config }) => [id, await config()] as const);
   return {
     channelSchemas: Object.fromEntries(await Promise.all(channels)),
     pluginSchemas: contributions.configSchemas,
+    toolNames: contributions.tools.map(({ name }) => name),
   };
 }
 

@@ -22,6 +22,9 @@ export class Calls {
 
   constructor(methods: readonly Method[], log: Log) {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
+    // A plugin's method must not answer in place of one of the gateway's own.
+    const repeated = methods.find((method) => this.#methods.get(method.name) !== method);
+    if (repeated) throw new Error(`two methods are called "${repeated.name}"`);
     this.#log = log;
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { bundled } from "../../../src/app/contributions/contributions.ts";
+import { bundled } from "../../../src/app/contributions/extensions.ts";
 import type { Io } from "../../../src/app/cli/io.ts";
 import { runCommand } from "../../../src/app/cli/run-cli.ts";
 

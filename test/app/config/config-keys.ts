@@ -1,6 +1,16 @@
 /** Another test that sets the key and shows its effect: file, title, keys. */
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/contributions.test.ts",
+    "the settings of a plugin are checked against its own schema",
+    ["plugins.entries.config"],
+  ],
+  [
+    "test/app/contributions.test.ts",
+    "one registration each adds a tool, method, command, check, config, engine, memory and provider to a gateway",
+    ["plugins.slots.contextEngine"],
+  ],
+  [
     "test/app/chat-prompt.test.ts",
     "shows the model the operator's words for a chat in that chat alone",
     ["channels.groups.topics.systemPrompt", "channels.direct.systemPrompt"],
@@ -378,7 +388,6 @@ export const NOT_SHOWN: readonly string[] = [
   "plugins.contextEngineTimeoutSeconds.compact",
   "plugins.contextEngineTimeoutSeconds.dispose",
   "plugins.contextEngineTimeoutSeconds.maintain",
-  "plugins.slots.contextEngine",
   "retention.dedupeDays",
   "retention.journalMaxMb",
   "retention.logsDays",

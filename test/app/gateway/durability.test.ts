@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { journalPath, makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
-import { bundled } from "../../../src/app/contributions/contributions.ts";
-import { contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundled, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { Live } from "../../../src/app/compose/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";

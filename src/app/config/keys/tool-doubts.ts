@@ -4,17 +4,20 @@ import type { KeyPath, RawNote } from "../problem.ts";
 import type { Config } from "../schema.ts";
 
 /** Entries of tool lists that load and do nothing: without a word about them an agent lacks tools and nobody knows why. */
-export function doubtfulTools({ tools, agents }: Pick<Config, "tools" | "agents">): readonly RawNote[] {
+export function doubtfulTools(
+  { tools, agents }: Pick<Config, "tools" | "agents">,
+  contributed: readonly string[] = [],
+): readonly RawNote[] {
   const ofAgents = agents.list.flatMap((agent, at) =>
-    agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"]) : [],
+    agent.tools ? doubts(agent.tools, ["agents", "list", at, "tools"], contributed) : [],
   );
-  return [...doubts(tools, ["tools"]), ...ofAgents];
+  return [...doubts(tools, ["tools"], contributed), ...ofAgents];
 }
 
 type Lists = NamedTools & { readonly exec: { readonly safeBins?: readonly string[] | undefined } };
 
-function doubts(lists: Lists, place: KeyPath): readonly RawNote[] {
-  const names = doubtfulNames(lists).map(({ path, message }) => ({ path: [...place, ...path], message }));
+function doubts(lists: Lists, place: KeyPath, contributed: readonly string[]): readonly RawNote[] {
+  const names = doubtfulNames(lists, contributed).map(({ path, message }) => ({ path: [...place, ...path], message }));
   const programs = (lists.exec.safeBins ?? []).flatMap((program, at) => {
     const why = whyNeverSafe(program);
     return why === undefined ? [] : [{ path: [...place, "exec", "safeBins", at], message: `"${program}" ${why}` }];

@@ -9,8 +9,7 @@ import { ownerGap } from "../../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../../log/log.ts";
 import { greet } from "./greeting.ts";
 import { startGateway } from "../gateway.ts";
-import { bundled } from "../../contributions/contributions.ts";
-import { contributedSchemas } from "../../contributions/extensions.ts";
+import { bundled, contributedSchemas } from "../../contributions/extensions.ts";
 import { untilSignal } from "./signals.ts";
 import { guardProcess, type ProcessGuard } from "./process-guard.ts";
 

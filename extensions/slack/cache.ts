@@ -14,7 +14,7 @@ export class Cache<Value> {
     const found = this.#entries.get(key);
     const value = found && found.until > Date.now() ? found.value : this.#load(key, load);
     if (found) this.#touch(key);
-    return inTime(value, waitMs);
+    return withTimeout(value, waitMs);
   }
 
   #load(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
@@ -38,7 +38,7 @@ export class Cache<Value> {
 }
 
 /** Undefined when it takes longer. */
-export async function inTime<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
+export async function withTimeout<Value>(value: Promise<Value | undefined>, ms: number): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), ms);
   try {

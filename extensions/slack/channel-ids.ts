@@ -1,7 +1,7 @@
 import type { Peer } from "openclaw/plugin-sdk";
 import type { Slack } from "./transport/api.ts";
 
-const MOST = 500;
+const MAX_ENTRIES = 500;
 
 /** Chats by id; a person (`U…`) is the direct chat with them, which is opened when it is first asked for. */
 export class ChannelIds {
@@ -23,7 +23,7 @@ export class ChannelIds {
     if (known !== undefined) return known;
     const { channel } = await this.#slack.calls.conversations.open({ users: person });
     const id = channel?.id ?? person;
-    if (this.#opened.size < MOST) this.#opened.set(person, id);
+    if (this.#opened.size < MAX_ENTRIES) this.#opened.set(person, id);
     return id;
   }
 }

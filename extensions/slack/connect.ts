@@ -5,28 +5,28 @@ import { commandForm } from "./outbound/command-form.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
 import { find } from "./outbound/find.ts";
-import { grow } from "./outbound/grow.ts";
+import { startNativeStream } from "./outbound/native-stream.ts";
 import { download } from "./inbound/media.ts";
 import { missedSince } from "./inbound/missed.ts";
 import { receive } from "./inbound/receive.ts";
-import { changes, sendText } from "./outbound/send.ts";
+import { messageChanges, sendText } from "./outbound/send.ts";
 import { sendFiles } from "./outbound/upload.ts";
 
 /** Begins to receive. Throws `OpenClawError` when a token is missing or Slack does not know it. */
 export async function connect(config: SlackConfig, host: ChannelHost): Promise<ChannelLink> {
   const account = new Account(config, host);
-  await firstContact(account);
+  await tryReady(account);
   const end = new AbortController();
   const ended = receive(account, AbortSignal.any([host.signal, end.signal]));
   return {
     async send(to, part, options) {
       const send = part.kind === "text" ? sendText(account, to, part, options) : sendFiles(account, to, part, options);
       const result = await send;
-      if (result.kind === "sent") background("end of typing", account.typing.answered(to));
+      if (result.kind === "sent") background("end of typing", account.typing.clear(to));
       return result;
     },
-    ...changes(account),
-    stream: (to, options) => grow(account, to, options),
+    ...messageChanges(account),
+    stream: (to, options) => startNativeStream(account, to, options),
     typing: (to) => account.typing.show(to),
     find: (to, part, options) => find(account, to, part, options),
     download: (item) => download(account, item),
@@ -40,7 +40,7 @@ export async function connect(config: SlackConfig, host: ChannelHost): Promise<C
 }
 
 /** Slack that cannot be asked now is asked again before each connection. */
-async function firstContact(account: Account): Promise<void> {
+async function tryReady(account: Account): Promise<void> {
   try {
     await account.ready();
   } catch (error) {

@@ -25,7 +25,7 @@ export const slack: ChannelAdapter<SlackConfig> = {
     return connect(config, host);
   },
   async probe(config, signal) {
-    const { askName } = await import("./probe.ts");
-    return askName(config, signal);
+    const { probeAccount } = await import("./probe.ts");
+    return probeAccount(config, signal);
   },
 };

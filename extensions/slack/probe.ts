@@ -1,5 +1,5 @@
 import { OpenClawError } from "openclaw/plugin-sdk";
-import { openSlack, revealed, whoAmI } from "./transport/api.ts";
+import { openSlack, requireSecret, whoAmI } from "./transport/api.ts";
 import type { Self, Slack } from "./transport/api.ts";
 import type { SlackConfig } from "./config.ts";
 import { authError, reasonOf } from "./transport/failures.ts";
@@ -33,11 +33,11 @@ export function missingScopes({ scopes }: Pick<Self, "scopes">): readonly string
 }
 
 /** Throws `OpenClawError` when a token is missing or wrong or cannot send, an `Error` when nobody answers. */
-export async function askName(config: SlackConfig, signal: AbortSignal): Promise<string> {
-  if (config.mode === "http") revealed(config.signingSecret, "signingSecret", "the app's signing secret");
+export async function probeAccount(config: SlackConfig, signal: AbortSignal): Promise<string> {
+  if (config.mode === "http") requireSecret(config.signingSecret, "signingSecret", "the app's signing secret");
   const slack = openSlack(config, undefined);
-  const self = await asked(() => whoAmI(slack), signal);
-  if (slack.appToken !== undefined) await asked(() => askSocket(slack), signal);
+  const self = await withDeadline(() => whoAmI(slack), signal);
+  if (slack.appToken !== undefined) await withDeadline(() => openSocketUrl(slack), signal);
   const missing = missingScopes(self);
   if (missing.some((scope) => scope.startsWith("chat:write "))) throw cannotSend();
   const lacks = missing.length === 0 ? "" : `; the app lacks ${missing.join(", ")}`;
@@ -45,10 +45,10 @@ export async function askName(config: SlackConfig, signal: AbortSignal): Promise
 }
 
 /** A socket that nobody opens is forgotten by Slack. */
-const askSocket = async ({ calls, appToken = "" }: Slack): Promise<void> =>
+const openSocketUrl = async ({ calls, appToken = "" }: Slack): Promise<void> =>
   void (await calls.apps.connections.open({ token: appToken }));
 
-async function asked<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function withDeadline<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const given = Promise.withResolvers<never>();
   const give = (): void => given.reject(new Error("Slack did not answer in time"));
   signal.addEventListener("abort", give, { once: true });

@@ -44,16 +44,16 @@ export const messageShape = z.object({
 });
 export type SlackMessage = z.output<typeof messageShape>;
 
-const written = messageShape.extend({ type: z.enum(["message", "app_mention"]), channel: text });
-export type Written = z.output<typeof written>;
-const changed = z.object({
+const messageEventShape = messageShape.extend({ type: z.enum(["message", "app_mention"]), channel: text });
+export type MessageEvent = z.output<typeof messageEventShape>;
+const editEventShape = z.object({
   type: z.literal("message"),
   subtype: z.literal("message_changed"),
   channel: text,
   message: messageShape,
   previous_message: messageShape.partial().nullish(),
 });
-const reacted = z.object({
+const reactionEventShape = z.object({
   type: z.enum(["reaction_added", "reaction_removed"]),
   user: text,
   reaction: text,
@@ -63,7 +63,7 @@ const reacted = z.object({
 });
 
 /** The events that carry something for an agent; any other fits none. */
-export const eventShape = z.union([changed, reacted, written]);
+export const eventShape = z.union([editEventShape, reactionEventShape, messageEventShape]);
 export type SlackEvent = z.output<typeof eventShape>;
 
 export const callbackShape = z.object({ team_id: text.nullish(), event: z.unknown() });

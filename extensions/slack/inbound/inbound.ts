@@ -3,49 +3,60 @@ import { BUTTON } from "../outbound/buttons.ts";
 import { SLACK } from "../config.ts";
 import { emojiOf } from "./emoji.ts";
 import { actionsShape, callbackShape, commandShape, eventShape } from "./events.ts";
-import type { Delivery, SlackCommand, SlackEvent, SlackMessage, Written } from "./events.ts";
+import type { Delivery, SlackCommand, SlackEvent, SlackMessage, MessageEvent } from "./events.ts";
 import { fileLines, mediaOf } from "./media.ts";
-import { millis, senderOf, shared, threadOf, wordsOf } from "../parts.ts";
-import { surroundings } from "./surroundings.ts";
+import { toMillis, senderOf, forwardedLines, threadOf, textOf } from "./message-parts.ts";
+import { threadContext } from "./thread-context.ts";
 import { isOwn } from "./threads.ts";
-import type { View } from "./view.ts";
-import { readable } from "./words.ts";
+import type { ReadContext } from "./read-context.ts";
+import { readableText } from "./message-text.ts";
 
 /** The message in a delivery, or undefined when there is nothing in it for an agent. Never rejects for a known shape. */
-export async function readDelivery({ kind, payload }: Delivery, view: View): Promise<InboundMessage | undefined> {
-  if (kind === "slash_commands") return commanded(payload, view);
-  if (kind === "interactive") return pressed(payload, view);
+export async function readDelivery(
+  { kind, payload }: Delivery,
+  context: ReadContext,
+): Promise<InboundMessage | undefined> {
+  if (kind === "slash_commands") return readCommand(payload, context);
+  if (kind === "interactive") return readButtonPress(payload, context);
   const callback = callbackShape.safeParse(payload).data;
   const event = eventShape.safeParse(callback?.event).data;
   if (!event) return undefined;
-  const teamId = callback?.team_id ?? view.self.teamId;
-  return readEvent(event, teamId, view);
+  const teamId = callback?.team_id ?? context.self.teamId;
+  return readEvent(event, teamId, context);
 }
 
-async function readEvent(event: SlackEvent, teamId: string, view: View): Promise<InboundMessage | undefined> {
-  if ("reaction" in event) return reacted(event, teamId, view);
-  if (!("message" in event)) return readWritten(event, teamId, view);
+async function readEvent(event: SlackEvent, teamId: string, context: ReadContext): Promise<InboundMessage | undefined> {
+  if ("reaction" in event) return readReaction(event, teamId, context);
+  if (!("message" in event)) return readMessageEvent(event, teamId, context);
   const { message, previous_message: before, channel } = event;
   // Unfurled links and our own buttons change a message as well, but nobody edited it.
   if (!message.edited || message.text === before?.text) return undefined;
-  const edited = await readMessage(message, { channel, teamId }, view);
+  const edited = await readMessage(message, { channel, teamId }, context);
   const at = message.edited.ts;
-  return edited && { ...edited, eventKey: `e:${channel}:${edited.id}:${at}`, isEdit: true, sentAt: millis(at) };
+  return edited && { ...edited, eventKey: `e:${channel}:${edited.id}:${at}`, isEdit: true, sentAt: toMillis(at) };
 }
 
-async function readWritten(event: Written, teamId: string, view: View): Promise<InboundMessage | undefined> {
+async function readMessageEvent(
+  event: MessageEvent,
+  teamId: string,
+  context: ReadContext,
+): Promise<InboundMessage | undefined> {
   const { channel, type } = event;
   const where = { channel, teamId };
   return type === "app_mention"
-    ? readMessage(await view.mentions.whole(event), where, view)
-    : readLate(event, where, view);
+    ? readMessage(await context.mentions.withFiles(event), where, context)
+    : readMessageOrLateFiles(event, where, context);
 }
 
 /** A message that may bring the files of its mention, which came before. */
-export async function readLate(message: SlackMessage, where: Where, view: View): Promise<InboundMessage | undefined> {
-  const read = await readMessage(message, where, view);
+export async function readMessageOrLateFiles(
+  message: SlackMessage,
+  where: Where,
+  context: ReadContext,
+): Promise<InboundMessage | undefined> {
+  const read = await readMessage(message, where, context);
   const { channel } = where;
-  const isLate = read !== undefined && (await view.mentions.isLate({ ...message, channel }));
+  const isLate = read !== undefined && (await context.mentions.hasLateFiles({ ...message, channel }));
   return isLate ? { ...read, eventKey: `f:${channel}:${message.ts}`, isEdit: true } : read;
 }
 
@@ -61,58 +72,62 @@ export interface Where {
 async function readMessage(
   message: SlackMessage,
   { channel, teamId }: Where,
-  view: View,
+  context: ReadContext,
 ): Promise<InboundMessage | undefined> {
   const thread = threadOf(message);
-  if (isOwn(message, view.self)) {
+  if (isOwn(message, context.self)) {
     // Slack may tell what people answer before it answers our own call.
-    view.threads.wrote(channel, message.ts, thread);
+    context.threads.noteOwnMessage(channel, message.ts, thread);
     return undefined;
   }
   if (!SUBTYPES.has(message.subtype)) return undefined;
   const files = message.files ?? [];
-  const words = await readable(wordsOf(message), view.self.userId, view.people);
-  const untrusted = [...shared(message), ...fileLines(files)];
+  const words = await readableText(textOf(message), context.self.userId, context.people);
+  const untrusted = [...forwardedLines(message), ...fileLines(files)];
   const media = mediaOf(files);
   if (words === "" && media.length === 0 && untrusted.length === 0) return undefined;
-  const from = await peerOf(channel, thread, view);
-  const around = await surroundings(message, from, view);
+  const from = await peerOf(channel, thread, context);
+  const around = await threadContext(message, from, context);
   return {
     id: message.ts,
     eventKey: `m:${channel}:${message.ts}`,
     from,
-    sender: await senderOf(message, view.people),
+    sender: await senderOf(message, context.people),
     text: words,
     media,
     teamId,
-    receivedAt: view.now(),
-    sentAt: millis(message.ts),
+    receivedAt: context.now(),
+    sentAt: toMillis(message.ts),
     ...around.facts,
     ...(untrusted.length > 0 && { untrusted }),
   };
 }
 
-async function peerOf(channel: string, thread: string | undefined, view: View): Promise<Peer> {
-  const where = { channel: SLACK, account: view.account };
+async function peerOf(channel: string, thread: string | undefined, context: ReadContext): Promise<Peer> {
+  const where = { channel: SLACK, account: context.account };
   const inThread = thread === undefined ? {} : { thread };
   // Ids of chats between two begin with D (docs.slack.dev/reference/objects/conversation-object).
   if (channel.startsWith("D")) return { ...where, chat: { kind: "direct", id: channel }, ...inThread };
-  const title = await view.people.channel(channel);
+  const title = await context.people.channel(channel);
   return { ...where, chat: { kind: "group", id: channel, ...(title !== undefined && { title }) }, ...inThread };
 }
 
-type Reacted = Extract<SlackEvent, { reaction: string }>;
+type ReactionEvent = Extract<SlackEvent, { reaction: string }>;
 
-async function reacted(event: Reacted, teamId: string, view: View): Promise<InboundMessage | undefined> {
-  if (event.user === view.self.userId) return undefined;
+async function readReaction(
+  event: ReactionEvent,
+  teamId: string,
+  context: ReadContext,
+): Promise<InboundMessage | undefined> {
+  if (event.user === context.self.userId) return undefined;
   const { channel, ts } = event.item;
-  const isBots = event.item_user === view.self.userId;
-  const from = await peerOf(channel, isBots ? await view.threads.ofOwn(channel, ts) : undefined, view);
+  const isBots = event.item_user === context.self.userId;
+  const from = await peerOf(channel, isBots ? await context.threads.threadOfOwn(channel, ts) : undefined, context);
   return {
     id: ts,
     eventKey: `r:${channel}:${ts}:${event.user}:${event.reaction}:${event.event_ts}`,
     from,
-    sender: await view.people.sender(event.user),
+    sender: await context.people.sender(event.user),
     text: "",
     media: [],
     mentionsBot: from.chat.kind === "direct",
@@ -124,43 +139,43 @@ async function reacted(event: Reacted, teamId: string, view: View): Promise<Inbo
       ...(isBots && { toBot: true }),
     },
     teamId,
-    receivedAt: view.now(),
-    sentAt: millis(event.event_ts),
+    receivedAt: context.now(),
+    sentAt: toMillis(event.event_ts),
   };
 }
 
-async function commanded(payload: unknown, view: View): Promise<InboundMessage | undefined> {
+async function readCommand(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {
   const command = commandShape.safeParse(payload).data;
-  const { enabled, name } = view.config.slashCommand;
+  const { enabled, name } = context.config.slashCommand;
   if (!command || !enabled || command.command !== `/${name}`) return undefined;
   // All at once, as Slack waits for its acknowledgement.
   const [home, there, sender] = await Promise.all([
-    view.elsewhere.homeFor(command),
-    peerOf(command.channel_id, undefined, view),
-    view.people.sender(command.user_id),
+    context.outsideCommands.directChatFor(command),
+    peerOf(command.channel_id, undefined, context),
+    context.people.sender(command.user_id),
   ]);
   return {
     id: command.trigger_id,
     eventKey: `c:${command.trigger_id}`,
-    from: home === undefined ? there : await peerOf(home, undefined, view),
+    from: home === undefined ? there : await peerOf(home, undefined, context),
     sender,
-    text: commandText(command, view),
+    text: commandText(command, context),
     media: [],
     mentionsBot: true,
     event: "command",
-    teamId: command.team_id ?? view.self.teamId,
-    receivedAt: view.now(),
+    teamId: command.team_id ?? context.self.teamId,
+    receivedAt: context.now(),
   };
 }
 
 /** `/openclaw status` is the gateway's `/status`; other words are a message. */
-function commandText({ text }: SlackCommand, { commands }: View): string {
+function commandText({ text }: SlackCommand, { commands }: ReadContext): string {
   const words = text.trim();
   const [first] = words.split(/\s/, 1);
   return commands.some(({ name }) => name === first) ? `/${words}` : words || "/help";
 }
 
-async function pressed(payload: unknown, view: View): Promise<InboundMessage | undefined> {
+async function readButtonPress(payload: unknown, context: ReadContext): Promise<InboundMessage | undefined> {
   const press = actionsShape.safeParse(payload).data;
   const action = press?.actions.find(({ action_id: id }) => id.startsWith(BUTTON));
   if (!press || action?.value == null) return undefined;
@@ -168,14 +183,14 @@ async function pressed(payload: unknown, view: View): Promise<InboundMessage | u
   return {
     id: message.ts,
     eventKey: `b:${channel.id}:${message.ts}:${user.id}:${action.action_id}:${action.action_ts}`,
-    from: await peerOf(channel.id, threadOf(message), view),
-    sender: await view.people.sender(user.id),
+    from: await peerOf(channel.id, threadOf(message), context),
+    sender: await context.people.sender(user.id),
     text: action.value,
     media: [],
     mentionsBot: true,
     event: "button",
-    teamId: press.team?.id ?? view.self.teamId,
-    receivedAt: view.now(),
-    sentAt: millis(action.action_ts),
+    teamId: press.team?.id ?? context.self.teamId,
+    receivedAt: context.now(),
+    sentAt: toMillis(action.action_ts),
   };
 }

@@ -5,7 +5,7 @@ import type { Delivery } from "./events.ts";
 /** Deliveries that are stored together. */
 const BATCH = 50;
 
-interface Waiting {
+interface QueuedDelivery {
   readonly delivery: Delivery;
   readonly stored: PromiseWithResolvers<boolean>;
 }
@@ -14,14 +14,14 @@ export interface IntakePorts {
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
   /** Hears at once of what waits to be read. */
-  notice(delivery: Delivery): void;
+  observe(delivery: Delivery): void;
   read(delivery: Delivery): Promise<InboundMessage | undefined>;
 }
 
 /** The one road from Slack to the journal: in order, one batch at a time, offered again until it is stored. */
 export class Intake {
   readonly #ports: IntakePorts;
-  #queue: Waiting[] = [];
+  #queue: QueuedDelivery[] = [];
   #work: Promise<void> = Promise.resolve();
   #isWorking = false;
 
@@ -32,7 +32,7 @@ export class Intake {
   /** Resolves with true once the delivery is durable, or holds nothing; with false when the adapter was closed before. */
   async offer(delivery: Delivery): Promise<boolean> {
     if (this.#ports.signal.aborted) return false;
-    this.#ports.notice(delivery);
+    this.#ports.observe(delivery);
     const stored = Promise.withResolvers<boolean>();
     this.#queue.push({ delivery, stored });
     if (!this.#isWorking) this.#work = this.#drain();
@@ -54,7 +54,7 @@ export class Intake {
     this.#isWorking = false;
   }
 
-  async #store(batch: readonly Waiting[]): Promise<boolean> {
+  async #store(batch: readonly QueuedDelivery[]): Promise<boolean> {
     // Names are asked for all at once, as Slack waits for its acknowledgements.
     const messages = (await Promise.all(batch.map(({ delivery }) => this.#read(delivery)))).flat();
     const { host, signal } = this.#ports;

@@ -2,45 +2,45 @@ import { backoff, wait } from "openclaw/plugin-sdk";
 import type { ChannelHost } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import type { SlackConfig } from "../config.ts";
-import { fixOf, outcomeOf, reasonOf, wordOf } from "../transport/failures.ts";
+import { fixOf, outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
 import { Socket, SocketLost } from "../transport/socket.ts";
 import type { SocketPorts } from "../transport/socket.ts";
 
-export interface Listening {
+export interface ListenOptions {
   readonly slack: Slack;
   readonly config: SlackConfig;
   readonly host: ChannelHost;
   readonly signal: AbortSignal;
   /** Called before each connection, until Slack has told who the bot is. Throws what the Web API client throws. */
   ready(): Promise<void>;
-  take: SocketPorts["take"];
+  accept: SocketPorts["accept"];
   alive(): void;
 }
 
 /** A socket that lived shorter does not count as a success: who is thrown out at once waits longer each time. */
-const LASTING_MS = 10_000;
+const STABLE_MS = 10_000;
 
 /**
  * Keeps one socket open until the signal aborts or Slack refuses the account. A socket that Slack wants replaced stays
  * until the next one is greeted, so that no event finds nobody. Never rejects.
  */
-export async function listen(listening: Listening): Promise<void> {
-  const { host, signal } = listening;
+export async function listen(options: ListenOptions): Promise<void> {
+  const { host, signal } = options;
   let failures = 0;
   let old: Socket | undefined;
   while (!signal.aborted) {
     try {
-      const socket = await open(listening);
+      const socket = await open(options);
       const greeted = Date.now();
       old?.retire();
-      const end = await socket.over;
+      const end = await socket.ended;
       old = end.kind === "replace" ? socket : undefined;
-      if (Date.now() - greeted > LASTING_MS) failures = 0;
+      if (Date.now() - greeted > STABLE_MS) failures = 0;
       if (end.kind === "disabled") throw new Disabled(end.reason);
       if (end.kind === "lost") throw new SocketLost(end.reason);
     } catch (error) {
       if (signal.aborted) break;
-      const retryInMs = remedy(host, error, failures++);
+      const retryInMs = reportFailure(host, error, failures++);
       if (retryInMs === undefined) break;
       await wait(retryInMs, signal);
     }
@@ -50,20 +50,20 @@ export async function listen(listening: Listening): Promise<void> {
 
 class Disabled extends Error {}
 
-async function open({ slack, config, signal, ready, take, alive }: Listening): Promise<Socket> {
+async function open({ slack, config, signal, ready, accept, alive }: ListenOptions): Promise<Socket> {
   await ready();
   const { url } = await slack.calls.apps.connections.open({ token: slack.appToken ?? "" });
   if (url === undefined) throw new SocketLost("Slack names no socket to open");
   signal.throwIfAborted();
-  const ports = { silenceMs: config.socketMode.serverPingTimeout, take, alive };
+  const ports = { silenceMs: config.socketMode.serverPingTimeout, accept, alive };
   return Socket.open(url, ports, signal);
 }
 
 /** Tells the host what is wrong. Milliseconds until the next try; undefined when there is none. */
-export function remedy(host: ChannelHost, error: unknown, failures: number): number | undefined {
+export function reportFailure(host: ChannelHost, error: unknown, failures: number): number | undefined {
   const fix = error instanceof Disabled ? "Turn Socket Mode on in the settings of the Slack app." : fixOf(error);
   if (fix !== undefined) {
-    const reason = error instanceof Disabled ? error.message : `Slack refuses the token (${wordOf(error)})`;
+    const reason = error instanceof Disabled ? error.message : `Slack refuses the token (${errorCodeOf(error)})`;
     host.report({ kind: "dead", reason, fix });
     return undefined;
   }

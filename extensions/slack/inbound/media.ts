@@ -14,10 +14,10 @@ const WITHOUT_BYTES = new Map([
 
 /** The files of a message, still on the platform; named by id, as their addresses may change. */
 export function mediaOf(files: readonly SlackFile[]): readonly MediaItem[] {
-  return files.filter((file) => !WITHOUT_BYTES.has(file.mode ?? "")).map(item);
+  return files.filter((file) => !WITHOUT_BYTES.has(file.mode ?? "")).map(toMediaItem);
 }
 
-function item(file: SlackFile): MediaItem {
+function toMediaItem(file: SlackFile): MediaItem {
   const { mimetype: mime, name, size, duration_ms: duration } = file;
   return {
     kind: kindOf(file),
@@ -56,10 +56,10 @@ export interface Downloader {
 export async function download({ slack, config, host }: Downloader, media: MediaItem): Promise<FetchedFile> {
   if (media.source.at !== "platform") throw unavailable("it is not on Slack");
   const maxBytes = config.mediaMaxMb * 1_048_576;
-  const { url, size = 0, mimetype } = await placeOf(slack, media.source.ref);
+  const { url, size = 0, mimetype } = await locateFile(slack, media.source.ref);
   if (size > maxBytes) throw tooLarge(config);
   const api = new URL(config.apiUrl).origin;
-  if (!isSlacks(url, api)) throw unavailable("it is kept outside of Slack");
+  if (!isSlackUrl(url, api)) throw unavailable("it is kept outside of Slack");
   const headers = { authorization: `Bearer ${slack.token}` };
   const fetched = await host.fetch(url, { headers, maxBytes, trusted: api === SLACK_ORIGIN ? [] : [api] });
   // Without the scope files:read Slack answers with its sign-in page.
@@ -67,7 +67,7 @@ export async function download({ slack, config, host }: Downloader, media: Media
   return fetched;
 }
 
-async function placeOf({ calls }: Slack, id: string): Promise<{ url: string; size?: number; mimetype?: string }> {
+async function locateFile({ calls }: Slack, id: string): Promise<{ url: string; size?: number; mimetype?: string }> {
   const { file = {} } = await calls.files.info({ file: id }).catch((error: unknown) => {
     const outcome = outcomeOf(error);
     if (outcome.kind === "refused") throw unavailable(outcome.reason);
@@ -81,7 +81,7 @@ async function placeOf({ calls }: Slack, id: string): Promise<{ url: string; siz
 const SLACK_ORIGIN = "https://slack.com";
 
 /** Whether an address is Slack's own, or of the configured API. */
-export function isSlacks(address: string, api: string): boolean {
+export function isSlackUrl(address: string, api: string): boolean {
   const url = URL.parse(address);
   if (!url) return false;
   const isSlack = url.hostname === "slack.com" || url.hostname.endsWith(".slack.com");

@@ -2,18 +2,18 @@ import type { ChannelHost } from "openclaw/plugin-sdk";
 import { wait } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Slack } from "../transport/api.ts";
-import { inTime } from "../cache.ts";
+import { withTimeout } from "../cache.ts";
 import { callbackShape, eventShape } from "./events.ts";
-import type { Delivery, SlackMessage, Written } from "./events.ts";
-import { reasonOf, wordOf } from "../transport/failures.ts";
-import { Noted } from "../outbound/noted.ts";
+import type { Delivery, SlackMessage, MessageEvent } from "./events.ts";
+import { reasonOf, errorCodeOf } from "../transport/failures.ts";
+import { PersistentList } from "../outbound/persistent-list.ts";
 import { messagesOf } from "./threads.ts";
 
-const MOST = 500;
+const MAX_ENTRIES = 500;
 /** Slack wants an event acknowledged within three seconds; the names of people are asked for as well. */
 const WAIT_MS = 1500;
 /** Milliseconds before each question: a history may have a message a moment after its event. */
-const ASKED_AFTER = [0, 400];
+const ASK_DELAYS_MS = [0, 400];
 
 type MentionsHost = Pick<ChannelHost, "log" | "notes" | "signal">;
 
@@ -25,30 +25,35 @@ export class Mentions {
   readonly #slack: Slack;
   readonly #host: MentionsHost;
   /** What `message` events brought, by place. */
-  readonly #told = new Map<string, SlackMessage>();
+  readonly #messages = new Map<string, SlackMessage>();
   /** Mentions that were passed on although Slack did not tell whether they have files; noted, as their files may come later. */
   readonly #doubtful = new Map<string, true>();
-  readonly #noted: Noted<string>;
+  readonly #noted: PersistentList<string>;
   #mayAsk = true;
 
   constructor(slack: Slack, host: MentionsHost) {
     this.#slack = slack;
     this.#host = host;
-    this.#noted = new Noted({ notes: host.notes, name: "doubtful-mentions", item: z.string(), most: MOST });
+    this.#noted = new PersistentList({
+      notes: host.notes,
+      name: "doubtful-mentions",
+      item: z.string(),
+      most: MAX_ENTRIES,
+    });
   }
 
   /** Something was delivered, and waits to be read. */
-  notice({ kind, payload }: Delivery): void {
+  observe({ kind, payload }: Delivery): void {
     if (kind !== "events_api") return;
     const event = eventShape.safeParse(callbackShape.safeParse(payload).data?.event).data;
-    if (event && "ts" in event && event.type === "message") keep(this.#told, keyOf(event), event);
+    if (event && "ts" in event && event.type === "message") keep(this.#messages, keyOf(event), event);
   }
 
   /** A mention with the files that Slack has left out. Never rejects. */
-  async whole(mention: Written): Promise<Written> {
+  async withFiles(mention: MessageEvent): Promise<MessageEvent> {
     if (mention.files != null && mention.files.length > 0) return mention;
-    const told = () => this.#told.get(keyOf(mention));
-    const full = told() ?? (await inTime(this.#asked(mention), WAIT_MS)) ?? told();
+    const delivered = () => this.#messages.get(keyOf(mention));
+    const full = delivered() ?? (await withTimeout(this.#askRepeatedly(mention), WAIT_MS)) ?? delivered();
     if (!full) await this.#doubt(keyOf(mention));
     return full ? { ...mention, files: full.files, attachments: mention.attachments ?? full.attachments } : mention;
   }
@@ -57,7 +62,7 @@ export class Mentions {
    * Whether a message has the files of a mention that was passed on without them. It stays so: the message may have to be
    * read again, as long as it is not stored. Never rejects.
    */
-  async isLate({ files, ...place }: Pick<Written, "channel" | "ts" | "files">): Promise<boolean> {
+  async hasLateFiles({ files, ...place }: Pick<MessageEvent, "channel" | "ts" | "files">): Promise<boolean> {
     if (files == null || files.length === 0) return false;
     const key = keyOf(place);
     return this.#doubtful.has(key) || (await this.#doubts()).includes(key);
@@ -82,8 +87,8 @@ export class Mentions {
     }
   }
 
-  async #asked(mention: Written): Promise<SlackMessage | undefined> {
-    for (const ms of ASKED_AFTER) {
+  async #askRepeatedly(mention: MessageEvent): Promise<SlackMessage | undefined> {
+    for (const ms of ASK_DELAYS_MS) {
       await wait(ms, this.#host.signal);
       const found = this.#mayAsk ? await this.#ask(mention) : undefined;
       if (found) return found;
@@ -91,24 +96,24 @@ export class Mentions {
     return undefined;
   }
 
-  async #ask({ channel, ts, thread_ts: thread }: Written): Promise<SlackMessage | undefined> {
+  async #ask({ channel, ts, thread_ts: thread }: MessageEvent): Promise<SlackMessage | undefined> {
     const { replies } = this.#slack.calls.conversations;
     try {
       const span = { oldest: ts, latest: ts, inclusive: true, limit: 2 };
       const { messages } = await replies({ channel, ts: thread ?? ts, ...span });
       return messagesOf(messages).find((message) => message.ts === ts);
     } catch (error) {
-      if (wordOf(error) === "missing_scope") this.#mayAsk = false;
+      if (errorCodeOf(error) === "missing_scope") this.#mayAsk = false;
       this.#host.log.info("Slack does not tell whether a mention has files", { channel, reason: reasonOf(error) });
       return undefined;
     }
   }
 }
 
-const keyOf = ({ channel, ts }: Pick<Written, "channel" | "ts">): string => `${channel} ${ts}`;
+const keyOf = ({ channel, ts }: Pick<MessageEvent, "channel" | "ts">): string => `${channel} ${ts}`;
 
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
   const [oldest] = map.keys();
-  if (map.size > MOST && oldest !== undefined) map.delete(oldest);
+  if (map.size > MAX_ENTRIES && oldest !== undefined) map.delete(oldest);
 }

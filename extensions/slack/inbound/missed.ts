@@ -2,15 +2,15 @@ import { wait } from "openclaw/plugin-sdk";
 import type { InboundMessage } from "openclaw/plugin-sdk";
 import { messagesOf } from "./threads.ts";
 import type { SlackMessage } from "./events.ts";
-import { outcomeOf, reasonOf, wordOf } from "../transport/failures.ts";
-import { readLate } from "./inbound.ts";
-import type { View } from "./view.ts";
-import type { Room } from "../room.ts";
+import { outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
+import { readMessageOrLateFiles } from "./inbound.ts";
+import type { ReadContext } from "./read-context.ts";
+import type { AccountContext } from "../account-context.ts";
 
 const PAGE = 200;
 const PAGES = 5;
 /** A thread that began so long before may have new answers. */
-const LOOK_BACK_SECONDS = 24 * 60 * 60;
+const LOOKBACK_SECONDS = 24 * 60 * 60;
 const TRIES = 5;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -18,14 +18,18 @@ const LONGEST_WAIT_MS = 60_000;
  * What people wrote since an epoch millisecond in every chat of the bot. What Slack refuses to show is left out and logged,
  * once a chat. Throws what the Web API client throws when Slack may answer another time.
  */
-export async function missedSince(room: Room, view: View, since: number): Promise<readonly InboundMessage[]> {
+export async function missedSince(
+  account: AccountContext,
+  context: ReadContext,
+  since: number,
+): Promise<readonly InboundMessage[]> {
   const found: { readonly channel: string; readonly message: SlackMessage }[] = [];
-  for (const channel of await chats(room)) {
-    for (const message of await unread(room, channel, since / 1000)) found.push({ channel, message });
+  for (const channel of await listChats(account)) {
+    for (const message of await newMessages(account, channel, since / 1000)) found.push({ channel, message });
   }
   const messages: InboundMessage[] = [];
   for (const { channel, message } of found.toSorted((a, b) => Number(a.message.ts) - Number(b.message.ts))) {
-    const read = await readLate(message, { channel, teamId: view.self.teamId }, view);
+    const read = await readMessageOrLateFiles(message, { channel, teamId: context.self.teamId }, context);
     if (read) messages.push(read);
   }
   return messages;
@@ -33,23 +37,24 @@ export async function missedSince(room: Room, view: View, since: number): Promis
 
 const TYPES = ["im", "mpim", "private_channel", "public_channel"];
 
-async function chats(room: Room): Promise<readonly string[]> {
+async function listChats(account: AccountContext): Promise<readonly string[]> {
   try {
-    return await chatsOf(room, TYPES);
+    return await listChatsOfTypes(account, TYPES);
   } catch (error) {
-    if (wordOf(error) !== "missing_scope") throw error;
+    if (errorCodeOf(error) !== "missing_scope") throw error;
   }
   // Slack names none when the app may not see one kind of them.
   const found: string[] = [];
-  for (const type of TYPES) found.push(...(await unlessRefused(room, `type ${type}`, chatsOf(room, [type]), [])));
+  for (const type of TYPES)
+    found.push(...(await unlessRefused(account, `type ${type}`, listChatsOfTypes(account, [type]), [])));
   return found;
 }
 
-async function chatsOf(room: Room, types: readonly string[]): Promise<readonly string[]> {
+async function listChatsOfTypes(account: AccountContext, types: readonly string[]): Promise<readonly string[]> {
   const request = { types: types.join(","), exclude_archived: true, limit: PAGE };
-  const { host, slack } = room;
+  const { host, slack } = account;
   const { conversations } = slack.calls.users;
-  const found = await pages(room, async (cursor) => {
+  const found = await readPages(account, async (cursor) => {
     const answer = await conversations({ ...request, ...cursor });
     return { items: answer.channels ?? [], next: answer.response_metadata?.next_cursor };
   });
@@ -58,28 +63,33 @@ async function chatsOf(room: Room, types: readonly string[]): Promise<readonly s
 }
 
 /** The new messages of a chat, those in threads included. */
-async function unread(room: Room, channel: string, since: number): Promise<readonly SlackMessage[]> {
-  const oldest = String(since - LOOK_BACK_SECONDS);
-  const asked = pages(room, async (cursor) => {
-    const answer = await room.slack.calls.conversations.history({ channel, oldest, limit: PAGE, ...cursor });
+async function newMessages(account: AccountContext, channel: string, since: number): Promise<readonly SlackMessage[]> {
+  const oldest = String(since - LOOKBACK_SECONDS);
+  const asked = readPages(account, async (cursor) => {
+    const answer = await account.slack.calls.conversations.history({ channel, oldest, limit: PAGE, ...cursor });
     return { items: messagesOf(answer.messages), next: answer.response_metadata?.next_cursor };
   });
-  const { items: all, next } = await unlessRefused(room, channel, asked, NONE);
+  const { items: all, next } = await unlessRefused(account, channel, asked, NONE);
   const main = all.filter(({ ts }) => Number(ts) > since);
   const parents = all.filter(({ latest_reply: latest }) => latest != null && Number(latest) > since);
   // Slack begins with the latest.
   if (next !== undefined && main.length === all.length) {
-    room.host.log.warn("more was missed in a chat than is asked for", { channel, asked: all.length });
+    account.host.log.warn("more was missed in a chat than is asked for", { channel, asked: all.length });
   }
   const answers: SlackMessage[] = [];
   for (const { ts } of parents) {
-    answers.push(...(await unlessRefused(room, `${channel} ${ts}`, repliesOf(room, { channel, ts }, since), [])));
+    answers.push(...(await unlessRefused(account, `${channel} ${ts}`, repliesOf(account, { channel, ts }, since), [])));
   }
   return [...main, ...answers.filter((answer) => main.every(({ ts }) => ts !== answer.ts))];
 }
 
 /** `none` where Slack will say the same another time: one chat that the bot may not read must not cost the others. */
-async function unlessRefused<T>({ host, unreadable }: Room, what: string, asked: Promise<T>, none: T): Promise<T> {
+async function unlessRefused<T>(
+  { host, unreadable }: AccountContext,
+  what: string,
+  asked: Promise<T>,
+  none: T,
+): Promise<T> {
   try {
     return await asked;
   } catch (error) {
@@ -90,10 +100,14 @@ async function unlessRefused<T>({ host, unreadable }: Room, what: string, asked:
   }
 }
 
-async function repliesOf(room: Room, thread: { channel: string; ts: string }, since: number): Promise<SlackMessage[]> {
-  const { items } = await pages(room, async (cursor) => {
+async function repliesOf(
+  account: AccountContext,
+  thread: { channel: string; ts: string },
+  since: number,
+): Promise<SlackMessage[]> {
+  const { items } = await readPages(account, async (cursor) => {
     const request = { ...thread, oldest: String(since), limit: PAGE, ...cursor };
-    const answer = await room.slack.calls.conversations.replies(request);
+    const answer = await account.slack.calls.conversations.replies(request);
     return { items: messagesOf(answer.messages), next: answer.response_metadata?.next_cursor };
   });
   // The first message of a thread comes with every page.
@@ -107,12 +121,15 @@ interface Page<Item> {
 const NONE: Page<never> = { items: [], next: undefined };
 
 /** The items of all pages; a `next` beside them is what was not asked for any more. */
-async function pages<Item>(room: Room, ask: (cursor: { cursor?: string }) => Promise<Page<Item>>): Promise<Page<Item>> {
+async function readPages<Item>(
+  account: AccountContext,
+  ask: (cursor: { cursor?: string }) => Promise<Page<Item>>,
+): Promise<Page<Item>> {
   const items: Item[] = [];
   let next: string | undefined;
   for (let page = 0; page < PAGES; page++) {
     const cursor = next ? { cursor: next } : {};
-    const answer = await patiently(room, async () => ask(cursor));
+    const answer = await withRateLimit(account, async () => ask(cursor));
     items.push(...answer.items);
     next = answer.next || undefined;
     if (next === undefined) break;
@@ -121,7 +138,7 @@ async function pages<Item>(room: Room, ask: (cursor: { cursor?: string }) => Pro
 }
 
 /** Waits as long as Slack asks for: reading many chats takes more calls than it allows in a minute. */
-async function patiently<T>({ host }: Room, ask: () => Promise<T>): Promise<T> {
+async function withRateLimit<T>({ host }: AccountContext, ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     host.signal.throwIfAborted();
     try {

@@ -1,12 +1,12 @@
 import type { Sender } from "openclaw/plugin-sdk";
 import type { Slack } from "../transport/api.ts";
 import { Cache } from "../cache.ts";
-import type { Lookup } from "./words.ts";
+import type { NameLookup } from "./message-text.ts";
 
 /** Slack gives three seconds until it wants an event acknowledged; a name is worth a part of them. */
 const WAIT_MS = 1000;
 const KEEP_MS = 60 * 60_000;
-const MOST = 2000;
+const MAX_ENTRIES = 2000;
 
 interface Person {
   readonly name: string | undefined;
@@ -15,10 +15,10 @@ interface Person {
 }
 
 /** Who people are and what channels are called, asked once an hour at most. Never rejects. */
-export class People implements Lookup {
+export class People implements NameLookup {
   readonly #slack: Slack;
-  readonly #people = new Cache<Person>(MOST, KEEP_MS);
-  readonly #channels = new Cache<string>(MOST, KEEP_MS);
+  readonly #people = new Cache<Person>(MAX_ENTRIES, KEEP_MS);
+  readonly #channels = new Cache<string>(MAX_ENTRIES, KEEP_MS);
 
   constructor(slack: Slack) {
     this.#slack = slack;

@@ -1,20 +1,20 @@
 import type { WebClient } from "@slack/web-api";
 import { nameOf } from "./emoji.ts";
-import { unless } from "../transport/failures.ts";
+import { ignoreRefusal } from "../transport/failures.ts";
 
 type Calls = WebClient["reactions"];
 
 /** A message of a chat. */
-export interface Target {
+export interface MessageRef {
   readonly channel: string;
   readonly ts: string;
 }
 
-const MOST = 500;
+const MAX_ENTRIES = 500;
 
 /** Our emoji below messages: one at a time, as on the other platforms. */
 export class Reactions {
-  readonly #put = new Map<string, string>();
+  readonly #current = new Map<string, string>();
   readonly #self: () => string | undefined;
 
   constructor(self: () => string | undefined) {
@@ -22,9 +22,9 @@ export class Reactions {
   }
 
   /** Puts an emoji in the place of ours; undefined takes it away. Throws what the Web API client throws. */
-  async set(calls: Calls, at: Target, emoji: string | undefined): Promise<void> {
+  async set(calls: Calls, at: MessageRef, emoji: string | undefined): Promise<void> {
     const name = emoji === undefined ? undefined : (nameOf(emoji) ?? emoji);
-    const before = this.#put.get(keyOf(at));
+    const before = this.#current.get(keyOf(at));
     const stale = before === undefined && name === undefined ? await this.#ours(calls, at) : [before ?? name];
     if (name !== undefined) await this.#add(calls, at, name);
     for (const old of stale) {
@@ -32,24 +32,24 @@ export class Reactions {
     }
   }
 
-  async #add(calls: Calls, at: Target, name: string): Promise<void> {
+  async #add(calls: Calls, at: MessageRef, name: string): Promise<void> {
     await calls
       .add({ channel: at.channel, timestamp: at.ts, name })
-      .catch((error: unknown) => unless(error, "already_reacted"));
-    this.#put.set(keyOf(at), name);
-    const [oldest] = this.#put.keys();
-    if (this.#put.size > MOST && oldest !== undefined) this.#put.delete(oldest);
+      .catch((error: unknown) => ignoreRefusal(error, "already_reacted"));
+    this.#current.set(keyOf(at), name);
+    const [oldest] = this.#current.keys();
+    if (this.#current.size > MAX_ENTRIES && oldest !== undefined) this.#current.delete(oldest);
   }
 
-  async #remove(calls: Calls, at: Target, name: string): Promise<void> {
+  async #remove(calls: Calls, at: MessageRef, name: string): Promise<void> {
     await calls
       .remove({ channel: at.channel, timestamp: at.ts, name })
-      .catch((error: unknown) => unless(error, "no_reaction", "message_not_found"));
-    if (this.#put.get(keyOf(at)) === name) this.#put.delete(keyOf(at));
+      .catch((error: unknown) => ignoreRefusal(error, "no_reaction", "message_not_found"));
+    if (this.#current.get(keyOf(at)) === name) this.#current.delete(keyOf(at));
   }
 
   /** What we put there before this process began. */
-  async #ours(calls: Calls, at: Target): Promise<readonly string[]> {
+  async #ours(calls: Calls, at: MessageRef): Promise<readonly string[]> {
     const { message } = await calls.get({ channel: at.channel, timestamp: at.ts, full: true });
     const self = this.#self() ?? "";
     return (message?.reactions ?? []).flatMap(({ name, users }) =>
@@ -58,4 +58,4 @@ export class Reactions {
   }
 }
 
-const keyOf = ({ channel, ts }: Target): string => `${channel} ${ts}`;
+const keyOf = ({ channel, ts }: MessageRef): string => `${channel} ${ts}`;

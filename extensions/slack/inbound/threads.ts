@@ -5,12 +5,12 @@ import type { Self, Slack } from "../transport/api.ts";
 import { Cache } from "../cache.ts";
 import { messageShape } from "./events.ts";
 import type { SlackMessage } from "./events.ts";
-import { Noted } from "../outbound/noted.ts";
-import { threadOf } from "../parts.ts";
+import { PersistentList } from "../outbound/persistent-list.ts";
+import { threadOf } from "./message-parts.ts";
 
 const WAIT_MS = 1500;
 const KEEP_MS = 6 * 60 * 60_000;
-const MOST = 500;
+const MAX_ENTRIES = 500;
 /** What is read of a thread when it is first seen: Slack gives the oldest first, and at most so many in one call. */
 const PAGE = 999;
 const PAGES = 5;
@@ -35,14 +35,14 @@ export class Threads {
   readonly #slack: Slack;
   readonly #self: Self;
   readonly #log: ChannelLog;
-  readonly #noted: Noted<string>;
+  readonly #noted: PersistentList<string>;
   readonly #restored: Promise<void>;
-  readonly #known = new Cache<Thread>(MOST, KEEP_MS);
+  readonly #known = new Cache<Thread>(MAX_ENTRIES, KEEP_MS);
   readonly #joined = new Set<string>();
   /** By thread, the message that came first. */
   readonly #seen = new Map<string, string>();
   readonly #inherited = new Map<string, string>();
-  readonly #before = new Cache<readonly SlackMessage[]>(MOST, KEEP_MS);
+  readonly #before = new Cache<readonly SlackMessage[]>(MAX_ENTRIES, KEEP_MS);
   /** The bot's own messages with their threads; empty in the main stream. */
   readonly #own = new Map<string, string>();
 
@@ -50,7 +50,7 @@ export class Threads {
     this.#slack = slack;
     this.#self = self;
     this.#log = log;
-    this.#noted = new Noted({ notes, name: "threads", item: z.string(), most: MOST });
+    this.#noted = new PersistentList({ notes, name: "threads", item: z.string(), most: MAX_ENTRIES });
     this.#restored = this.#restore();
   }
 
@@ -77,12 +77,12 @@ export class Threads {
   }
 
   /** True for the first message of a thread that comes while this connection lives, for all copies of it. */
-  isFirstSight(channel: string, ts: string, message: Version): boolean {
+  isFirstMessage(channel: string, ts: string, message: Version): boolean {
     return claim(this.#seen, keyOf(channel, ts), message);
   }
 
   /** True for one message of a thread while this connection lives: what its channel said before it is told once. */
-  inherits(channel: string, ts: string, message: Version): boolean {
+  claimsChannelHistory(channel: string, ts: string, message: Version): boolean {
     return claim(this.#inherited, keyOf(channel, ts), message);
   }
 
@@ -96,15 +96,15 @@ export class Threads {
   }
 
   /** The bot wrote a message. */
-  wrote(channel: string, ts: string, thread: string | undefined): void {
+  noteOwnMessage(channel: string, ts: string, thread: string | undefined): void {
     this.#own.set(keyOf(channel, ts), thread ?? "");
     const [oldest] = this.#own.keys();
-    if (this.#own.size > MOST && oldest !== undefined) this.#own.delete(oldest);
+    if (this.#own.size > MAX_ENTRIES && oldest !== undefined) this.#own.delete(oldest);
     if (thread !== undefined) this.join(channel, thread);
   }
 
   /** The thread that a message of the bot's stands in. Slack is asked about one of an earlier connection. */
-  async ofOwn(channel: string, ts: string): Promise<string | undefined> {
+  async threadOfOwn(channel: string, ts: string): Promise<string | undefined> {
     const known = this.#own.get(keyOf(channel, ts));
     if (known !== undefined) return known || undefined;
     const [found] = (await this.read(channel, ts))?.messages ?? [];
@@ -146,7 +146,7 @@ function remember(set: Set<string>, key: string): boolean {
   if (set.has(key)) return false;
   set.add(key);
   const [oldest] = set;
-  if (set.size > MOST && oldest !== undefined) set.delete(oldest);
+  if (set.size > MAX_ENTRIES && oldest !== undefined) set.delete(oldest);
   return true;
 }
 
@@ -156,7 +156,7 @@ function claim(claims: Map<string, string>, key: string, { ts, edited }: Version
   const holder = claims.get(key) ?? version;
   claims.set(key, holder);
   const [oldest] = claims.keys();
-  if (claims.size > MOST && oldest !== undefined) claims.delete(oldest);
+  if (claims.size > MAX_ENTRIES && oldest !== undefined) claims.delete(oldest);
   return holder === version;
 }
 

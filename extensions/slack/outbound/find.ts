@@ -1,8 +1,8 @@
 import type { OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import type { SlackMessage } from "../inbound/events.ts";
-import { reasonOf, wordOf } from "../transport/failures.ts";
-import { keyIn } from "../inbound/mark.ts";
-import type { Room } from "../room.ts";
+import { reasonOf, errorCodeOf } from "../transport/failures.ts";
+import { keyIn } from "./metadata.ts";
+import type { AccountContext } from "../account-context.ts";
 import { isTs, NO_THREAD } from "./send.ts";
 import { isOwn, messagesOf } from "../inbound/threads.ts";
 import { findFile } from "./upload.ts";
@@ -11,36 +11,45 @@ import { findFile } from "./upload.ts";
 const PAGE = 200;
 const PAGES = 3;
 /** Nobody asks for a send of longer ago. */
-const LOOK_BACK_SECONDS = 2 * 24 * 60 * 60;
+const LOOKBACK_SECONDS = 2 * 24 * 60 * 60;
 
-type Names = Pick<SendOptions, "idempotencyKey" | "replyTo">;
+type SendIdentity = Pick<SendOptions, "idempotencyKey" | "replyTo">;
 
 /** Looks for a send with unknown end in the chat's own history. Never rejects. */
-export async function find(room: Room, to: Peer, part: OutboundPart, options: Names): Promise<SendResult> {
+export async function find(
+  account: AccountContext,
+  to: Peer,
+  part: OutboundPart,
+  options: SendIdentity,
+): Promise<SendResult> {
   try {
-    if (part.kind === "media") return await findFile(room, to, options.idempotencyKey);
-    return await findText(room, to, options);
+    if (part.kind === "media") return await findFile(account, to, options.idempotencyKey);
+    return await findText(account, to, options);
   } catch (error) {
     return { kind: "unknown", reason: reasonOf(error) };
   }
 }
 
-async function findText(room: Room, to: Peer, { idempotencyKey, replyTo }: Names): Promise<SendResult> {
-  const self = room.self();
+async function findText(
+  account: AccountContext,
+  to: Peer,
+  { idempotencyKey, replyTo }: SendIdentity,
+): Promise<SendResult> {
+  const self = account.self();
   if (!self) return { kind: "unknown", reason: "Slack has not told yet who the bot is" };
-  const channel = await room.channelIds.of(to);
-  const places = await Promise.all(placesOf(to, replyTo).map((thread) => recent(room, channel, thread)));
+  const channel = await account.channelIds.of(to);
+  const places = await Promise.all(placesOf(to, replyTo).map((thread) => recentMessages(account, channel, thread)));
   const isWhole = places.every((place) => place.isWhole);
   const mine = places.flatMap(({ messages }) => messages).filter((message) => isOwn(message, self));
   const found = mine.find(({ metadata }) => keyIn(metadata) === idempotencyKey);
   if (found) return { kind: "sent", messageId: found.ts };
   // One of ours without its key could be the one: the app may lack the scope that shows keys.
-  const isTold = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
-  const kind = isTold && isWhole ? "retry" : "unknown";
+  const allHaveKeys = mine.every(({ metadata, files }) => keyIn(metadata) !== undefined || files != null);
+  const kind = allHaveKeys && isWhole ? "retry" : "unknown";
   return { kind, reason: "Slack's history does not have the message" };
 }
 
-interface Read {
+interface History {
   readonly messages: readonly SlackMessage[];
   /** What was sent of late is certainly among them. */
   readonly isWhole: boolean;
@@ -53,18 +62,18 @@ function placesOf(to: Peer, replyTo: string | undefined): readonly (string | und
 }
 
 /** The messages of the last days, of a chat's main stream or of a thread in it. */
-async function recent(room: Room, channel: string, thread: string | undefined): Promise<Read> {
+async function recentMessages(account: AccountContext, channel: string, thread: string | undefined): Promise<History> {
   try {
-    return await readBack(room, channel, thread);
+    return await readBack(account, channel, thread);
   } catch (error) {
-    if (thread === undefined || !NO_THREAD.has(wordOf(error) ?? "")) throw error;
+    if (thread === undefined || !NO_THREAD.has(errorCodeOf(error) ?? "")) throw error;
     return { messages: [], isWhole: true };
   }
 }
 
-async function readBack({ slack }: Room, channel: string, thread: string | undefined): Promise<Read> {
+async function readBack({ slack }: AccountContext, channel: string, thread: string | undefined): Promise<History> {
   const { history, replies } = slack.calls.conversations;
-  const oldest = String(Date.now() / 1000 - LOOK_BACK_SECONDS);
+  const oldest = String(Date.now() / 1000 - LOOKBACK_SECONDS);
   const messages: SlackMessage[] = [];
   let cursor = "";
   for (let page = 0; page < PAGES; page++) {

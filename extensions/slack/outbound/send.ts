@@ -1,11 +1,11 @@
 import type { ChatPostMessageArguments } from "@slack/web-api";
 import type { ChannelLink, OutboundPart, Peer, SendOptions, SendResult } from "openclaw/plugin-sdk";
 import { withButtons } from "./buttons.ts";
-import { outcomeOf, unless, wordOf } from "../transport/failures.ts";
-import { marked } from "../inbound/mark.ts";
-import type { Target } from "../inbound/reactions.ts";
-import type { Room } from "../room.ts";
-import { escapeText } from "../inbound/words.ts";
+import { outcomeOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
+import { metadataFor } from "./metadata.ts";
+import type { MessageRef } from "../inbound/reactions.ts";
+import type { AccountContext } from "../account-context.ts";
+import { escapeText } from "../inbound/message-text.ts";
 
 type TextPart = Extract<OutboundPart, { kind: "text" }>;
 type Buttons = SendOptions["buttons"];
@@ -25,37 +25,46 @@ export const threadFor = (to: Peer, replyTo: string | undefined): string | undef
   to.thread ?? (isTs(replyTo) ? replyTo : undefined);
 
 /** Never rejects. */
-export async function sendText(room: Room, to: Peer, part: TextPart, options: SendOptions): Promise<SendResult> {
+export async function sendText(
+  account: AccountContext,
+  to: Peer,
+  part: TextPart,
+  options: SendOptions,
+): Promise<SendResult> {
   const thread = threadFor(to, options.replyTo);
   try {
-    const channel = await room.channelIds.of(to);
-    const { ts } = await post(room, { channel, ...envelope(room, thread, options), ...bodyOf(part, options.buttons) });
+    const channel = await account.channelIds.of(to);
+    const { ts } = await post(account, {
+      channel,
+      ...envelope(account, thread, options),
+      ...bodyOf(part, options.buttons),
+    });
     if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
-    room.threads()?.wrote(channel, ts, thread);
+    account.threads()?.noteOwnMessage(channel, ts, thread);
     return { kind: "sent", messageId: ts };
   } catch (error) {
-    const humbler = withoutRefused(to, options, wordOf(error) ?? "");
-    return humbler ? sendText(room, to, part, humbler) : outcomeOf(error);
+    const reduced = withoutRefusedParts(to, options, errorCodeOf(error) ?? "");
+    return reduced ? sendText(account, to, part, reduced) : outcomeOf(error);
   }
 }
 
 /** The same send without what Slack refused, which it does before it shows anything. */
-function withoutRefused(to: Peer, options: SendOptions, word: string): SendOptions | undefined {
+function withoutRefusedParts(to: Peer, options: SendOptions, word: string): SendOptions | undefined {
   const { replyTo, buttons, ...bare } = options;
   if (word === "invalid_blocks" && buttons) return replyTo === undefined ? bare : { ...bare, replyTo };
   if (!NO_THREAD.has(word) || to.thread !== undefined || !isTs(replyTo)) return undefined;
   return buttons ? { ...bare, buttons } : bare;
 }
 
-const post = async ({ slack }: Room, message: ChatPostMessageArguments): Promise<{ ts?: string }> => {
+const post = async ({ slack }: AccountContext, message: ChatPostMessageArguments): Promise<{ ts?: string }> => {
   const { ts } = await slack.calls.chat.postMessage(message);
   return ts === undefined ? {} : { ts };
 };
 
-function envelope({ config }: Room, thread: string | undefined, options: SendOptions) {
+function envelope({ config }: AccountContext, thread: string | undefined, options: SendOptions) {
   return {
     ...(thread !== undefined && { thread_ts: thread }),
-    metadata: marked(options.idempotencyKey),
+    metadata: metadataFor(options.idempotencyKey),
     unfurl_links: config.unfurlLinks,
     unfurl_media: config.unfurlMedia,
   };
@@ -64,11 +73,11 @@ function envelope({ config }: Room, thread: string | undefined, options: SendOpt
 const isUnformatted = ({ format }: TextPart): boolean => format !== "slack-mrkdwn";
 
 /** Text as Slack reads it. */
-export const written = (part: TextPart): string => (isUnformatted(part) ? escapeText(part.plain) : part.body);
+export const slackText = (part: TextPart): string => (isUnformatted(part) ? escapeText(part.plain) : part.body);
 
 function bodyOf(part: TextPart, buttons: Buttons) {
   const isPlain = isUnformatted(part);
-  const text = written(part);
+  const text = slackText(part);
   return {
     text,
     ...(isPlain && { mrkdwn: false }),
@@ -76,16 +85,20 @@ function bodyOf(part: TextPart, buttons: Buttons) {
   };
 }
 
-type Changes = Required<Pick<ChannelLink, "edit" | "remove" | "react">>;
+type MessageChanges = Required<Pick<ChannelLink, "edit" | "remove" | "react">>;
 
 /** What can be done to messages that are there. */
-export function changes(room: Room): Changes {
-  const { streams } = room;
-  const { chat, reactions } = room.slack.calls;
-  const change = async (to: Peer, messageId: string, call: (at: Target) => Promise<unknown>): Promise<SendResult> => {
+export function messageChanges(account: AccountContext): MessageChanges {
+  const { streams } = account;
+  const { chat, reactions } = account.slack.calls;
+  const change = async (
+    to: Peer,
+    messageId: string,
+    call: (at: MessageRef) => Promise<unknown>,
+  ): Promise<SendResult> => {
     if (!isTs(messageId)) return { kind: "refused", reason: `${messageId} is no message` };
     try {
-      await call({ channel: await room.channelIds.of(to), ts: messageId });
+      await call({ channel: await account.channelIds.of(to), ts: messageId });
       return { kind: "sent", messageId };
     } catch (error) {
       return outcomeOf(error);
@@ -97,13 +110,15 @@ export function changes(room: Room): Changes {
         const { blocks, text } = bodyOf(part, options.buttons);
         if ((await streams.end(at, part)) && !blocks) return;
         // Without an empty list the buttons of before would stay.
-        await streams.settled(at, () => chat.update({ ...at, text, blocks: blocks ?? [] }));
+        await streams.changeEnded(at, () => chat.update({ ...at, text, blocks: blocks ?? [] }));
       }),
     remove: (to, messageId) =>
       change(to, messageId, async (at) => {
         await streams.end(at);
-        await streams.settled(at, () => chat.delete(at)).catch((error: unknown) => unless(error, "message_not_found"));
+        await streams
+          .changeEnded(at, () => chat.delete(at))
+          .catch((error: unknown) => ignoreRefusal(error, "message_not_found"));
       }),
-    react: (to, messageId, emoji) => change(to, messageId, (at) => room.reactions.set(reactions, at, emoji)),
+    react: (to, messageId, emoji) => change(to, messageId, (at) => account.reactions.set(reactions, at, emoji)),
   };
 }

@@ -1,11 +1,11 @@
 import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
 import { nameOf } from "../inbound/emoji.ts";
-import { reasonOf, unless, wordOf } from "../transport/failures.ts";
-import type { Target } from "../inbound/reactions.ts";
-import type { Room } from "../room.ts";
+import { reasonOf, ignoreRefusal, errorCodeOf } from "../transport/failures.ts";
+import type { MessageRef } from "../inbound/reactions.ts";
+import type { AccountContext } from "../account-context.ts";
 import { isTs } from "./send.ts";
 
-const MOST = 500;
+const MAX_ENTRIES = 500;
 /** Refusals that come again with every try. */
 const NEVER = new Set([
   "missing_scope",
@@ -20,76 +20,76 @@ const NEVER = new Set([
  * `typingReaction` stands below the message that is being answered.
  */
 export class Typing {
-  readonly #room: Room;
-  readonly #last = new Map<string, string>();
-  readonly #marked = new Map<string, Target>();
+  readonly #account: AccountContext;
+  readonly #lastMessages = new Map<string, string>();
+  readonly #marked = new Map<string, MessageRef>();
   #hasStatus = true;
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(account: AccountContext) {
+    this.#account = account;
   }
 
   /** Somebody wrote. */
-  seen({ from, id, event }: InboundMessage): void {
+  noteMessage({ from, id, event }: InboundMessage): void {
     if (event !== undefined || !isTs(id)) return;
-    this.#last.delete(keyOf(from));
-    this.#last.set(keyOf(from), id);
-    const [oldest] = this.#last.keys();
-    if (this.#last.size > MOST && oldest !== undefined) this.#last.delete(oldest);
+    this.#lastMessages.delete(keyOf(from));
+    this.#lastMessages.set(keyOf(from), id);
+    const [oldest] = this.#lastMessages.keys();
+    if (this.#lastMessages.size > MAX_ENTRIES && oldest !== undefined) this.#lastMessages.delete(oldest);
   }
 
   /** Never rejects. */
   async show(to: Peer): Promise<void> {
     try {
-      const channel = await this.#room.channelIds.of(to);
+      const channel = await this.#account.channelIds.of(to);
       if (to.thread !== undefined && this.#hasStatus) await this.#status(channel, to.thread);
-      await this.#mark(to, channel);
+      await this.#react(to, channel);
     } catch (error) {
-      this.#room.host.log.info("typing was not shown", { reason: reasonOf(error) });
+      this.#account.host.log.info("typing was not shown", { reason: reasonOf(error) });
     }
   }
 
   /** The answer is there, or its beginning. Never rejects. */
-  async answered(to: Peer): Promise<void> {
+  async clear(to: Peer): Promise<void> {
     const at = this.#marked.get(keyOf(to));
     const name = this.#emoji();
     if (!at || name === undefined) return;
     this.#marked.delete(keyOf(to));
-    this.#last.delete(keyOf(to));
-    const { reactions } = this.#room.slack.calls;
+    this.#lastMessages.delete(keyOf(to));
+    const { reactions } = this.#account.slack.calls;
     try {
       await reactions.remove({ channel: at.channel, timestamp: at.ts, name });
     } catch (error) {
-      if (wordOf(error) !== "no_reaction") {
-        this.#room.host.log.info("the typing reaction was not taken away", { reason: reasonOf(error) });
+      if (errorCodeOf(error) !== "no_reaction") {
+        this.#account.host.log.info("the typing reaction was not taken away", { reason: reasonOf(error) });
       }
     }
   }
 
   async #status(channel: string, thread: string): Promise<void> {
-    const { threads } = this.#room.slack.calls.assistant;
+    const { threads } = this.#account.slack.calls.assistant;
     try {
       await threads.setStatus({ channel_id: channel, thread_ts: thread, status: "is typing…" });
     } catch (error) {
-      if (!NEVER.has(wordOf(error) ?? "")) throw error;
+      if (!NEVER.has(errorCodeOf(error) ?? "")) throw error;
       this.#hasStatus = false;
-      this.#room.host.log.info("Slack does not let the app show that it is typing", { reason: reasonOf(error) });
+      this.#account.host.log.info("Slack does not let the app show that it is typing", { reason: reasonOf(error) });
     }
   }
 
-  async #mark(to: Peer, channel: string): Promise<void> {
-    const ts = this.#last.get(keyOf(to));
+  async #react(to: Peer, channel: string): Promise<void> {
+    const ts = this.#lastMessages.get(keyOf(to));
     const name = this.#emoji();
     if (name === undefined || ts === undefined || this.#marked.get(keyOf(to))?.ts === ts) return;
     this.#marked.set(keyOf(to), { channel, ts });
-    const { reactions } = this.#room.slack.calls;
+    const { reactions } = this.#account.slack.calls;
     await reactions
       .add({ channel, timestamp: ts, name })
-      .catch((error: unknown) => unless(error, "already_reacted", "message_not_found"));
+      .catch((error: unknown) => ignoreRefusal(error, "already_reacted", "message_not_found"));
   }
 
   #emoji(): string | undefined {
-    const { typingReaction } = this.#room.config;
+    const { typingReaction } = this.#account.config;
     return typingReaction === undefined ? undefined : nameOf(typingReaction);
   }
 }

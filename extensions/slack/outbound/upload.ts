@@ -2,31 +2,36 @@ import type { MediaItem, OutboundFiles, Peer, SendOptions, SendResult } from "op
 import { wait } from "openclaw/plugin-sdk";
 import { answeredOutcome } from "openclaw/plugin-sdk";
 import { outcomeOf } from "../transport/failures.ts";
-import type { Room } from "../room.ts";
-import { threadFor, written } from "./send.ts";
+import type { AccountContext } from "../account-context.ts";
+import { threadFor, slackText } from "./send.ts";
 
 /** Milliseconds between the questions for the message of a file: Slack shows it a moment after it took it. */
-const SHOWN_AFTER = [0, 150, 400, 1000];
+const SHARE_DELAYS_MS = [0, 150, 400, 1000];
 /** For so long after it was taken, a file that Slack does not show may still be shown. */
-const YOUNG_MS = 60_000;
+const SHARE_WITHIN_MS = 60_000;
 
 /** Sends files in Slack's three steps, the last one for all of them; people see nothing before it. Never rejects. */
-export async function sendFiles(room: Room, to: Peer, part: OutboundFiles, options: SendOptions): Promise<SendResult> {
-  const uploaded = await uploadAll(room, [part.media, ...(part.more ?? [])]);
+export async function sendFiles(
+  account: AccountContext,
+  to: Peer,
+  part: OutboundFiles,
+  options: SendOptions,
+): Promise<SendResult> {
+  const uploaded = await uploadAll(account, [part.media, ...(part.more ?? [])]);
   if ("kind" in uploaded) return uploaded;
   const [first, ...others] = uploaded;
   const thread = threadFor(to, options.replyTo);
   try {
-    const channel = await room.channelIds.of(to);
-    await room.uploads.add({ key: options.idempotencyKey, file: first.id, at: Date.now() });
-    await room.slack.calls.files.completeUploadExternal({
+    const channel = await account.channelIds.of(to);
+    await account.uploads.add({ key: options.idempotencyKey, file: first.id, at: Date.now() });
+    await account.slack.calls.files.completeUploadExternal({
       files: [first, ...others],
       channel_id: channel,
-      ...(part.caption && { initial_comment: written(part.caption) }),
+      ...(part.caption && { initial_comment: slackText(part.caption) }),
       ...(thread !== undefined && { thread_ts: thread }),
     });
-    if (thread !== undefined) room.threads()?.join(channel, thread);
-    return { kind: "sent", messageId: (await shownAs(room, channel, first.id)) ?? first.id };
+    if (thread !== undefined) account.threads()?.join(channel, thread);
+    return { kind: "sent", messageId: (await tryFindMessage(account, channel, first.id)) ?? first.id };
   } catch (error) {
     return outcomeOf(error);
   }
@@ -38,28 +43,28 @@ interface Uploaded {
 }
 
 async function uploadAll(
-  room: Room,
+  account: AccountContext,
   [media, ...more]: readonly [MediaItem, ...MediaItem[]],
 ): Promise<readonly [Uploaded, ...Uploaded[]] | SendResult> {
-  const first = await uploadOne(room, media);
+  const first = await uploadOne(account, media);
   if ("kind" in first) return first;
   const others: Uploaded[] = [];
   for (const item of more) {
-    const other = await uploadOne(room, item);
+    const other = await uploadOne(account, item);
     if ("kind" in other) return other;
     others.push(other);
   }
   return [first, ...others];
 }
 
-async function uploadOne(room: Room, item: MediaItem): Promise<Uploaded | SendResult> {
-  const bytes = await open(room, item);
+async function uploadOne(account: AccountContext, item: MediaItem): Promise<Uploaded | SendResult> {
+  const bytes = await readBytes(account, item);
   if (!("length" in bytes)) return bytes;
-  const id = await upload(room, bytes, item);
+  const id = await upload(account, bytes, item);
   return typeof id === "string" ? { id, title: nameOf(item) } : id;
 }
 
-async function open({ host }: Room, media: MediaItem): Promise<Uint8Array | SendResult> {
+async function readBytes({ host }: AccountContext, media: MediaItem): Promise<Uint8Array | SendResult> {
   try {
     return await host.openMedia(media);
   } catch (error) {
@@ -71,8 +76,8 @@ async function open({ host }: Room, media: MediaItem): Promise<Uint8Array | Send
 const nameOf = ({ name, kind, mime }: MediaItem): string => name ?? `${kind}.${mime?.split("/")[1] ?? "bin"}`;
 
 /** Gives the bytes to Slack: the id of the file. Whatever fails here may be done again, as nobody has seen anything. */
-async function upload(room: Room, bytes: Uint8Array, media: MediaItem): Promise<string | SendResult> {
-  const { calls } = room.slack;
+async function upload(account: AccountContext, bytes: Uint8Array, media: MediaItem): Promise<string | SendResult> {
+  const { calls } = account.slack;
   try {
     const place = await calls.files.getUploadURLExternal({ filename: nameOf(media), length: bytes.length });
     if (place.upload_url === undefined || place.file_id === undefined) throw new Error("no place to upload to");
@@ -81,52 +86,52 @@ async function upload(room: Room, bytes: Uint8Array, media: MediaItem): Promise<
       headers: { "content-type": "application/octet-stream" },
       body: new Uint8Array(bytes),
       redirect: "error",
-      signal: AbortSignal.timeout(room.config.timeoutSeconds * 1000),
+      signal: AbortSignal.timeout(account.config.timeoutSeconds * 1000),
     });
     await answer.arrayBuffer();
     if (answer.ok) return place.file_id;
     const { status, headers } = answer;
     const retryAfter = headers.get("retry-after");
-    return unseen(answeredOutcome({ status, reason: `Slack answers ${status} to the upload`, retryAfter }));
+    return asRetry(answeredOutcome({ status, reason: `Slack answers ${status} to the upload`, retryAfter }));
   } catch (error) {
-    return unseen(outcomeOf(error));
+    return asRetry(outcomeOf(error));
   }
 }
 
-const unseen = (result: SendResult): SendResult =>
+const asRetry = (result: SendResult): SendResult =>
   result.kind === "unknown" ? { kind: "retry", reason: result.reason } : result;
 
 /** The message that shows a file; undefined when Slack shows none. Throws what the Web API client throws. */
-async function shownIn(room: Room, channel: string, file: string): Promise<string | undefined> {
-  for (const ms of SHOWN_AFTER) {
-    await wait(ms, room.host.signal);
-    const ts = await messageOf(room, channel, file);
+async function findMessage(account: AccountContext, channel: string, file: string): Promise<string | undefined> {
+  for (const ms of SHARE_DELAYS_MS) {
+    await wait(ms, account.host.signal);
+    const ts = await messageOf(account, channel, file);
     if (ts !== undefined) return ts;
   }
   return undefined;
 }
 
-async function messageOf({ slack }: Room, channel: string, file: string): Promise<string | undefined> {
+async function messageOf({ slack }: AccountContext, channel: string, file: string): Promise<string | undefined> {
   const { shares } = (await slack.calls.files.info({ file })).file ?? {};
   return shares?.public?.[channel]?.[0]?.ts ?? shares?.private?.[channel]?.[0]?.ts;
 }
 
-async function shownAs(room: Room, channel: string, file: string): Promise<string | undefined> {
+async function tryFindMessage(account: AccountContext, channel: string, file: string): Promise<string | undefined> {
   try {
-    return await shownIn(room, channel, file);
+    return await findMessage(account, channel, file);
   } catch (error) {
     // The file is there; only its message cannot be changed later.
-    room.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
+    account.host.log.info("the message of a file was not found", { reason: outcomeOf(error) });
     return undefined;
   }
 }
 
 /** What became of a file: it was noted before Slack was told to show it. Throws what the Web API client throws. */
-export async function findFile(room: Room, to: Peer, key: string): Promise<SendResult> {
-  const noted = (await room.uploads.all()).findLast((upload) => upload.key === key);
-  if (!noted) return { kind: "retry", reason: "Slack was not asked to show the file" };
-  const ts = await shownIn(room, await room.channelIds.of(to), noted.file);
+export async function findFile(account: AccountContext, to: Peer, key: string): Promise<SendResult> {
+  const record = (await account.uploads.all()).findLast((upload) => upload.key === key);
+  if (!record) return { kind: "retry", reason: "Slack was not asked to show the file" };
+  const ts = await findMessage(account, await account.channelIds.of(to), record.file);
   if (ts !== undefined) return { kind: "sent", messageId: ts };
-  const kind = Date.now() - noted.at < YOUNG_MS ? "unknown" : "retry";
+  const kind = Date.now() - record.at < SHARE_WITHIN_MS ? "unknown" : "retry";
   return { kind, reason: "Slack does not show the file" };
 }

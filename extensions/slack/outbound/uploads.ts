@@ -1,8 +1,8 @@
 import type { AccountNotes } from "openclaw/plugin-sdk";
 import { z } from "zod";
-import { Noted } from "./noted.ts";
+import { PersistentList } from "./persistent-list.ts";
 
-const MOST = 200;
+const MAX_ENTRIES = 200;
 
 const uploadShape = z.object({
   /** Of the send. */
@@ -14,7 +14,7 @@ const uploadShape = z.object({
 });
 
 /** Files of sends, noted before Slack is told to show them. */
-export type Uploads = Noted<z.output<typeof uploadShape>>;
+export type Uploads = PersistentList<z.output<typeof uploadShape>>;
 
 export const openUploads = (notes: AccountNotes): Uploads =>
-  new Noted({ notes, name: "uploads", item: uploadShape, most: MOST });
+  new PersistentList({ notes, name: "uploads", item: uploadShape, most: MAX_ENTRIES });

@@ -117,7 +117,7 @@ describe("two events of one mention that are read together", () => {
     const intake = new Intake({
       host,
       signal: host.signal,
-      notice: (delivery) => account.mentions.notice(delivery),
+      observe: (delivery) => account.mentions.observe(delivery),
       read: (delivery) => account.read(delivery),
     });
     const text = `<@${fake.self.userId}> what now?`;

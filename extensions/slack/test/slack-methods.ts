@@ -121,7 +121,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     slack,
     { files, channel_id: channel = "", initial_comment: text = "", thread_ts },
   ) => {
-    const shared = list(files).map(({ id }) => {
+    const forwardedLines = list(files).map(({ id }) => {
       const file = slack.files.get(String(id));
       if (!file) throw new Refusal("file_not_found");
       return file.about;
@@ -131,13 +131,14 @@ export const METHODS: Readonly<Record<string, Method>> = {
       text,
       ...own,
       ...(thread_ts !== undefined && { thread_ts }),
-      files: shared,
+      files: forwardedLines,
       more: { subtype: "file_share" },
     });
     const shown = { [channel]: [{ ts: message.ts, ...(thread_ts !== undefined && { thread_ts }) }] };
-    for (const about of shared) about["shares"] = channel.startsWith("C") ? { public: shown } : { private: shown };
+    for (const about of forwardedLines)
+      about["shares"] = channel.startsWith("C") ? { public: shown } : { private: shown };
     slack.announce(message);
-    return { files: shared.map(({ id, name }) => ({ id, title: name })) };
+    return { files: forwardedLines.map(({ id, name }) => ({ id, title: name })) };
   },
   "files.info": (slack, { file = "" }) => {
     const found = slack.files.get(file);

@@ -5,7 +5,7 @@ export type Body = Readonly<Record<string, string>>;
 export type Method = (slack: Slack, body: Body) => Record<string, unknown>;
 
 /** docs.slack.dev/reference/methods: characters of one markdown_text. */
-const MOST = 12_000;
+const MAX_ENTRIES = 12_000;
 
 /**
  * Messages that are shown as being written, after docs.slack.dev/reference/methods/chat.startStream, chat.appendStream and
@@ -45,6 +45,6 @@ function openOf(slack: Slack, channel: string | undefined, ts: string | undefine
 }
 
 function checked(text: string): string {
-  if (text.length > MOST) throw new Refusal("msg_too_long");
+  if (text.length > MAX_ENTRIES) throw new Refusal("msg_too_long");
   return text;
 }

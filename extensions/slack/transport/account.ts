@@ -3,15 +3,15 @@ import { openSlack, whoAmI } from "./api.ts";
 import type { Self, Slack } from "./api.ts";
 import { ChannelIds } from "../channel-ids.ts";
 import type { SlackConfig } from "../config.ts";
-import { Elsewhere } from "../elsewhere.ts";
+import { OutsideCommands } from "../inbound/outside-commands.ts";
 import type { Delivery } from "../inbound/events.ts";
 import { readDelivery } from "../inbound/inbound.ts";
 import { Mentions } from "../inbound/mentions.ts";
-import type { View } from "../inbound/view.ts";
+import type { ReadContext } from "../inbound/read-context.ts";
 import { People } from "../inbound/people.ts";
 import { missingScopes } from "../probe.ts";
 import { Reactions } from "../inbound/reactions.ts";
-import type { Room } from "../room.ts";
+import type { AccountContext } from "../account-context.ts";
 import { Streams } from "../outbound/streams.ts";
 import { Threads } from "../inbound/threads.ts";
 import { Typing } from "../outbound/typing.ts";
@@ -19,7 +19,7 @@ import { openUploads } from "../outbound/uploads.ts";
 import type { Uploads } from "../outbound/uploads.ts";
 
 /** One account at work. Who the bot is may become known later than the account begins. */
-export class Account implements Room {
+export class Account implements AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;
   readonly host: ChannelHost;
@@ -30,7 +30,7 @@ export class Account implements Room {
   readonly uploads: Uploads;
   readonly mentions: Mentions;
   readonly unreadable = new Set<string>();
-  #view: View | undefined;
+  #context: ReadContext | undefined;
 
   /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
   constructor(config: SlackConfig, host: ChannelHost) {
@@ -46,23 +46,23 @@ export class Account implements Room {
   }
 
   self(): Self | undefined {
-    return this.#view?.self;
+    return this.#context?.self;
   }
 
-  threads(): Pick<Threads, "join" | "wrote"> | undefined {
-    return this.#view?.threads;
+  threads(): Pick<Threads, "join" | "noteOwnMessage"> | undefined {
+    return this.#context?.threads;
   }
 
   /** Asks who the bot is, unless that is known. Throws what the Web API client throws. */
-  async ready(): Promise<View> {
-    this.#view ??= this.#viewOf(await whoAmI(this.slack));
-    return this.#view;
+  async ready(): Promise<ReadContext> {
+    this.#context ??= this.#contextOf(await whoAmI(this.slack));
+    return this.#context;
   }
 
   /** The message in a delivery. Throws what the Web API client throws when Slack does not tell who the bot is. */
   async read(delivery: Delivery): Promise<InboundMessage | undefined> {
     const message = await readDelivery(delivery, await this.ready());
-    if (message) this.typing.seen(message);
+    if (message) this.typing.noteMessage(message);
     return message;
   }
 
@@ -72,14 +72,14 @@ export class Account implements Room {
     this.host.report({ kind: "alive", ...(self && { self: { id: self.userId, name: `@${self.name}` } }) });
   }
 
-  #viewOf(self: Self): View {
+  #contextOf(self: Self): ReadContext {
     const { channelIds, config, host, slack, mentions } = this;
     const missing = missingScopes(self);
     if (missing.length > 0) host.log.warn("the Slack app lacks scopes", { missing });
     const { account, commands } = host;
     const people = new People(slack);
-    const elsewhere = new Elsewhere(slack, channelIds, { config, log: host.log });
+    const outsideCommands = new OutsideCommands(slack, channelIds, { config, log: host.log });
     const threads = new Threads(slack, self, host);
-    return { account, self, config, people, elsewhere, mentions, threads, commands, now: Date.now };
+    return { account, self, config, people, outsideCommands, mentions, threads, commands, now: Date.now };
   }
 }

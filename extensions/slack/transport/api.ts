@@ -26,9 +26,9 @@ export interface Slack {
 
 /** Throws `OpenClawError` `CHANNEL_CONFIG` when a token is missing. */
 export function openSlack(config: SlackConfig, log: ChannelLog | undefined): Slack {
-  const token = revealed(config.botToken, "botToken", "the app's bot token (xoxb-…)");
+  const token = requireSecret(config.botToken, "botToken", "the app's bot token (xoxb-…)");
   const appToken =
-    config.mode === "socket" ? revealed(config.appToken, "appToken", "an app-level token (xapp-…)") : undefined;
+    config.mode === "socket" ? requireSecret(config.appToken, "appToken", "an app-level token (xapp-…)") : undefined;
   const calls = new WebClient(token, {
     slackApiUrl: config.apiUrl,
     timeout: config.timeoutSeconds * 1000,
@@ -36,13 +36,13 @@ export function openSlack(config: SlackConfig, log: ChannelLog | undefined): Sla
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
-    logger: quiet(log),
+    logger: loggerFor(log),
   });
   return { calls, token, appToken };
 }
 
 /** Throws `OpenClawError` `CHANNEL_CONFIG` when a secret is not set. */
-export function revealed(secret: Secret | undefined, key: string, what: string): string {
+export function requireSecret(secret: Secret | undefined, key: string, what: string): string {
   const text = secret?.reveal().trim() ?? "";
   if (text !== "") return text;
   throw new OpenClawError("CHANNEL_CONFIG", {
@@ -52,7 +52,7 @@ export function revealed(secret: Secret | undefined, key: string, what: string):
 }
 
 /** What the client says on its own is told by the failures of its calls as well. */
-function quiet(log: ChannelLog | undefined): Logger {
+function loggerFor(log: ChannelLog | undefined): Logger {
   const silent = (): void => undefined;
   return {
     debug: silent,

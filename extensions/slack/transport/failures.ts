@@ -3,7 +3,7 @@ import { answeredOutcome, OpenClawError, thrownOutcome } from "openclaw/plugin-s
 import type { SendResult } from "openclaw/plugin-sdk";
 
 /** Error words of the Web API that end an account until the operator acts (docs.slack.dev/reference/methods). */
-const DEAD_WORDS: Readonly<Record<string, string>> = {
+const FATAL_ERRORS: Readonly<Record<string, string>> = {
   not_authed: "Set channels.slack.botToken and channels.slack.appToken.",
   invalid_auth: "Check channels.slack.botToken and channels.slack.appToken; the app's settings page shows both.",
   account_inactive: "Install the Slack app in the workspace again and set the new channels.slack.botToken.",
@@ -18,30 +18,30 @@ const DEAD_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Nothing was done, and another try may do it. */
-const PASSING = new Set(["service_unavailable", "request_timeout", "team_added_to_org", "accesslimited"]);
-const TOO_FAST = new Set(["ratelimited", "rate_limited", "message_limit_exceeded"]);
+const TRANSIENT = new Set(["service_unavailable", "request_timeout", "team_added_to_org", "accesslimited"]);
+const RATE_LIMITED = new Set(["ratelimited", "rate_limited", "message_limit_exceeded"]);
 /** Slack says of these that a part of the call may have been done. */
-const HALF_DONE = new Set(["internal_error", "fatal_error"]);
+const PARTLY_DONE = new Set(["internal_error", "fatal_error"]);
 
 /** Slack's own word for a refusal, such as `channel_not_found`; undefined when something else failed. */
-export const wordOf = (error: unknown): string | undefined =>
+export const errorCodeOf = (error: unknown): string | undefined =>
   error instanceof WebAPIPlatformError ? error.data.error : undefined;
 
 /** Takes a refusal that says the thing is done already. Throws any other. */
-export function unless(error: unknown, ...done: readonly string[]): void {
-  if (!done.includes(wordOf(error) ?? "")) throw error;
+export function ignoreRefusal(error: unknown, ...done: readonly string[]): void {
+  if (!done.includes(errorCodeOf(error) ?? "")) throw error;
 }
 
 /** What to do about an error that ends the account; undefined when trying again may help. */
 export function fixOf(error: unknown): string | undefined {
-  const word = wordOf(error);
-  return word === undefined ? undefined : DEAD_WORDS[word];
+  const word = errorCodeOf(error);
+  return word === undefined ? undefined : FATAL_ERRORS[word];
 }
 
 /** What became of a call that threw. */
 export function outcomeOf(error: unknown): SendResult {
-  const word = wordOf(error);
-  if (word !== undefined) return outcomeOfWord(error, word);
+  const word = errorCodeOf(error);
+  if (word !== undefined) return outcomeOfCode(error, word);
   if (error instanceof WebAPIRateLimitedError) {
     const afterMs = error.retryAfter * 1000;
     return { kind: "retry", reason: "Slack takes no more messages for now", afterMs, rateLimited: true };
@@ -58,12 +58,12 @@ export function outcomeOf(error: unknown): SendResult {
   return thrownOutcome(error, "Slack");
 }
 
-function outcomeOfWord(error: unknown, word: string): SendResult {
+function outcomeOfCode(error: unknown, word: string): SendResult {
   const reason = `Slack refuses: ${word}`;
-  if (TOO_FAST.has(word)) return { kind: "retry", reason, rateLimited: true };
-  if (HALF_DONE.has(word)) return { kind: "unknown", reason };
+  if (RATE_LIMITED.has(word)) return { kind: "retry", reason, rateLimited: true };
+  if (PARTLY_DONE.has(word)) return { kind: "unknown", reason };
   // With another token it will be taken.
-  if (PASSING.has(word)) return { kind: "retry", reason };
+  if (TRANSIENT.has(word)) return { kind: "retry", reason };
   const fix = fixOf(error);
   if (fix !== undefined && word !== "missing_scope") return { kind: "retry", reason, fix };
   return { kind: "refused", reason };
@@ -79,5 +79,5 @@ export function reasonOf(error: unknown): string {
 export function authError(error: unknown): OpenClawError | undefined {
   const fix = fixOf(error);
   if (fix === undefined) return undefined;
-  return new OpenClawError("CHANNEL_AUTH", { message: `Slack refuses the token (${wordOf(error)}).`, fix });
+  return new OpenClawError("CHANNEL_AUTH", { message: `Slack refuses the token (${errorCodeOf(error)}).`, fix });
 }

@@ -26,7 +26,7 @@ export type End = { readonly kind: "replace" | "lost" | "disabled"; readonly rea
 export interface SocketPorts {
   readonly silenceMs: number;
   /** Resolves with true when the delivery may be acknowledged. */
-  take(delivery: Delivery): Promise<boolean>;
+  accept(delivery: Delivery): Promise<boolean>;
   /** Something came over the socket. */
   alive(): void;
 }
@@ -40,16 +40,16 @@ export class Socket {
   readonly #ports: SocketPorts;
   readonly #hello = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<End>();
-  readonly #watch: NodeJS.Timeout;
-  #heard = Date.now();
+  readonly #silenceTimer: NodeJS.Timeout;
+  #lastActivityAt = Date.now();
   #unacknowledged = 0;
   #isRetiring = false;
 
   /** Resolves when Slack has greeted. Rejects with `SocketLost` when it does not, or when the signal aborts. */
   static async open(url: string, ports: SocketPorts, signal: AbortSignal): Promise<Socket> {
     const socket = new Socket(url, ports, signal);
-    const timer = setTimeout(() => socket.#over("lost", "Slack did not greet in time"), HELLO_MS);
-    const failed = socket.over.then(({ reason }) => Promise.reject(new SocketLost(reason)));
+    const timer = setTimeout(() => socket.#finish("lost", "Slack did not greet in time"), HELLO_MS);
+    const failed = socket.ended.then(({ reason }) => Promise.reject(new SocketLost(reason)));
     try {
       await Promise.race([socket.#hello.promise, failed]);
       // What comes later is told by `over`.
@@ -67,29 +67,29 @@ export class Socket {
     this.#ports = ports;
     this.#ws = new WebSocket(url, { handshakeTimeout: HELLO_MS, perMessageDeflate: false });
     this.#ws.on("message", (data: RawData, isBinary) => {
-      if (!isBinary) this.#frame(textOf(data));
+      if (!isBinary) this.#readFrame(textOf(data));
     });
-    for (const sign of ["message", "ping", "pong"] as const) this.#ws.on(sign, () => this.#sign());
-    this.#ws.on("error", (error) => this.#over("lost", `the socket failed (${codeOf(error)})`));
+    for (const event of ["message", "ping", "pong"] as const) this.#ws.on(event, () => this.#noteActivity());
+    this.#ws.on("error", (error) => this.#finish("lost", `the socket failed (${codeOf(error)})`));
     const every = Math.max(250, Math.min(10_000, Math.floor(ports.silenceMs / 3)));
-    this.#watch = setInterval(() => this.#listen(), every);
-    const cut = (): void => this.close();
-    signal.addEventListener("abort", cut, { once: true });
+    this.#silenceTimer = setInterval(() => this.#checkSilence(), every);
+    const abort = (): void => this.close();
+    signal.addEventListener("abort", abort, { once: true });
     this.#ws.on("close", (code) => {
-      clearInterval(this.#watch);
-      signal.removeEventListener("abort", cut);
-      this.#over("lost", `Slack closed the socket (${code})`);
+      clearInterval(this.#silenceTimer);
+      signal.removeEventListener("abort", abort);
+      this.#finish("lost", `Slack closed the socket (${code})`);
     });
   }
 
   /** Resolves when it has to be replaced, or is gone. */
-  get over(): Promise<End> {
+  get ended(): Promise<End> {
     return this.#end.promise;
   }
 
   /** Closes at once. What came and was not acknowledged is delivered again by Slack. */
   close(): void {
-    this.#over("lost", "closed");
+    this.#finish("lost", "closed");
     this.#ws.terminate();
   }
 
@@ -100,25 +100,25 @@ export class Socket {
     if (this.#unacknowledged === 0) this.close();
   }
 
-  #over(kind: End["kind"], reason: string): void {
+  #finish(kind: End["kind"], reason: string): void {
     this.#end.resolve({ kind, reason });
   }
 
-  #sign(): void {
-    this.#heard = Date.now();
+  #noteActivity(): void {
+    this.#lastActivityAt = Date.now();
     this.#ports.alive();
   }
 
-  #listen(): void {
-    if (Date.now() - this.#heard > this.#ports.silenceMs) {
-      this.#over("lost", `nothing came over the socket for ${this.#ports.silenceMs} ms`);
+  #checkSilence(): void {
+    if (Date.now() - this.#lastActivityAt > this.#ports.silenceMs) {
+      this.#finish("lost", `nothing came ended the socket for ${this.#ports.silenceMs} ms`);
       this.close();
     } else if (this.#ws.readyState === WebSocket.OPEN) {
       this.#ws.ping();
     }
   }
 
-  #frame(data: string): void {
+  #readFrame(data: string): void {
     const frame = parse(data);
     if (frame === undefined) return;
     if (frame.type === "hello") this.#hello.resolve();
@@ -127,13 +127,13 @@ export class Socket {
   }
 
   #disconnect(reason: string): void {
-    if (reason === "link_disabled") this.#over("disabled", "Socket Mode is turned off for the app");
-    else this.#over("replace", reason);
+    if (reason === "link_disabled") this.#finish("disabled", "Socket Mode is turned off for the app");
+    else this.#finish("replace", reason);
   }
 
   async #deliver(frame: Extract<Frame, { envelope_id: string }>): Promise<void> {
     this.#unacknowledged += 1;
-    const mayAcknowledge = await this.#ports.take({ kind: frame.type, payload: frame.payload });
+    const mayAcknowledge = await this.#ports.accept({ kind: frame.type, payload: frame.payload });
     this.#unacknowledged -= 1;
     if (mayAcknowledge && this.#ws.readyState === WebSocket.OPEN) {
       this.#ws.send(JSON.stringify({ envelope_id: frame.envelope_id }), () => {

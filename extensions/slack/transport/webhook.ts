@@ -13,7 +13,7 @@ const bodyShape = z.looseObject({ type: z.string(), challenge: z.string().option
 export interface WebhookPorts {
   readonly secret: string;
   /** Resolves with true when the delivery is durable. */
-  take(delivery: Delivery): Promise<boolean>;
+  accept(delivery: Delivery): Promise<boolean>;
   alive(): void;
 }
 
@@ -28,7 +28,7 @@ export async function answer(request: WebhookRequest, ports: WebhookPorts): Prom
   const read = isJson ? fromJson(body) : fromForm(body);
   if (read === undefined) return { status: 400, body: "not understood" };
   if ("challenge" in read) return { status: 200, headers: { "content-type": "text/plain" }, body: read.challenge };
-  return { status: (await inTime(ports.take(read))) ? 200 : 503 };
+  return { status: (await withTimeout(ports.accept(read))) ? 200 : 503 };
 }
 
 /**
@@ -71,7 +71,7 @@ function fromForm(body: string): Delivery | undefined {
   return payload === undefined ? undefined : { kind: "interactive", payload };
 }
 
-async function inTime(taken: Promise<boolean>): Promise<boolean> {
+async function withTimeout(taken: Promise<boolean>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), ANSWER_MS);
   try {

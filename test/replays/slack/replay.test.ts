@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { slackConfig } from "../../../extensions/slack/config.ts";
 import type { Delivery } from "../../../extensions/slack/inbound/events.ts";
 import { readDelivery } from "../../../extensions/slack/inbound/inbound.ts";
-import { UNASKED } from "../../../extensions/slack/test/unasked.ts";
-import type { View } from "../../../extensions/slack/inbound/view.ts";
+import { NO_LOOKUPS } from "../../../extensions/slack/test/no-lookups.ts";
+import type { ReadContext } from "../../../extensions/slack/inbound/read-context.ts";
 import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 
 interface Replay {
@@ -17,7 +17,7 @@ interface Replay {
 
 const names: Readonly<Record<string, string>> = { U061F7AUR: "Ada", C0LAN2Q65: "crew" };
 const nameOf = async (id: string): Promise<string | undefined> => names[id];
-const view: View = {
+const context: ReadContext = {
   account: DEFAULT_ACCOUNT,
   self: { userId: "UBOT", botId: "BBOT", teamId: "T0001", name: "bot", team: "Example", scopes: [] },
   config: slackConfig.parse({ slashCommand: { enabled: true } }),
@@ -26,7 +26,7 @@ const view: View = {
     channel: nameOf,
     sender: async (id) => ({ id, ...(names[id] !== undefined && { name: names[id] }) }),
   },
-  ...UNASKED,
+  ...NO_LOOKUPS,
   commands: [{ name: "status", description: "" }],
   now: () => 0,
 };
@@ -34,6 +34,6 @@ const files = fs.readdirSync(import.meta.dirname).filter((name) => name.endsWith
 
 test.each(files)("%s becomes the messages that it should", async (name) => {
   const replay = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, name), "utf8")) as Replay;
-  const read = await Promise.all(replay.deliveries.map((delivery) => readDelivery(delivery, view)));
+  const read = await Promise.all(replay.deliveries.map((delivery) => readDelivery(delivery, context)));
   expect(read.filter((message) => message !== undefined)).toEqual(replay.expected);
 });

@@ -1,16 +1,16 @@
 import { background } from "openclaw/plugin-sdk";
 import type { ChannelLog } from "openclaw/plugin-sdk";
-import type { Slack } from "./transport/api.ts";
-import { inTime } from "./cache.ts";
-import type { ChannelIds } from "./channel-ids.ts";
-import type { SlackConfig } from "./config.ts";
-import type { SlackCommand } from "./inbound/events.ts";
-import { reasonOf, wordOf } from "./transport/failures.ts";
-import { isSlacks } from "./inbound/media.ts";
+import type { Slack } from "../transport/api.ts";
+import { withTimeout } from "../cache.ts";
+import type { ChannelIds } from "../channel-ids.ts";
+import type { SlackConfig } from "../config.ts";
+import type { SlackCommand } from "./events.ts";
+import { reasonOf, errorCodeOf } from "../transport/failures.ts";
+import { isSlackUrl } from "./media.ts";
 
 /** For all questions about a command: Slack wants it acknowledged within three seconds, and it has to be stored as well. */
 const WAIT_MS = 1200;
-const MOST = 100;
+const MAX_ENTRIES = 100;
 /** Slack's words for a chat that the bot is not in: a channel, or the direct chat of two others. */
 const OUTSIDE = new Set(["channel_not_found", "not_in_channel"]);
 
@@ -19,13 +19,13 @@ const ANSWERED_AT_HOME =
 const INVITE = "I am not in this chat, so I cannot answer here. `/invite` me, or write to me directly.";
 
 /** Slash commands can be given where the bot is not, and can say nothing. */
-export class Elsewhere {
+export class OutsideCommands {
   readonly #slack: Slack;
   readonly #config: Pick<SlackConfig, "apiUrl" | "timeoutSeconds">;
   readonly #log: ChannelLog;
   readonly #channelIds: ChannelIds;
   /** Commands whose givers were told; Slack may deliver one again. */
-  readonly #told = new Set<string>();
+  readonly #informed = new Set<string>();
 
   constructor(slack: Slack, channelIds: ChannelIds, { config, log }: { config: SlackConfig; log: ChannelLog }) {
     this.#slack = slack;
@@ -38,12 +38,12 @@ export class Elsewhere {
    * The direct chat in which a command is answered that was given where the bot is not; its giver is told so. Undefined where
    * the bot is, and where Slack does not tell. Never rejects.
    */
-  async homeFor(command: SlackCommand): Promise<string | undefined> {
+  async directChatFor(command: SlackCommand): Promise<string | undefined> {
     const until = Date.now() + WAIT_MS;
-    if ((await inTime(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
-    const home = await inTime(this.#open(command.user_id), until - Date.now());
-    if (!this.#told.has(command.trigger_id))
-      background("answer to a command", this.#tell(command, home === undefined ? INVITE : ANSWERED_AT_HOME));
+    if ((await withTimeout(this.#isOutside(command.channel_id), WAIT_MS)) !== true) return undefined;
+    const home = await withTimeout(this.#open(command.user_id), until - Date.now());
+    if (!this.#informed.has(command.trigger_id))
+      background("answer to a command", this.#inform(command, home === undefined ? INVITE : ANSWERED_AT_HOME));
     return home;
   }
 
@@ -52,7 +52,7 @@ export class Elsewhere {
       const answer = await this.#slack.calls.conversations.info({ channel });
       return answer.channel?.is_member === false && answer.channel.is_im !== true;
     } catch (error) {
-      return OUTSIDE.has(wordOf(error) ?? "");
+      return OUTSIDE.has(errorCodeOf(error) ?? "");
     }
   }
 
@@ -66,11 +66,11 @@ export class Elsewhere {
   }
 
   /** The address is a secret: who knows it may write there for half an hour. */
-  async #tell({ trigger_id: trigger, response_url: address }: SlackCommand, text: string): Promise<void> {
-    this.#told.add(trigger);
-    const [oldest] = this.#told;
-    if (this.#told.size > MOST && oldest !== undefined) this.#told.delete(oldest);
-    if (address == null || !isSlacks(address, new URL(this.#config.apiUrl).origin)) return;
+  async #inform({ trigger_id: trigger, response_url: address }: SlackCommand, text: string): Promise<void> {
+    this.#informed.add(trigger);
+    const [oldest] = this.#informed;
+    if (this.#informed.size > MAX_ENTRIES && oldest !== undefined) this.#informed.delete(oldest);
+    if (address == null || !isSlackUrl(address, new URL(this.#config.apiUrl).origin)) return;
     const reason = await this.#post(address, { response_type: "ephemeral", text });
     if (reason !== undefined) this.#log.info("the giver of a command was not told where it is answered", { reason });
   }

@@ -1,5 +1,5 @@
 /** Names for the ids in a message. Undefined where nobody knows. */
-export interface Lookup {
+export interface NameLookup {
   user(id: string): Promise<string | undefined>;
   channel(id: string): Promise<string | undefined>;
 }
@@ -15,35 +15,35 @@ export const escapeText = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /** Whether a message names a user. */
-export const isNamed = (text: string, userId: string): boolean =>
+export const isMentioned = (text: string, userId: string): boolean =>
   text.includes(`<@${userId}>`) || text.includes(`<@${userId}|`);
 
 /** A message as people read it. A mention of `self` at the beginning is left out, so that commands behind it are found. */
-export async function readable(text: string, self: string, lookup: Lookup): Promise<string> {
+export async function readableText(text: string, self: string, lookup: NameLookup): Promise<string> {
   const body = text.replace(new RegExp(`^\\s*<@${self}(?:\\|[^<>]*)?>[\\s:,]*`), "");
   const parts: string[] = [];
   let from = 0;
   for (const match of body.matchAll(BRACKETS)) {
-    parts.push(unescapeText(body.slice(from, match.index)), await bracket(match[1] ?? "", lookup));
+    parts.push(unescapeText(body.slice(from, match.index)), await renderBracket(match[1] ?? "", lookup));
     from = match.index + match[0].length;
   }
   return [...parts, unescapeText(body.slice(from))].join("").trim();
 }
 
-async function bracket(inner: string, lookup: Lookup): Promise<string> {
+async function renderBracket(inner: string, lookup: NameLookup): Promise<string> {
   const at = inner.indexOf("|");
   const [target, label] = at < 0 ? [inner, ""] : [inner.slice(0, at), unescapeText(inner.slice(at + 1))];
   const id = target.slice(1);
   if (target.startsWith("@")) return `@${label || ((await lookup.user(id)) ?? id)}`;
   if (target.startsWith("#")) return `#${label || ((await lookup.channel(id)) ?? id)}`;
-  if (target.startsWith("!")) return special(id, label);
+  if (target.startsWith("!")) return renderSpecial(id, label);
   const address = unescapeText(target);
   const bare = address.replace(/^(?:mailto|tel):/, "");
   return label === "" || label === address || label === bare ? bare : `${label} (${address})`;
 }
 
 /** `<!here>`, `<!subteam^S1|@team>`, `<!date^…|tomorrow>`. */
-function special(word: string, label: string): string {
+function renderSpecial(word: string, label: string): string {
   if (label !== "") return label;
   return word.startsWith("subteam^") ? `@${word.slice("subteam^".length)}` : `@${word.replace(/\^.*$/, "")}`;
 }

@@ -4,11 +4,11 @@ import { DEFAULT_ACCOUNT } from "../../../src/types/ids.ts";
 import { emojiOf, nameOf } from "../inbound/emoji.ts";
 import { slackConfig } from "../config.ts";
 import { readDelivery } from "../inbound/inbound.ts";
-import { escapeText, isNamed, readable } from "../inbound/words.ts";
-import { UNASKED } from "./unasked.ts";
+import { escapeText, isMentioned, readableText } from "../inbound/message-text.ts";
+import { NO_LOOKUPS } from "./no-lookups.ts";
 
 const nobody = { user: async () => undefined, channel: async () => undefined };
-const read = async (text: string) => readable(text, "UBOT", nobody);
+const read = async (text: string) => readableText(text, "UBOT", nobody);
 
 describe("readable", () => {
   test.each([
@@ -36,18 +36,18 @@ describe("readable", () => {
   });
 
   test("knows a mention with and without a name", () => {
-    expect(isNamed("x <@U1>", "U1")).toBe(true);
-    expect(isNamed("x <@U1|bot>", "U1")).toBe(true);
-    expect(isNamed("x <@U12>", "U1")).toBe(false);
+    expect(isMentioned("x <@U1>", "U1")).toBe(true);
+    expect(isMentioned("x <@U1|bot>", "U1")).toBe(true);
+    expect(isMentioned("x <@U12>", "U1")).toBe(false);
   });
 });
 
-const view = {
+const context = {
   account: DEFAULT_ACCOUNT,
   self: { userId: "UBOT", botId: "BBOT", teamId: "T1", name: "bot", team: "", scopes: [] },
   config: slackConfig.parse({}),
   people: { ...nobody, sender: async (id: string) => ({ id }) },
-  ...UNASKED,
+  ...NO_LOOKUPS,
   commands: [],
   now: () => 0,
 };
@@ -71,10 +71,10 @@ test("nothing that Slack could deliver makes reading fail, and what is read is p
   );
   await fc.assert(
     fc.asyncProperty(fc.oneof(event, fc.anything()), async (payload) => {
-      const message = await readDelivery({ kind: "events_api", payload: { event: payload } }, view);
+      const message = await readDelivery({ kind: "events_api", payload: { event: payload } }, context);
       expect(JSON.parse(JSON.stringify(message ?? null))).toEqual(message ?? null);
-      expect(await readDelivery({ kind: "interactive", payload }, view)).toBeUndefined();
-      expect(await readDelivery({ kind: "slash_commands", payload }, view)).toBeUndefined();
+      expect(await readDelivery({ kind: "interactive", payload }, context)).toBeUndefined();
+      expect(await readDelivery({ kind: "slash_commands", payload }, context)).toBeUndefined();
     }),
   );
 });

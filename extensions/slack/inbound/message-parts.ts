@@ -1,12 +1,12 @@
 import type { Sender } from "openclaw/plugin-sdk";
-import type { SlackMessage } from "./inbound/events.ts";
-import type { People } from "./inbound/people.ts";
+import type { SlackMessage } from "./events.ts";
+import type { People } from "./people.ts";
 
 /** Slack's times are seconds with a fraction that makes them unique. */
-export const millis = (ts: string): number => Math.round(Number(ts) * 1000);
+export const toMillis = (ts: string): number => Math.round(Number(ts) * 1000);
 
 /** Bots often write attachments alone. */
-export function wordsOf({ text, attachments }: SlackMessage): string {
+export function textOf({ text, attachments }: SlackMessage): string {
   if (text) return text;
   const own = (attachments ?? []).filter((attachment) => !isShared(attachment) && !attachment.from_url);
   return own.map((attachment) => attachment.text ?? attachment.fallback ?? "").join("\n");
@@ -16,7 +16,7 @@ type Attachment = NonNullable<SlackMessage["attachments"]>[number];
 const isShared = (attachment: Attachment): boolean => attachment.is_share === true || attachment.is_msg_unfurl === true;
 
 /** Lines about messages that were shared from elsewhere. */
-export const shared = ({ attachments }: SlackMessage): readonly string[] =>
+export const forwardedLines = ({ attachments }: SlackMessage): readonly string[] =>
   (attachments ?? [])
     .filter(isShared)
     .map((attachment) => `Forwarded from ${attachment.author_name ?? "somebody"}: ${attachment.text ?? ""}`);

@@ -1,10 +1,10 @@
-import type { SlackMessage } from "./events.ts";
+import type { SlackMessage } from "../inbound/events.ts";
 
 /** Marks our messages with the key of their send, so that Slack can be asked for it. */
 const MARK = "openclaw_reply";
 
 /** The metadata of a message. */
-export const marked = (key: string): { event_type: string; event_payload: { key: string } } => ({
+export const metadataFor = (key: string): { event_type: string; event_payload: { key: string } } => ({
   event_type: MARK,
   event_payload: { key },
 });

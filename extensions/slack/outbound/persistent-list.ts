@@ -1,7 +1,7 @@
 import type { AccountNotes } from "openclaw/plugin-sdk";
 import { z } from "zod";
 
-interface Terms<Item> {
+interface ListOptions<Item> {
   readonly notes: AccountNotes;
   readonly name: string;
   readonly item: z.ZodType<Item>;
@@ -9,11 +9,11 @@ interface Terms<Item> {
 }
 
 /** The last items of a kind, kept over restarts. */
-export class Noted<Item> {
-  readonly #terms: Terms<Item>;
+export class PersistentList<Item> {
+  readonly #terms: ListOptions<Item>;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(terms: Terms<Item>) {
+  constructor(terms: ListOptions<Item>) {
     this.#terms = terms;
   }
 

@@ -51,9 +51,15 @@ test("who cannot be written to is asked to invite the bot; an address that does 
   await expect
     .poll(() => fake.responses(url))
     .toEqual([{ response_type: "ephemeral", text: expect.stringMatching(/`.invite` me, or write to me directly/) }]);
-  const elsewhere = { command: "/openclaw", channel_id: OPEN, user_id: "U1001", text: "again", trigger_id: "9.9" };
+  const outsideCommands = {
+    command: "/openclaw",
+    channel_id: OPEN,
+    user_id: "U1001",
+    text: "again",
+    trigger_id: "9.9",
+  };
   const gone = url.replace("-secret", "-gone");
-  fake.deliver("slash_commands", { ...elsewhere, response_url: gone });
+  fake.deliver("slash_commands", { ...outsideCommands, response_url: gone });
   await host.heard("again");
   await expect.poll(() => host.lines.filter((line) => line.includes("404"))).toHaveLength(1);
   expect(JSON.stringify([host.received, host.lines])).not.toMatch(/-secret|-gone/);

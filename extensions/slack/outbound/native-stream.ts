@@ -1,47 +1,51 @@
 import { background } from "openclaw/plugin-sdk";
 import type { NativeStream, StreamOptions, OutboundText, Peer, SendResult } from "openclaw/plugin-sdk";
 import type { Account } from "../transport/account.ts";
-import { outcomeOf, reasonOf, wordOf } from "../transport/failures.ts";
-import type { Target } from "../inbound/reactions.ts";
+import { outcomeOf, reasonOf, errorCodeOf } from "../transport/failures.ts";
+import type { MessageRef } from "../inbound/reactions.ts";
 import { NO_THREAD, threadFor } from "./send.ts";
 
 /** Words with which Slack would ring somebody. Edits show them as they are. */
-const NAMES = /<[!@#]/;
+const MENTIONS = /<[!@#]/;
 /** Slack ends messages to which nothing was added for about half a minute, and shows that as an error. */
-const REST_MS = 20_000;
+const KEEP_ALIVE_MS = 20_000;
 
 /** An answer that Slack shows as being written: in threads alone, and for somebody whom it knows. */
-export function grow(account: Account, to: Peer, { replyTo, recipient }: StreamOptions): NativeStream | undefined {
+export function startNativeStream(
+  account: Account,
+  to: Peer,
+  { replyTo, recipient }: StreamOptions,
+): NativeStream | undefined {
   const thread = threadFor(to, replyTo);
   const isForSomebody = to.chat.kind === "direct" || recipient?.teamId !== undefined;
-  if (thread === undefined || !isForSomebody || !account.streams.mayBegin(to.chat.id)) return undefined;
-  return new Written(account, { to, thread, recipient });
+  if (thread === undefined || !isForSomebody || !account.streams.mayStart(to.chat.id)) return undefined;
+  return new SlackStream(account, { to, thread, recipient });
 }
 
-interface Place {
+interface StreamTarget {
   readonly to: Peer;
   readonly thread: string;
   readonly recipient: StreamOptions["recipient"];
 }
 
-class Written implements NativeStream {
+class SlackStream implements NativeStream {
   readonly isMessage = true;
-  readonly keepAliveMs = REST_MS;
+  readonly keepAliveMs = KEEP_ALIVE_MS;
   readonly #account: Account;
-  readonly #place: Place;
-  #at: Target | undefined;
-  #said = "";
+  readonly #target: StreamTarget;
+  #at: MessageRef | undefined;
+  #shownText = "";
   #isLost = false;
 
-  constructor(account: Account, place: Place) {
+  constructor(account: Account, target: StreamTarget) {
     this.#account = account;
-    this.#place = place;
+    this.#target = target;
   }
 
   async show(part: OutboundText, markdown: string): Promise<SendResult> {
     const text = markdown.trimEnd();
-    const isMore = text.startsWith(this.#said);
-    if (this.#isLost || !isMore || NAMES.test(text)) return refused("the answer does not go on from what is shown");
+    const isMore = text.startsWith(this.#shownText);
+    if (this.#isLost || !isMore || MENTIONS.test(text)) return refused("the answer does not go on from what is shown");
     return this.#at ? this.#append(this.#at, part, text) : this.#begin(part, text);
   }
 
@@ -61,7 +65,7 @@ class Written implements NativeStream {
 
   async #begin(part: OutboundText, text: string): Promise<SendResult> {
     const { slack, streams, channelIds } = this.#account;
-    const { to, thread, recipient } = this.#place;
+    const { to, thread, recipient } = this.#target;
     try {
       const channel = await channelIds.of(to);
       const { ts } = await slack.calls.chat.startStream({
@@ -73,21 +77,21 @@ class Written implements NativeStream {
       });
       if (ts === undefined) return { kind: "unknown", reason: "Slack names no message" };
       this.#at = { channel, ts };
-      this.#account.threads()?.wrote(channel, ts, thread);
-      background("end of typing", this.#account.typing.answered(to));
+      this.#account.threads()?.noteOwnMessage(channel, ts, thread);
+      background("end of typing", this.#account.typing.clear(to));
       return this.#shown(this.#at, part, text);
     } catch (error) {
       const outcome = outcomeOf(error);
-      if (isTooFast(outcome)) return refused("Slack begins no more streams for now");
-      const word = wordOf(error) ?? "";
-      if (outcome.kind === "refused" && !NO_THREAD.has(word)) streams.refuse(to.chat.id, word);
+      if (isRateLimited(outcome)) return refused("Slack begins no more streams for now");
+      const word = errorCodeOf(error) ?? "";
+      if (outcome.kind === "refused" && !NO_THREAD.has(word)) streams.noteRefusal(to.chat.id, word);
       return outcome;
     }
   }
 
-  async #append(at: Target, part: OutboundText, text: string): Promise<SendResult> {
+  async #append(at: MessageRef, part: OutboundText, text: string): Promise<SendResult> {
     const { slack, streams } = this.#account;
-    const more = text.slice(this.#said.length);
+    const more = text.slice(this.#shownText.length);
     try {
       if (more !== "") await slack.calls.chat.appendStream({ ...at, markdown_text: more });
       return this.#shown(at, part, text);
@@ -101,13 +105,13 @@ class Written implements NativeStream {
     }
   }
 
-  #shown(at: Target, part: OutboundText, text: string): SendResult {
-    this.#said = text;
-    this.#account.streams.says(at, part);
+  #shown(at: MessageRef, part: OutboundText, text: string): SendResult {
+    this.#shownText = text;
+    this.#account.streams.note(at, part);
     return { kind: "sent", messageId: at.ts };
   }
 }
 
-const isTooFast = (outcome: SendResult): boolean => outcome.kind === "retry" && outcome.rateLimited === true;
+const isRateLimited = (outcome: SendResult): boolean => outcome.kind === "retry" && outcome.rateLimited === true;
 
 const refused = (reason: string): SendResult => ({ kind: "refused", reason });

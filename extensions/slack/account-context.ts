@@ -8,7 +8,7 @@ import type { Threads } from "./inbound/threads.ts";
 import type { Uploads } from "./outbound/uploads.ts";
 
 /** What the calls of one account share. */
-export interface Room {
+export interface AccountContext {
   readonly slack: Slack;
   readonly config: SlackConfig;
   readonly host: ChannelHost;
@@ -20,5 +20,5 @@ export interface Room {
   readonly unreadable: Set<string>;
   /** Undefined until Slack has told who the bot is. */
   self(): Self | undefined;
-  threads(): Pick<Threads, "join" | "wrote"> | undefined;
+  threads(): Pick<Threads, "join" | "noteOwnMessage"> | undefined;
 }

@@ -1,0 +1,101 @@
+import type { InboundMessage, Peer } from "openclaw/plugin-sdk";
+import type { SlackMessage } from "./events.ts";
+import { senderOf, textOf } from "./message-parts.ts";
+import type { Thread } from "./threads.ts";
+import type { ReadContext } from "./read-context.ts";
+import { isMentioned, readableText } from "./message-text.ts";
+
+export interface ThreadContext {
+  readonly facts: Pick<InboundMessage, "mentionsBot" | "replyTo" | "threadStarter" | "threadHistory">;
+}
+
+/** Whether the bot is meant, and what stands around the message in its thread. */
+export async function threadContext(message: SlackMessage, from: Peer, context: ReadContext): Promise<ThreadContext> {
+  const named = from.chat.kind === "direct" || isMentioned(message.text ?? "", context.self.userId);
+  return from.thread === undefined
+    ? { facts: { mentionsBot: named } }
+    : inThread({ message, named, channel: from.chat.id, thread: from.thread }, context);
+}
+
+interface Answer {
+  readonly message: SlackMessage;
+  readonly named: boolean;
+  readonly channel: string;
+  readonly thread: string;
+}
+
+const UNREAD: Thread = { messages: [], hasBot: false, hasAnswer: false };
+
+async function inThread({ message, named, channel, thread }: Answer, context: ReadContext): Promise<ThreadContext> {
+  const { messages: known, hasAnswer } = (await context.threads.read(channel, thread)) ?? UNREAD;
+  const starter = await starterOf(known, thread, context);
+  const isFirst = context.threads.isFirstMessage(channel, thread, message);
+  const begun = message.parent_user_id === context.self.userId;
+  const joined = begun || (await context.threads.hasBot(channel, thread));
+  const isMeant = joined && !context.config.thread.requireExplicitMention;
+  const mentionsBot = named || isMeant;
+  const threadHistory = [
+    ...(mentionsBot ? await parentLines({ message, channel, thread, hasAnswer }, context) : []),
+    ...(named && isFirst && !joined ? await earlierLines(known, message, context) : []),
+  ];
+  return {
+    facts: {
+      mentionsBot,
+      ...(begun && isMeant && { replyTo: quote(thread, starter) }),
+      ...(starter !== undefined && { threadStarter: starter }),
+      ...told(threadHistory),
+    },
+  };
+}
+
+const told = (threadHistory: readonly string[]): Pick<InboundMessage, "threadHistory"> =>
+  threadHistory.length > 0 ? { threadHistory } : {};
+
+type Place = Pick<Answer, "message" | "channel" | "thread"> & Pick<Thread, "hasAnswer">;
+
+/** What was said in the channel before a thread in which the bot is asked and has not answered yet. */
+async function parentLines(
+  { message, channel, thread, hasAnswer }: Place,
+  context: ReadContext,
+): Promise<readonly string[]> {
+  const { inheritParent, historyScope, initialHistoryLimit: limit } = context.config.thread;
+  if (hasAnswer || !inheritParent || historyScope === "channel" || limit === 0) return [];
+  if (!context.threads.claimsChannelHistory(channel, thread, message)) return [];
+  const before = await context.threads.before(channel, thread, limit);
+  return linesOf(before, "Earlier in the channel", context);
+}
+
+async function starterOf(
+  messages: readonly SlackMessage[],
+  thread: string,
+  context: ReadContext,
+): Promise<string | undefined> {
+  const starter = messages.find(({ ts }) => ts === thread);
+  return starter && readableText(textOf(starter), context.self.userId, context.people);
+}
+
+const quote = (id: string, text: string | undefined): NonNullable<InboundMessage["replyTo"]> => ({
+  id,
+  fromBot: true,
+  ...(text !== undefined && { text }),
+});
+
+/** What was said in a thread before the bot was called into it. */
+async function earlierLines(
+  messages: readonly SlackMessage[],
+  message: SlackMessage,
+  context: ReadContext,
+): Promise<string[]> {
+  const before = messages.filter(({ ts, thread_ts: thread }) => ts !== thread && Number(ts) < Number(message.ts));
+  const limit = context.config.thread.initialHistoryLimit;
+  return linesOf(limit === 0 ? [] : before.slice(-limit), "Earlier in the thread", context);
+}
+
+function linesOf(lines: readonly SlackMessage[], where: string, context: ReadContext): Promise<string[]> {
+  return Promise.all(
+    lines.map(async (line) => {
+      const { id, name } = await senderOf(line, context.people);
+      return `${where}, ${name ?? id}: ${await readableText(textOf(line), context.self.userId, context.people)}`;
+    }),
+  );
+}

@@ -1,0 +1,19 @@
+import type { ReadContext } from "../inbound/read-context.ts";
+
+const threads: ReadContext["threads"] = {
+  read: async () => undefined,
+  isFirstMessage: () => true,
+  hasBot: async () => false,
+  join: () => undefined,
+  noteOwnMessage: () => undefined,
+  threadOfOwn: async () => undefined,
+  claimsChannelHistory: () => false,
+  before: async () => [],
+};
+
+/** A view for which Slack is asked nothing. */
+export const NO_LOOKUPS: Pick<ReadContext, "threads" | "mentions" | "outsideCommands"> = {
+  threads,
+  outsideCommands: { directChatFor: async () => undefined },
+  mentions: { withFiles: async (mention) => mention, hasLateFiles: async () => false },
+};

@@ -260,7 +260,7 @@ function living(open: Open): void {
     await expect(adapter.connect(config, host)).rejects.toMatchObject({ code: "CHANNEL_AUTH" });
   });
 
-  test("closes at once and receives nothing afterwards", async () => {
+  test("closes at once and receives nothing afterwards", { retry: 2 }, async () => {
     const { platform, host, link } = await start(await open());
     platform.say(platform.direct, "before");
     await host.heard("before");

@@ -182,7 +182,7 @@ describe("a memory flush", () => {
     await boot.use("1", async ({ entry }) => expect(entry.memoryFlushCompactionCount).toBe(0));
   });
 
-  it("does not hold up the end of the gateway", async () => {
+  it("does not hold up the end of the gateway", { retry: 2 }, async () => {
     hall.model.answer((call) => (isFlush(call) ? "hang" : { text: isSummary(call.system) ? "SUMMARY" : "fine" }));
     const boot = await hall.boot();
     for (let turn = 1; turn < 12 && !kinds().includes("flush"); turn += 1) {

@@ -15,12 +15,12 @@ export function defineAgent(program: Command, act: Act): void {
     .option("--agent <id>", "which agent")
     .option("--model <model>", "model for this message, provider/id")
     .addOption(new Option("--thinking <level>", "how much the model thinks").choices(THINK_LEVELS))
-    .option("--timeout <seconds>", "longest time of the run", wholeNumber(0, 604_800))
+    .option("--timeout <seconds>", "most seconds of the run", wholeNumber(0, 604_800))
     .option("--json", "for scripts")
-    .option("--local", "without the gateway, in this process")
-    .option("--deliver", "send the answer to the conversation's channel too")
+    .option("--local", "run in this process, without the gateway")
+    .option("--deliver", "also send the answer to the conversation's channel")
     .option("--url <url>", "another gateway, ws:// or wss://")
     .option("--token <token>", "token of that gateway")
-    .option("--verbose [level]", "tell of tools as they run")
+    .option("--verbose [level]", "report tools while they run")
     .action(act(async (io, options: AgentFlags) => (await import("../commands/agent/agent.ts")).agent(io, options)));
 }

@@ -22,7 +22,7 @@ export function defineChannels(program: Command, act: Act, contributed: Channels
   channels
     .command("test")
     .description("try every account; with --to send a test message and tell what became of it")
-    .option("--to <chat>", "a person or group that gets a message")
+    .option("--to <chat>", "person or group that gets a message")
     .option("--channel <name>", "only this platform; with --to needed when several are switched on")
     .option("--account <id>", "only this account")
     .option("--json", "for scripts")
@@ -36,7 +36,7 @@ export function defineChannels(program: Command, act: Act, contributed: Channels
 function defineDiagnostics(channels: Command, act: Act): void {
   channels
     .command("status", { isDefault: true })
-    .description("how each account is connected (the default)")
+    .description("show how each account is connected (the default)")
     .option("--channel <name>", "only this one")
     .option("--probe", "ask each platform too; exit code 1 when one refuses")
     .option("--json", "for scripts")
@@ -48,8 +48,8 @@ function defineDiagnostics(channels: Command, act: Act): void {
     );
   channels
     .command("list")
-    .description("accounts of the config")
-    .option("--all", "channels that are not set up too")
+    .description("list the accounts of the config")
+    .option("--all", "also channels that are not set up")
     .option("--json", "for scripts")
     .action(
       act(async (io, options: Json & { all?: boolean }) => {
@@ -59,7 +59,7 @@ function defineDiagnostics(channels: Command, act: Act): void {
     );
   channels
     .command("capabilities")
-    .description("what the channel of each account can do")
+    .description("show what the channel of each account can do")
     .option("--channel <name>", "only this one")
     .option("--json", "for scripts")
     .action(
@@ -75,7 +75,7 @@ function defineEdits(channels: Command, act: Act, contributed: Channels): void {
     .command("add")
     .description("add an account to the config, or change one")
     .requiredOption("--channel <name>", "the platform")
-    .option("--account <id>", "a name for it, when there are several")
+    .option("--account <id>", "name of the account, if there are several")
     .option("--use-env", `the token stays in ${environmentNames(contributed).join(", ")}`)
     .action(
       act(async (io, { channel, account, useEnv, ...setup }: Omit<AddFlags, "setup"> & Record<string, string>) => {
@@ -86,10 +86,10 @@ function defineEdits(channels: Command, act: Act, contributed: Channels): void {
   for (const [usage, about] of setupOptions(contributed)) add.option(usage, about);
   channels
     .command("remove")
-    .description("take an account out of the config")
+    .description("remove an account from the config")
     .requiredOption("--channel <name>", "the platform")
-    .option("--account <id>", "which one, when there are several")
-    .option("--yes", "without asking")
+    .option("--account <id>", "account, if there are several")
+    .option("--yes", "do not ask")
     .action(
       act(async (io, options: RemoveFlags) =>
         (await import("../commands/channels/channels-add.ts")).channelsRemove(io, options),
@@ -121,8 +121,8 @@ function defineLogins(channels: Command, act: Act): void {
     .argument("[name]", "the platform")
     .description("link an account with its app, by a QR code or a pairing code")
     .option("--channel <name>", "the platform")
-    .option("--account <id>", "which one, when there are several")
-    .option("--phone <e164>", "the number of the phone: asks for a pairing code instead of a QR code")
+    .option("--account <id>", "account, if there are several")
+    .option("--phone <e164>", "number of the phone; requests a pairing code instead of a QR code")
     .action(
       act(async (io, name: string | undefined, options: Named) => {
         const { channelsLogin } = await import("../commands/channels/channels-login.ts");
@@ -134,7 +134,7 @@ function defineLogins(channels: Command, act: Act): void {
     .argument("[name]", "the platform")
     .description("forget a linked account")
     .option("--channel <name>", "the platform")
-    .option("--account <id>", "which one, when there are several")
+    .option("--account <id>", "account, if there are several")
     .option("--json", "for scripts")
     .action(
       act(async (io, name: string | undefined, options: Named & Json) => {

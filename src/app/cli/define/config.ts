@@ -24,7 +24,7 @@ export function defineConfig(program: Command, act: Act): void {
     .argument("<key>", "gateway.port, agents.list[0].id")
     .argument("<value>", "JSON5, or plain text")
     .description("change one value; comments and order stay")
-    .addOption(new Option("--json", "refuse a value that is no JSON5"))
+    .addOption(new Option("--json", "refuse a value that is not JSON5"))
     .addOption(new Option("--strict-json", "same as --json").hideHelp())
     .action(
       act(async (io, key: string, value: string, options: Json & { strictJson?: boolean }) => {
@@ -35,13 +35,13 @@ export function defineConfig(program: Command, act: Act): void {
   config
     .command("unset")
     .argument("<key>", "gateway.port, agents.list[0].id")
-    .description("take one key out of the file")
+    .description("remove one key from the file")
     .action(act(async (io, key: string) => (await import("../commands/config/config.ts")).configUnset(io, key)));
   defineConfigLooks(config, act);
   program
     .command("onboard")
     .description("settle in")
-    .option("--adopt", "take over a state directory that another program wrote last: channels start")
+    .option("--adopt", "adopt a state directory that another program wrote last, so that channels start")
     .action(
       act(async (io, options: { adopt?: boolean }) => {
         const { onboard } = await import("../commands/onboard.ts");
@@ -66,6 +66,6 @@ function defineConfigLooks(config: Command, act: Act): void {
     .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configSchema(io)));
   config
     .command("file")
-    .description("where the file lies")
+    .description("print the path of the file")
     .action(act(async (io) => (await import("../commands/config/config-schema.ts")).configFile(io)));
 }

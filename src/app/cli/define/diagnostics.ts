@@ -8,12 +8,12 @@ import { listOf, wholeNumber, type Act } from "./act.ts";
 export function defineDiagnostics(program: Command, act: Act): void {
   program
     .command("status")
-    .description("the gateway, its config, model, channels and sessions")
+    .description("show the gateway, its config, model, channels and sessions")
     .option("--json", "for scripts")
-    .option("--all", "recent sessions too")
-    .option("--deep", "ask every channel too")
+    .option("--all", "also recent sessions")
+    .option("--deep", "also ask every channel")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
-    .option("--verbose", "show where it failed")
+    .option("--verbose", "show where an error came from")
     .action(
       act(async (io, options: StatusFlags) => (await import("../commands/gateway/status.ts")).status(io, options)),
     );
@@ -22,7 +22,7 @@ export function defineDiagnostics(program: Command, act: Act): void {
     .description("ask the running gateway how it is")
     .option("--json", "for scripts")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))
-    .option("--verbose", "show where it failed")
+    .option("--verbose", "show where an error came from")
     .action(
       act(async (io, options: { json?: boolean; timeout?: number }) => {
         const { health } = await import("../commands/gateway/health.ts");
@@ -34,7 +34,7 @@ export function defineDiagnostics(program: Command, act: Act): void {
   program
     .command("dashboard")
     .description("print the chat page's address, and open it on a desktop")
-    .option("--no-open", "only print it")
+    .option("--no-open", "only print the address")
     .action(
       act(async (io, options: { open: boolean }) => {
         const { dashboard } = await import("../commands/gateway/dashboard.ts");
@@ -46,14 +46,14 @@ export function defineDiagnostics(program: Command, act: Act): void {
 function defineDoctor(program: Command, act: Act): void {
   program
     .command("doctor")
-    .description("find what is wrong, say how to mend it, and mend it when asked")
+    .description("find problems, say how to mend them, and repair them with --fix")
     .option("--json", "for scripts")
     .option("--fix", "mend what can be mended; each change is shown and asked first")
     .addOption(new Option("--repair", "same as --fix").hideHelp())
     .option("--yes", "with --fix: do not ask")
     .option("--non-interactive", "never ask")
-    .option("--only <id>", "only these checks: `app.config`, or a room as `store`", listOf)
-    .option("--skip <id>", "all but these", listOf)
+    .option("--only <id>", "only these checks: `app.config`, or a module such as `store`", listOf)
+    .option("--skip <id>", "skip these checks", listOf)
     .action(
       act(async (io, options: DoctorFlags) => (await import("../commands/gateway/doctor.ts")).doctor(io, options)),
     );
@@ -62,10 +62,10 @@ function defineDoctor(program: Command, act: Act): void {
 function defineLogs(program: Command, act: Act): void {
   program
     .command("logs")
-    .description("the gateway's log")
-    .option("-f, --follow", "go on as lines come")
+    .description("show the gateway's log")
+    .option("-f, --follow", "keep printing new lines")
     .option("--json", "the lines as they are in the file")
-    .option("-n, --limit <count>", "how many of the last lines", wholeNumber(0, 1_000_000), 200)
+    .option("-n, --limit <count>", "number of lines from the end", wholeNumber(0, 1_000_000), 200)
     .option("--interval <ms>", "with --follow: how often to look", wholeNumber(20, 60_000), 500)
     .option("--plain", "no colours")
     .addOption(new Option("--local-time", "no effect: times are local").hideHelp())

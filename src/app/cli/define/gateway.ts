@@ -6,14 +6,14 @@ const BINDS = ["loopback", "lan", "auto", "custom", "tailnet"];
 export function defineGateway(program: Command, act: Act): void {
   const gateway = program
     .command("gateway")
-    .description("run, look at and stop the gateway")
+    .description("run, inspect and stop the gateway")
     .addHelpText("after", "\nThe flags of `openclaw gateway run` work without the word `run` too.");
   gateway
     .command("run", { isDefault: true })
     .description("run the gateway in this terminal (the default)")
     .option("--port <port>", "TCP port, 0 for a free one", wholeNumber(0, 65_535))
-    .addOption(new Option("--bind <mode>", "where to listen").choices(BINDS))
-    .option("--force", "stop the gateway that holds this state directory first")
+    .addOption(new Option("--bind <mode>", "address to listen on").choices(BINDS))
+    .option("--force", "first stop the gateway that owns this state directory")
     .option("--token <token>", "token that clients must show")
     .option("--verbose", "log debug lines too")
     .addOption(new Option("--allow-unconfigured", "no effect: no config is needed").hideHelp())
@@ -24,7 +24,7 @@ export function defineGateway(program: Command, act: Act): void {
     );
   gateway
     .command("status")
-    .description("whether it runs, where, and since when")
+    .description("show whether the gateway runs, where, and since when")
     .option("--json", "for scripts")
     .action(
       act(async (io, options: { json?: boolean }) => {
@@ -34,7 +34,7 @@ export function defineGateway(program: Command, act: Act): void {
     );
   gateway
     .command("stop")
-    .description("end it in order: runs may finish, nothing is lost")
+    .description("stop the gateway in order: runs may finish, nothing is lost")
     .action(act(async (io) => (await import("../commands/gateway/gateway-stop.ts")).gatewayStop(io)));
 }
 

@@ -11,9 +11,9 @@ type OnRow = (io: Io, row: string, flags: Json) => Promise<number>;
 
 /** The commands about messages on their way: inbox, outbox, why. */
 export function defineInbox(program: Command, act: Act): void {
-  const inbox = program.command("inbox").description("messages that came in, and what became of them");
+  const inbox = program.command("inbox").description("received messages and their outcomes");
   defineList(inbox, act, {
-    about: "messages without an outcome, the latest first (the default)",
+    about: "list messages without an outcome, the latest first (the default)",
     only: "only those without an outcome (the default)",
     all: "those with an outcome too",
     run: async (...given) => (await import("../commands/inbox/inbox.ts")).inboxList(...given),
@@ -33,8 +33,8 @@ export function defineInbox(program: Command, act: Act): void {
   defineOutbox(program, act);
   program
     .command("why")
-    .argument("<id>", "a platform's id of a message or reply, `#` and a row of the inbox, or a run")
-    .description("what became of a message, step by step")
+    .argument("<id>", "the platform's id of a message or reply, `#` and a row of the inbox, or a run")
+    .description("show what happened to a message, step by step")
     .option("--channel <channel>", "only messages of this channel")
     .option("--json", "for scripts")
     .action(
@@ -46,9 +46,9 @@ export function defineInbox(program: Command, act: Act): void {
 }
 
 function defineOutbox(program: Command, act: Act): void {
-  const outbox = program.command("outbox").description("replies, and what became of them");
+  const outbox = program.command("outbox").description("replies and their outcomes");
   defineList(outbox, act, {
-    about: "replies that were not sent, the latest first (the default)",
+    about: "list unsent replies, the latest first (the default)",
     only: "only those not sent (the default)",
     all: "those that were sent too",
     run: async (...given) => (await import("../commands/inbox/outbox.ts")).outboxList(...given),
@@ -72,7 +72,7 @@ function defineList(room: Command, act: Act, words: { about: string; only: strin
     .option("--all", words.all)
     .option("--channel <channel>", "only this channel's")
     .option("--session <key>", "only this conversation's")
-    .option("--limit <count>", "at most so many", wholeNumber(1, 1000), 50)
+    .option("--limit <count>", "most entries to list", wholeNumber(1, 1000), 50)
     .option("--json", "for scripts")
     .action(act(words.run));
 }
@@ -80,7 +80,7 @@ function defineList(room: Command, act: Act, words: { about: string; only: strin
 function onRow(room: Command, act: Act, [name, about]: readonly [string, string], run: OnRow): void {
   room
     .command(name)
-    .argument("<row>", "its number in the list")
+    .argument("<row>", "row of the list")
     .description(about)
     .option("--json", "for scripts")
     .action(act(run));

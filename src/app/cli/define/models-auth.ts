@@ -12,7 +12,7 @@ export function defineModelsAuth(models: Command, act: Act): void {
   const auth = models.command("auth").description("stored keys and logins");
   auth
     .command("list", { isDefault: true })
-    .description("the stored keys, without their secrets (the default)")
+    .description("list the stored keys without their secrets (the default)")
     .option("--provider <id>", "only this provider's")
     .option("--json", "for scripts")
     .action(
@@ -24,7 +24,7 @@ export function defineModelsAuth(models: Command, act: Act): void {
   defineStoring(auth, act);
   auth
     .command("logout")
-    .argument("<id>", "as `openclaw models auth list` names it")
+    .argument("<id>", "key, as `openclaw models auth list` names it")
     .description("forget a stored key")
     .action(act(async (io, id: string) => (await import("../commands/models/models-auth.ts")).authLogout(io, id)));
   defineOrder(auth, act);
@@ -33,9 +33,9 @@ export function defineModelsAuth(models: Command, act: Act): void {
 function defineStoring(auth: Command, act: Act): void {
   auth
     .command("add")
-    .description("store an API key, typed unseen or from a pipe")
+    .description("store an API key, typed invisibly or from a pipe")
     .requiredOption("--provider <id>", "whose key it is")
-    .option("--profile-id <id>", "its name, <provider>:default when unset")
+    .option("--profile-id <id>", "name of the key, <provider>:default when unset")
     .action(
       act(async (io, options: AddFlags & { provider: string }) => {
         const { authAdd } = await import("../commands/models/models-auth.ts");
@@ -44,10 +44,10 @@ function defineStoring(auth: Command, act: Act): void {
     );
   auth
     .command("paste-token")
-    .description("store a token, typed unseen or from a pipe")
-    .option("--provider <id>", "whose token it is")
-    .option("--profile-id <id>", "its name, <provider>:manual when unset")
-    .option("--expires-in <duration>", "how long it is good for, 30m, 12h or 365d", duration)
+    .description("store a token, typed invisibly or from a pipe")
+    .option("--provider <id>", "provider of the token")
+    .option("--profile-id <id>", "name of the token, <provider>:manual when unset")
+    .option("--expires-in <duration>", "how long the token is valid: 30m, 12h, 365d", duration)
     .action(
       act(async (io, options: AddFlags) =>
         (await import("../commands/models/models-auth.ts")).authPasteToken(io, options),
@@ -66,10 +66,10 @@ function defineStoring(auth: Command, act: Act): void {
 }
 
 function defineOrder(auth: Command, act: Act): void {
-  const order = auth.command("order").description("which stored key of a provider is tried first");
+  const order = auth.command("order").description("order in which stored keys of a provider are tried");
   order
     .command("get", { isDefault: true })
-    .description("the order in force (the default)")
+    .description("show the order (the default)")
     .requiredOption("--provider <id>", "whose keys")
     .option("--json", "for scripts")
     .action(
@@ -80,8 +80,8 @@ function defineOrder(auth: Command, act: Act): void {
     );
   order
     .command("set")
-    .argument("<ids...>", "stored keys, the first one first")
-    .description("only these, in this order")
+    .argument("<ids...>", "order of the stored keys of a provider")
+    .description("try only these keys, in this order")
     .requiredOption("--provider <id>", "whose keys")
     .action(
       act(async (io, ids: readonly string[], options: { provider: string }) => {
@@ -91,7 +91,7 @@ function defineOrder(auth: Command, act: Act): void {
     );
   order
     .command("clear")
-    .description("back to the usual rule: logins, tokens, keys")
+    .description("return to the default order: logins, tokens, keys")
     .requiredOption("--provider <id>", "whose keys")
     .action(
       act(async (io, options: { provider: string }) => {

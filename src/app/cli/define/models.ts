@@ -14,9 +14,9 @@ export function defineModels(program: Command, act: Act): void {
   const models = program.command("models").description("language models and their keys");
   models
     .command("list", { isDefault: true })
-    .description("models that can be used now (the default)")
-    .option("--all", "those without a key too")
-    .option("--local", "only those on this machine")
+    .description("list the models that can be used now (the default)")
+    .option("--all", "also models without a key")
+    .option("--local", "only models on this machine")
     .option("--provider <id>", "only this provider's")
     .option("--json", "for scripts")
     .option("--plain", "names only")
@@ -28,7 +28,7 @@ export function defineModels(program: Command, act: Act): void {
     .command("set")
     .argument("<model>", "provider/model")
     .description("the model that is asked first")
-    .option("--agent <id>", "of this agent only")
+    .option("--agent <id>", "only for this agent")
     .action(
       act(async (io, model: string, options: Which) => {
         const { modelsSet } = await import("../commands/models/models-set.ts");
@@ -40,7 +40,7 @@ export function defineModels(program: Command, act: Act): void {
     .command("scan")
     .description("ask servers for their models: those of the config, on this machine, OpenRouter")
     .option("--provider <id>", "only this one")
-    .option("--free", "only models that cost nothing by the server's prices")
+    .option("--free", "only models that are free by the server's prices")
     .option("--timeout <ms>", "how long to wait for a server", wholeNumber(1), 5000)
     .option("--json", "for scripts")
     .action(
@@ -54,17 +54,17 @@ export function defineModels(program: Command, act: Act): void {
 function defineStatus(models: Command, act: Act): void {
   models
     .command("status")
-    .description("which model is asked, with which keys, and how they are")
+    .description("show the model in use, its keys and their state")
     .option("--json", "for scripts")
-    .option("--plain", "only the model")
-    .option("--check", "exit code 1 when a key is missing or over")
+    .option("--plain", "print only the model")
+    .option("--check", "exit with 1 if a key is missing or expired")
     .option("--probe", "ask each key for a few tokens")
     .option("--probe-provider <name>", "with --probe: only this provider's")
     .option("--probe-profile <id>", "with --probe: only this key")
     .option("--probe-timeout <ms>", "how long to wait for an answer", wholeNumber(1), 15_000)
     .option("--probe-concurrency <n>", "calls at the same time", wholeNumber(1, 32), 2)
-    .option("--probe-max-tokens <n>", "length of an answer", wholeNumber(1), 16)
-    .option("--agent <id>", "of this agent")
+    .option("--probe-max-tokens <n>", "most tokens of an answer", wholeNumber(1), 16)
+    .option("--agent <id>", "for this agent")
     .action(
       act(async (io, options: StatusFlags) =>
         (await import("../commands/models/models-status.ts")).modelsStatus(io, options),
@@ -73,11 +73,11 @@ function defineStatus(models: Command, act: Act): void {
 }
 
 function defineFallbacks(models: Command, act: Act): void {
-  const fallbacks = models.command("fallbacks").description("models that are asked when the first one fails");
+  const fallbacks = models.command("fallbacks").description("models that are asked when the first model fails");
   fallbacks
     .command("list", { isDefault: true })
-    .description("in the order in which they are asked (the default)")
-    .option("--agent <id>", "of this agent")
+    .description("list the fallbacks in their order (the default)")
+    .option("--agent <id>", "for this agent")
     .option("--json", "for scripts")
     .option("--plain", "names only")
     .action(
@@ -89,8 +89,8 @@ function defineFallbacks(models: Command, act: Act): void {
   fallbacks
     .command("add")
     .argument("<model>", "provider/model")
-    .description("one more, at the end")
-    .option("--agent <id>", "of this agent only")
+    .description("add a fallback at the end")
+    .option("--agent <id>", "only for this agent")
     .action(
       act(async (io, model: string, options: Which) => {
         const { fallbacksAdd } = await import("../commands/models/models-set.ts");
@@ -101,7 +101,7 @@ function defineFallbacks(models: Command, act: Act): void {
     .command("remove")
     .argument("<model>", "provider/model")
     .description("one less")
-    .option("--agent <id>", "of this agent only")
+    .option("--agent <id>", "only for this agent")
     .action(
       act(async (io, model: string, options: Which) => {
         const { fallbacksRemove } = await import("../commands/models/models-set.ts");
@@ -110,8 +110,8 @@ function defineFallbacks(models: Command, act: Act): void {
     );
   fallbacks
     .command("clear")
-    .description("none any more")
-    .option("--agent <id>", "of this agent only")
+    .description("remove all fallbacks")
+    .option("--agent <id>", "only for this agent")
     .action(
       act(async (io, options: Which) => {
         const { fallbacksClear } = await import("../commands/models/models-set.ts");

@@ -7,11 +7,11 @@ interface Json {
 
 /** `pairing …` */
 export function definePairing(program: Command, act: Act): void {
-  const pairing = program.command("pairing").description("strangers who want to write to the agent");
+  const pairing = program.command("pairing").description("strangers who want to write to an agent");
   pairing
     .command("list")
-    .argument("[channel]", "only of this channel")
-    .description("who waits, and their codes")
+    .argument("[channel]", "only for this channel")
+    .description("list strangers who wait, and their codes")
     .option("--json", "for scripts")
     .action(
       act(async (io, channel: string | undefined, options: Json) => {
@@ -22,10 +22,10 @@ export function definePairing(program: Command, act: Act): void {
   pairing
     .command("approve")
     .argument("<channel>", "channel of the stranger")
-    .argument("<code>", "the code that the stranger was given, or the stranger's id on the platform")
+    .argument("<code>", "the stranger's code, or id on the platform")
     .description("let a stranger in")
-    .option("--account <accountId>", "of this account, where an id waits at several")
-    .option("--notify", "tell the stranger")
+    .option("--account <accountId>", "account, if the same id waits at several")
+    .option("--notify", "inform the stranger")
     .option("--json", "for scripts")
     .action(
       act(async (io, channel: string, code: string, options: Json & { notify?: boolean; account?: string }) => {

@@ -8,10 +8,10 @@ export function defineSessions(program: Command, act: Act): void {
   const sessions = program.command("sessions").description("conversations");
   sessions
     .command("list", { isDefault: true })
-    .description("conversations, the latest first (the default)")
-    .option("--active <minutes>", "only those of the last minutes", wholeNumber(1))
+    .description("list conversations, the latest first (the default)")
+    .option("--active <minutes>", "only conversations of the last minutes", wholeNumber(1))
     .option("--agent <id>", "only this agent's")
-    .option("--limit <count>", "at most so many", wholeNumber(1))
+    .option("--limit <count>", "most entries to list", wholeNumber(1))
     .option("--json", "for scripts")
     .action(
       act(async (io, options: ListFlags) =>
@@ -20,9 +20,9 @@ export function defineSessions(program: Command, act: Act): void {
     );
   sessions
     .command("show")
-    .argument("<key>", "as `openclaw sessions` names it")
-    .description("the last messages of a conversation")
-    .option("--limit <count>", "at most so many", wholeNumber(1, 1000), 20)
+    .argument("<key>", "conversation, as `openclaw sessions` names it")
+    .description("show the last messages of a conversation")
+    .option("--limit <count>", "most entries to list", wholeNumber(1, 1000), 20)
     .option("--json", "for scripts")
     .action(
       act(async (io, key: string, options: ShowFlags) => {
@@ -32,14 +32,14 @@ export function defineSessions(program: Command, act: Act): void {
     );
   sessions
     .command("export")
-    .argument("<key>", "as `openclaw sessions` names it")
-    .description("the whole transcript of a conversation")
+    .argument("<key>", "conversation, as `openclaw sessions` names it")
+    .description("export the whole transcript of a conversation")
     .addOption(
-      new Option("--format <format>", "the file's own lines, or for reading")
+      new Option("--format <format>", "the lines of the file, or Markdown")
         .choices(["jsonl", "markdown"])
         .default("jsonl"),
     )
-    .option("-o, --output <file>", "a new file instead of standard output")
+    .option("-o, --output <file>", "write a new file instead of standard output")
     .action(
       act(async (io, key: string, options: ExportFlags) => {
         const { sessionsExport } = await import("../commands/sessions/sessions-export.ts");

@@ -8,11 +8,11 @@ interface Json {
 
 /** What the gateway says to its agents by itself: heartbeats and news. */
 export function defineSystem(program: Command, act: Act): void {
-  const system = program.command("system").description("what the gateway says to its agents: heartbeats, news");
-  const heartbeat = system.command("heartbeat").description("when agents are woken unasked, and what came of it");
+  const system = program.command("system").description("heartbeats and system events for agents");
+  const heartbeat = system.command("heartbeat").description("heartbeats of agents and their results");
   heartbeat
     .command("last", { isDefault: true })
-    .description("the last heartbeat of each agent (the default)")
+    .description("show the last heartbeat of each agent (the default)")
     .option("--json", "for scripts")
     .action(act(async (io, flags: Json) => (await import("../commands/gateway/system.ts")).heartbeatLast(io, flags)));
   for (const [name, enabled] of [["enable", true] as const, ["disable", false] as const]) {
@@ -28,7 +28,7 @@ export function defineSystem(program: Command, act: Act): void {
   }
   heartbeat
     .command("now")
-    .description("wake an agent now, whatever its hours and its list say")
+    .description("wake an agent now, even outside its hours and with an empty list")
     .option("--agent <id>", "which agent; the default one unless given")
     .option("--json", "for scripts")
     .action(
@@ -38,10 +38,10 @@ export function defineSystem(program: Command, act: Act): void {
     );
   system
     .command("event")
-    .description("give an agent news")
+    .description("give an agent a system event")
     .requiredOption("--text <text>", "what happened")
     .addOption(
-      new Option("--mode <mode>", "wake it for them, or let them wait for its next turn")
+      new Option("--mode <mode>", "wake the agent now, or wait for its next turn")
         .choices(["now", "next-heartbeat"])
         .default("next-heartbeat"),
     )
